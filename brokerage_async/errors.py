@@ -1,0 +1,243 @@
+"""Every exception that the library raises, in one tree.
+
+Branch on the class for what happened to the request, and on ``code`` for what the service said about it::
+
+    BrokerageError
+    ├── ConfigurationError          nothing was sent: the client cannot make this call as it is set up
+    ├── InvalidRequestError         nothing was sent: the arguments break documented rules (all of them are listed)
+    ├── TransportError
+    │   ├── RequestNotSentError     provably never reached the service: safe to repeat
+    │   ├── ResponseLostError       may have been processed: look before repeating
+    │   └── DeadlineExceededError   the whole-operation deadline passed; ``maybe_processed`` tells which of the two
+    ├── ResponseDecodeError         a success whose body is not what the schema says
+    ├── TokenError                  no access token could be had; ``transient`` tells whether trying again can help
+    ├── APIError                    the service answered with an error
+    │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
+    │   ├── VersionNotSupportedError 406, RateLimitError 429, ServerError 5xx
+    │   └── UnprocessableError 422 (PreflightError, OrderNotCancellableError)
+    └── OrderOutcomeUnknownError    an order may or may not exist: reconcile by its external identifier
+
+All of them pickle, and none carries a token or a secret.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+
+__all__ = [
+    "APIError",
+    "AuthenticationError",
+    "BadRequestError",
+    "BrokerageError",
+    "ConfigurationError",
+    "DeadlineExceededError",
+    "ErrorDetail",
+    "InvalidRequestError",
+    "NotFoundError",
+    "OrderNotCancellableError",
+    "OrderOutcomeUnknownError",
+    "PermissionDeniedError",
+    "PreflightError",
+    "RateLimitError",
+    "RequestNotSentError",
+    "ResponseDecodeError",
+    "ResponseLostError",
+    "ServerError",
+    "TokenError",
+    "TransportError",
+    "UnprocessableError",
+    "VersionNotSupportedError",
+]
+
+
+@attrs.frozen
+class ErrorDetail:
+    """One of several problems: an entry of the service's ``error.errors``, or one broken rule of a request.
+
+    ``code`` is machine-readable, ``message`` is for people, ``domain`` is the field or area concerned
+    (for a request checked before sending: the path of the field, such as ``legs[0].quantity``).
+    """
+
+    code: str | None = None
+    message: str | None = None
+    domain: str | None = None
+
+    def __str__(self) -> str:
+        text = self.message or self.code or "unspecified"
+        return f"{self.domain}: {text}" if self.domain else text
+
+
+class BrokerageError(Exception):
+    """Base of everything that the library raises on purpose.
+
+    Attributes:
+        operation: name of the operation, such as ``orders.submit``, or None outside of one.
+        method, path: HTTP method and path template of the request, or None.
+        attempts: how many times the request was sent or tried.
+        code: machine-readable code; the service's own for an ``APIError``.
+        status: HTTP status, when there was an answer.
+        errors: every single problem, when several are known.
+        retry_after: seconds that the service asked to wait, or None.
+    """
+
+    default_code: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        operation: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
+        attempts: int = 0,
+        code: str | None = None,
+        status: int | None = None,
+        errors: tuple[ErrorDetail, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.method = method
+        self.path = path
+        self.attempts = attempts
+        self.code = code if code is not None else self.default_code
+        self.status = status
+        self.errors = tuple(errors)
+        self.retry_after = retry_after
+
+    @property
+    def message(self) -> str:
+        """The text without the list of single problems."""
+        return str(self.args[0]) if self.args else ""
+
+    def __str__(self) -> str:
+        where = f"{self.operation}: " if self.operation else ""
+        several = "".join(f"\n  - {problem}" for problem in self.errors)
+        return f"{where}{self.message}{several}"
+
+
+class ConfigurationError(BrokerageError):
+    """The client as it is set up cannot make this call; raised before any I/O."""
+
+
+class InvalidRequestError(BrokerageError):
+    """The arguments break documented rules; raised before any I/O, ``errors`` lists every broken rule."""
+
+
+class TransportError(BrokerageError):
+    """No complete answer arrived.
+
+    ``maybe_processed`` is False only when the request provably never reached the service.
+    """
+
+    default_maybe_processed: ClassVar[bool] = True
+
+    def __init__(self, message: str = "", *, maybe_processed: bool | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.maybe_processed = self.default_maybe_processed if maybe_processed is None else maybe_processed
+
+
+class RequestNotSentError(TransportError):
+    """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
+
+    default_maybe_processed = False
+
+
+class ResponseLostError(TransportError):
+    """The request was, or may have been, sent and no complete answer came back: it may have been processed."""
+
+
+class DeadlineExceededError(TransportError):
+    """The deadline of the whole operation passed; ``maybe_processed`` says whether anything may have been done."""
+
+
+class ResponseDecodeError(BrokerageError):
+    """A success answer whose body is not what the schema says; ``json_path`` points at the first difference."""
+
+    def __init__(self, message: str = "", *, json_path: str | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.json_path = json_path
+
+
+class TokenError(BrokerageError):
+    """No access token could be obtained.
+
+    ``transient`` is True when trying again later can help (network, 5xx), False when the grant or the client
+    credentials have to be renewed.
+    """
+
+    def __init__(self, message: str = "", *, transient: bool = False, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.transient = transient
+
+
+class APIError(BrokerageError):
+    """The service answered with an error status. ``code`` is the service's code; clients branch on it."""
+
+
+class BadRequestError(APIError):
+    """400: a malformed page or filter value."""
+
+
+class AuthenticationError(APIError):
+    """401: the access token or the User-Agent was missing, malformed or expired, also after one fresh token."""
+
+
+class PermissionDeniedError(APIError):
+    """403: a valid token without the scope, or without authority over the account."""
+
+
+class NotFoundError(APIError):
+    """404: no such order, complex order, customer, account, symbol or chain."""
+
+
+class VersionNotSupportedError(APIError):
+    """406: the ``Accept-Version`` sent does not exist any more."""
+
+
+class UnprocessableError(APIError):
+    """422: well-formed but refused in context.
+
+    ``data`` holds the decoded ``data`` of the same body where the service sent one beside the error, else None.
+    """
+
+    def __init__(self, message: str = "", *, data: Any = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.data = data
+
+
+class PreflightError(UnprocessableError):
+    """422 ``preflight_check_failure``: the order failed its checks; ``errors`` names each, ``data`` the preview."""
+
+
+class OrderNotCancellableError(UnprocessableError):
+    """422 ``cannot_update_order``: the order is terminal, nothing was changed."""
+
+
+class RateLimitError(APIError):
+    """429: refused before processing because of the request rate; ``retry_after`` is None when not told."""
+
+
+class ServerError(APIError):
+    """5xx, from the service or from a proxy before it; a mutation may have been processed."""
+
+
+class OrderOutcomeUnknownError(BrokerageError):
+    """An order may or may not have been placed.
+
+    Look for ``external_identifier`` among the orders of ``account_number`` before placing it again.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        account_number: str | None = None,
+        external_identifier: str | None = None,
+        **context: Any,
+    ) -> None:
+        super().__init__(message, **context)
+        self.account_number = account_number
+        self.external_identifier = external_identifier

@@ -1,0 +1,199 @@
+"""The vocabulary of calls: what an operation is, who executes it, and what a paginated call returns.
+
+Operations are data (generated from the schema). Everything that treats all calls alike, such as request building,
+retries, permissions or the simulator's routing, reads these values and knows no endpoint by name.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+
+__all__ = ["BodyField", "Effect", "Executor", "Operation", "Page", "Pager", "Parameter", "RequestModel", "Rule", "Shape"]
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+
+class Effect(enum.StrEnum):
+    """What a call does to the brokerage: the one fact that decides whether it may be repeated."""
+
+    READ = "read"
+    PREFLIGHT = "preflight"
+    MUTATE = "mutate"
+
+
+class Shape(enum.StrEnum):
+    """What a success body holds: one resource, a list, a page of a longer list, a bare object, or nothing."""
+
+    ONE = "one"
+    MANY = "many"
+    PAGE = "page"
+    BARE = "bare"
+    NONE = "none"
+
+
+@attrs.frozen(kw_only=True)
+class Rule:
+    """One documented rule of a request, as declared under ``x-rules`` in the schema (wire names throughout).
+
+    ``when`` and ``unless`` map fields to the values that switch the rule on or off. Of the demands that follow,
+    a rule carries exactly one; ``message`` tells a person what to do when it is broken.
+    """
+
+    message: str
+    when: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    unless: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    require: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    require_value: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    exclusive: tuple[str, ...] = ()
+    distinct: str | None = None
+    max_items: tuple[str, int] | None = None
+    span: tuple[str, str, int] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """One path or query parameter: ``name`` in Python, ``wire`` in the URL, ``kind`` as one of
+    ``string integer identifier boolean date date-time``; ``array`` when the key repeats."""
+
+    name: str
+    wire: str
+    location: str
+    kind: str = "string"
+    array: bool = False
+    required: bool = False
+    choices: type[enum.Enum] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class BodyField:
+    """One field of a request body: ``name`` on the model, ``wire`` in the JSON, ``kind`` as of a ``Parameter`` or
+    ``decimal`` or ``object``; ``model`` is the nested request model of an object or of the items of an array."""
+
+    name: str
+    wire: str
+    kind: str
+    array: bool = False
+    required: bool = False
+    min_items: int | None = None
+    choices: type[enum.Enum] | None = None
+    model: type[Any] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class RequestModel:
+    """What the schema says of one request body: its fields, and the rules over them."""
+
+    fields: tuple[BodyField, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Operation(Generic[T]):
+    """One endpoint of the service as data.
+
+    Attributes:
+        name: ``namespace.method``, as it is called on the client.
+        method, path: HTTP method and path template relative to the base address.
+        effect: whether it reads, checks in advance, or changes something.
+        scope: OAuth scope it needs (``read`` or ``trade``), None for the token endpoint.
+        shape, result: what the success body holds, and the model of one resource in it (None: no body).
+        status: the documented success status.
+        parameters: path and query parameters.
+        body, body_required: model of the request body, if there is one.
+        rules: rules over the query parameters.
+        production_only: not offered by the sandbox.
+        observed: known from the wire only, not from the service document.
+        section: section of the service document that it follows.
+    """
+
+    name: str
+    method: str
+    path: str
+    effect: Effect
+    shape: Shape
+    result: type[Any] | None = None
+    status: int = 200
+    scope: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    body: type[Any] | None = None
+    body_required: bool = False
+    rules: tuple[Rule, ...] = ()
+    production_only: bool = False
+    observed: bool = False
+    section: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name}: {self.method} {self.path}>"
+
+
+@attrs.frozen
+class Page(Generic[E]):
+    """One page: its ``items``, the service's ``pagination`` block (None when it sent none) and the ``page_offset``
+    that was asked for (first page 0)."""
+
+    items: tuple[E, ...]
+    pagination: Any
+    page_offset: int
+
+
+class Pager(ABC, Generic[E]):
+    """A list that arrives page by page. Nothing is fetched before it is iterated, and never more than is used::
+
+        async for order in client.orders.search("me", [account]): ...
+        async for page in client.orders.search("me", [account]).pages(): ...
+        orders = await client.orders.search("me", [account]).collect(max_items=500)
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __aiter__(self) -> AsyncIterator[E]:
+        """The items of all pages, in order."""
+
+    @abstractmethod
+    def pages(self) -> AsyncIterator[Page[E]]:
+        """The pages themselves, in order."""
+
+    @abstractmethod
+    async def collect(self, max_items: int | None = None) -> list[E]:
+        """All items as a list, or the first ``max_items`` of them, fetching no page that is not needed."""
+
+    @abstractmethod
+    def prefetch(self, pages: int) -> Pager[E]:
+        """The same list, with up to ``pages`` pages in flight ahead of the one that is being consumed."""
+
+
+class Executor(Protocol):
+    """What the generated endpoints call: the session, or a light view of it with other options.
+
+    ``path`` and ``query`` are keyed by wire name; None values of ``query`` are left out. ``body`` is a model, or the
+    bytes of one that were encoded before and must go out unchanged.
+    """
+
+    async def execute(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> T:
+        """Make the call and return its decoded result."""
+        ...
+
+    def paginate(
+        self,
+        operation: Operation[list[E]],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> Pager[E]:
+        """The pages of a paginated read; nothing is sent yet."""
+        ...
