@@ -1,0 +1,129 @@
+"""Every check of the project by name: ``nox -l`` lists them, ``nox -s tests`` is what most people want.
+
+Sessions for an interpreter that is not installed are skipped, and nox says so.
+"""
+
+import functools
+import re
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lint", "typing", "tests"]
+nox.options.error_on_missing_interpreters = False
+nox.options.reuse_existing_virtualenvs = True
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+EXTRAS = ".[cli,frames]"
+
+
+def group(name: str) -> list[str]:
+    return list(nox.project.dependency_groups(PYPROJECT, name))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, stale generated code, schema validity, import layers, slots."""
+    session.install("-e", ".[cli]", *group("lint"), "ruff")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "-m", "codegen", "--check")
+    session.run("openapi-spec-validator", "schema/openapi.yaml")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "timeout=", "tests/test_layers.py")
+    session.run("slotscheck", "-m", "brokerage_async")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Static types: mypy in strict mode, and the completeness of the public types as pyright sees it."""
+    session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("typing"), *group("codegen"))
+    session.run("mypy")
+    session.run("pyright", "brokerage_async", "tests/typing")
+    session.run("pyright", "--verifytypes", "brokerage_async", "--ignoreexternal")
+
+
+def run_tests(session: nox.Session) -> None:
+    """The whole test suite, on an editable install."""
+    session.install("-e", EXTRAS, *group("tests"))
+    session.run("pytest", *(session.posargs or ["-q"]))
+
+
+tests = nox.session(run_tests, name="tests")
+for version in ("3.11", "3.12", "3.13"):
+    nox.session(run_tests, name=f"tests-{version}", python=version)
+
+
+@nox.session
+def tests_lowest(session: nox.Session) -> None:
+    """The test suite on the lowest versions that pyproject.toml allows at run time."""
+    lowest = [re.sub(r">=", "==", requirement) for requirement in PYPROJECT["project"]["dependencies"]]
+    session.install("-e", EXTRAS, *group("tests"))
+    session.install(*lowest)
+    session.run("pytest", *(session.posargs or ["-q"]))
+
+
+@nox.session
+def dev_mode(session: nox.Session) -> None:
+    """The test suite under ``python -X dev -W error``."""
+    session.install("-e", EXTRAS, *group("tests"))
+    session.run("python", "-X", "dev", "-W", "error", "-m", "pytest", *(session.posargs or ["-q"]))
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write ``brokerage_async/_generated`` from ``schema/``."""
+    session.install("-e", ".", *group("codegen"))
+    session.run("python", "-m", "codegen", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build the wheel, look into it, and run the tests against it, installed, away from the source tree."""
+    session.install("build", *group("tests"))
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build")
+    wheel = next(Path("dist").glob("*.whl"))
+    check_contents(session, wheel)
+    session.install("--force-reinstall", "--no-deps", str(wheel))
+    session.install(f"{wheel}[cli,frames]")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("tests", "schema", "codegen", "README.md", "docs", "benchmarks", "pyproject.toml", "noxfile.py"):
+            source = Path(name)
+            copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
+            copy(source, Path(folder) / name)
+        session.chdir(folder)
+        session.run("pytest", "-q", "--ignore=tests/codegen", "--ignore=tests/test_layers.py", *session.posargs)
+
+
+def check_contents(session: nox.Session, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    package = [name for name in names if ".dist-info/" not in name]
+    strangers = [name for name in package if not name.startswith("brokerage_async/")]
+    if strangers or "brokerage_async/py.typed" not in names:
+        session.error(f"the wheel is not what it should be: strangers {strangers}, {len(names)} files")
+    session.log(f"{wheel.name}: {len(package)} files, all below brokerage_async/, py.typed among them")
+
+
+@nox.session
+def simulate(session: nox.Session) -> None:
+    """Client and simulated brokerage under faults on a virtual clock: ``nox -s simulate -- --seeds 1000``."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.simulation", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Benchmarks beside the peers: ``nox -s bench -- --quick`` or ``-- --check``."""
+    session.install("-e", EXTRAS, *group("bench"))
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def postgres(session: nox.Session) -> None:
+    """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
+    session.install("-e", ".[postgres]", *group("tests"))
+    session.run("pytest", "-q", "-m", "postgres", *session.posargs)
