@@ -1,0 +1,20 @@
+"""The console: ``brokerage-async demo | simulator | call | fetch | watch | orders`` (extra ``[cli]``)."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Entry point of the console script; says what to install when the extra is missing."""
+    try:
+        from .app import app
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"typer", "rich"}:
+            raise
+        sys.exit(
+            f"brokerage-async: the console needs {missing.name}; install it with: pip install 'brokerage-async[cli]'"
+        )
+    app()

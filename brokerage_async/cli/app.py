@@ -1,0 +1,40 @@
+"""The command tree; each command stands in a module of its own name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .._version import __version__
+from . import call, demo, fetch, orders, serve, watch
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="brokerage-async",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="An asyncio client for a brokerage. Without BROKERAGE_BASE_URL, commands run on the embedded simulator.",
+)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"brokerage-async {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Set options that hold for every command."""
+
+
+for command in (demo, serve, call, fetch, watch, orders):
+    command.register(app)

@@ -1,0 +1,136 @@
+"""``brokerage-async call OPERATION --parameter value``: any operation by name, the result as JSON."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._generated.operations import OPERATIONS
+from ..errors import ErrorDetail, InvalidRequestError
+from ..models import converter
+from ..operation import Operation, Parameter, Shape
+from .console import connect, run
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("call", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(call)
+
+
+def call(
+    context: typer.Context,
+    operation: Annotated[str, typer.Argument(help="such as market_metrics.dividends; `list` names them all")],
+    body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
+    max_items: Annotated[int | None, typer.Option(help="stop a paginated list after so many items")] = None,
+) -> None:
+    """Call any operation by its name and print the result as JSON.
+
+    Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`.
+    """
+    if operation == "list":
+        for known in OPERATIONS.values():
+            typer.echo(f"{known.name:32} {known.method:6} {known.path}")
+        return
+    run(perform(operation, context.args, body, max_items))
+
+
+async def perform(name: str, arguments: list[str], body: str | None, max_items: int | None) -> None:
+    operation = find(name)
+    path, query = read_arguments(operation, arguments)
+    content = read_body(operation, body)
+    async with connect() as client:
+        result: Any
+        if operation.shape is Shape.PAGE:
+            result = await client.paginate(operation, path=path, query=query).collect(max_items)
+        else:
+            result = await client.execute(operation, path=path, query=query, body=content)
+    typer.echo(json.dumps(converter.unstructure(result), indent=2, ensure_ascii=False, default=str))
+
+
+def find(name: str) -> Operation[Any]:
+    operation = OPERATIONS.get(name)
+    if operation is None or operation.scope is None:
+        raise InvalidRequestError(f"there is no operation {name!r}; `brokerage-async call list` names them all")
+    return operation
+
+
+def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """Path and query values by wire name from ``--name value`` and ``--name=value``; every problem at once."""
+    by_flag = {flag(parameter): parameter for parameter in operation.parameters}
+    values: dict[str, list[object]] = {}
+    problems: list[ErrorDetail] = []
+    for name, text in pairs(arguments, problems):
+        parameter = by_flag.get(name)
+        if parameter is None:
+            known = ", ".join(f"--{each}" for each in by_flag) or "none"
+            problems.append(ErrorDetail("unknown", f"not a parameter of {operation.name}; it has {known}", f"--{name}"))
+            continue
+        try:
+            values.setdefault(parameter.wire, []).append(READERS.get(parameter.kind, str)(text))
+        except ValueError:
+            problems.append(ErrorDetail("type", f"{text!r} is not a {parameter.kind}", f"--{name}"))
+    if problems:
+        raise InvalidRequestError("the arguments cannot be read", operation=operation.name, errors=tuple(problems))
+    return tuple(
+        {p.wire: given(p, values[p.wire]) for p in operation.parameters if p.location == location and p.wire in values}
+        for location in ("path", "query")
+    )  # type: ignore[return-value]
+
+
+def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("--"):
+            problems.append(ErrorDetail("unexpected", "a value without a --name before it", argument))
+            continue
+        name, equals, text = argument[2:].partition("=")
+        value = text if equals else next(rest, None)
+        if value is None:
+            problems.append(ErrorDetail("missing", "needs a value", argument))
+        else:
+            found.append((name.replace("_", "-"), value))
+    return found
+
+
+def flag(parameter: Parameter) -> str:
+    return parameter.name.replace("_", "-")
+
+
+def given(parameter: Parameter, values: list[object]) -> object:
+    """The list of a repeated parameter, else the last value given."""
+    return values if parameter.array else values[-1]
+
+
+def boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+READERS = {
+    "integer": int,
+    "boolean": boolean,
+    "date": datetime.date.fromisoformat,
+    "date-time": datetime.datetime.fromisoformat,
+}
+
+
+def read_body(operation: Operation[Any], body: str | None) -> object | None:
+    """The request model of the operation from JSON text, a file, or standard input."""
+    if body is None:
+        return None
+    if operation.body is None:
+        raise InvalidRequestError("takes no body", operation=operation.name)
+    try:
+        text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
+        return converter.structure(json.loads(text), operation.body)
+    except (OSError, ValueError, TypeError) as problem:
+        raise InvalidRequestError(f"the body cannot be read: {problem}", operation=operation.name) from None
