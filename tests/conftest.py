@@ -1,0 +1,40 @@
+"""What holds for every test: sockets reach loopback only, and hypothesis runs the same way everywhere."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from typing import Any
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("project")
+
+REAL_CONNECT = socket.socket.connect
+
+
+def connect_to_loopback_only(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6):
+        host = address[0]
+        try:
+            inside = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            inside = False
+        if not inside:
+            raise PermissionError(f"tests talk to loopback only, not to {host}")
+    REAL_CONNECT(self, address)
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket.socket, "connect", connect_to_loopback_only)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's own BROKERAGE_ variables must not reach a test."""
+    for name in [name for name in os.environ if name.startswith("BROKERAGE_")]:
+        monkeypatch.delenv(name)

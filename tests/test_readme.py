@@ -1,0 +1,63 @@
+"""The README is executed: its snippets run against the simulator as they stand, its commands are where CI looks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brokerage_async.simulator import Simulator
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
+
+
+def snippets() -> list[object]:
+    found: list[object] = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(pytest.param(match[1], id=f"{page.name}:{line}"))
+    return found
+
+
+@pytest.mark.parametrize("snippet", snippets())
+async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
+    async with Simulator(environment="production", equities=600, equity_options=50, chain_rows=50) as brokerage:
+        settings = {
+            "BROKERAGE_BASE_URL": brokerage.base_url,
+            "BROKERAGE_ENVIRONMENT": "production",
+            "BROKERAGE_CLIENT_ID": brokerage.client_id,
+            "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
+            "ACCOUNT_NUMBER": brokerage.account_numbers[0],
+            "PYTHONPATH": str(ROOT),
+        }
+        program = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", "-c", snippet,
+            cwd=tmp_path, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        output, _ = await asyncio.wait_for(program.communicate(), 60)
+    assert program.returncode == 0, output.decode()
+    assert output.strip(), "a snippet shows something"
+
+
+@pytest.mark.parametrize(("name", "needs"), [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
+def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
+    block = re.search(
+        rf"^<!-- command: {name} -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert block is not None
+    assert needs in block[1]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README.read_text("utf-8")):
+        assert (ROOT / target).exists(), target
