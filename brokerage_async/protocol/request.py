@@ -1,0 +1,256 @@
+"""Builds HTTP requests from operations and arguments: checked, encoded, ready to be sent as they stand.
+
+Paths and queries are encoded here once and must not be touched again: a URL library that normalises them would drop
+the ``./`` of a futures option symbol, or split ``BRK/B`` in two.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import functools
+import re
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import attrs
+
+from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
+from ..operation import Operation, Parameter
+from . import validation
+
+__all__ = [
+    "Request",
+    "build",
+    "encode_path",
+    "encode_query",
+    "join_url",
+    "validate_accept_version",
+    "validate_user_agent",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """One HTTP request, complete.
+
+    Attributes:
+        method: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
+        url: absolute address, path and query already encoded.
+        headers: every header to send.
+        body: the exact bytes of the body, None for no body.
+        operation: what is being called, None outside of the generated operations.
+        timeout: seconds that this one send may take, None to leave it to the transport.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
+    body: bytes | None = attrs.field(default=None, repr=False)
+    operation: Operation[Any] | None = attrs.field(default=None, repr=False)
+    timeout: float | None = None
+
+
+def build(
+    operation: Operation[Any],
+    *,
+    base_url: str,
+    headers: Mapping[str, str],
+    path: Mapping[str, object] | None = None,
+    query: Mapping[str, object] | None = None,
+    body: object | None = None,
+    strict: bool = False,
+    timeout: float | None = None,
+) -> Request:
+    """Check a call and build its request.
+
+    Args:
+        operation: the operation to call.
+        base_url: base address of the environment, with or without a path prefix or a trailing slash.
+        headers: every header to send; they are passed on as they are.
+        path: values of the path template by wire name; each becomes exactly one encoded segment.
+        query: query parameters by wire name; None values are left out.
+        body: a request model, or bytes that were encoded before and go out unchanged.
+        strict: refuse values outside the known enumerations instead of warning.
+        timeout: seconds that this one send may take.
+
+    Raises:
+        ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
+        InvalidRequestError: the arguments break documented rules; every broken rule is listed.
+    """
+    validation.check(operation, path, query, body, strict=strict)
+    url = join_url(base_url, encode_path(operation.path, path or {}))
+    if query:
+        text = encode_query(operation.parameters, query)
+        if text:
+            url = f"{url}?{text}"
+    content = body if body is None or isinstance(body, bytes) else _encode_body(operation, body)
+    return Request(
+        method=operation.method, url=url, headers=headers, body=content, operation=operation, timeout=timeout
+    )
+
+
+def _encode_body(operation: Operation[Any], body: object) -> bytes:
+    from . import codec
+
+    try:
+        return codec.encode(body)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        # Only the free-form parts of a body can still hold what JSON cannot express.
+        raise InvalidRequestError(
+            f"the request body cannot be written as JSON: {error}",
+            operation=operation.name,
+            method=operation.method,
+            path=operation.path,
+        ) from error
+
+
+# Paths.
+
+
+@functools.lru_cache(maxsize=512)
+def _template(path: str) -> tuple[str, ...]:
+    """A path template as fixed text and names in turn: ``/orders/{id}`` -> ``("/orders/", "id", "")``."""
+    return tuple(re.split(r"\{([^{}]+)\}", path))
+
+
+def encode_path(template: str, values: Mapping[str, object]) -> str:
+    """Fill a path template; every value becomes exactly one percent-encoded segment (RFC 3986, unreserved kept).
+
+    >>> encode_path("/instruments/warrants/{symbol}", {"symbol": "BRK/B"})
+    '/instruments/warrants/BRK%2FB'
+
+    Raises:
+        ConfigurationError: a value is missing, no text or integer, empty, ``.`` or ``..``; all such values are listed.
+    """
+    parts = list(_template(template))
+    problems: list[ErrorDetail] = []
+    for position in range(1, len(parts), 2):
+        name = parts[position]
+        value = values.get(name)
+        text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+        if text in ("", ".", ".."):
+            problems.append(ErrorDetail("unsafe_segment", f"{text!r} cannot stand in a path", name))
+        parts[position] = _encode(text)
+    if problems:
+        raise ConfigurationError("the path cannot be built", path=template, errors=tuple(problems))
+    return "".join(parts)
+
+
+def _encode(text: str) -> str:
+    """Percent-encode everything but RFC 3986's unreserved characters."""
+    if text.isalnum() and text.isascii():
+        return text
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        detail = ErrorDetail("not_text", "holds a lone surrogate, which no text on the wire can carry")
+        raise InvalidRequestError("the address cannot be encoded", errors=(detail,)) from error
+
+
+# Queries.
+
+
+def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:
+    """The query string in the order of the parameters; None values are left out, arrays repeat their key.
+
+    Keys stand as documented (``status[]=Live&status[]=Filled``); values are percent-encoded, a space as ``%20``.
+
+    Raises:
+        InvalidRequestError: a value has no form in a query.
+    """
+    pairs: list[str] = []
+    for parameter in parameters:
+        wire = parameter.wire
+        value = query.get(wire)
+        if value is None or parameter.location == "path":
+            continue
+        if parameter.array:
+            if isinstance(value, str) or not isinstance(value, Collection):
+                raise _no_form(wire, value)
+            pairs.extend(f"{wire}={_encode(_text(wire, item))}" for item in value)
+        else:
+            pairs.append(f"{wire}={_encode(_text(wire, value))}")
+    return "&".join(pairs)
+
+
+def _text(wire: str, value: object) -> str:
+    """A value as it is written in a query, before percent-encoding."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    raise _no_form(wire, value)
+
+
+def _no_form(wire: str, value: object) -> InvalidRequestError:
+    detail = ErrorDetail("wrong_type", f"{type(value).__name__} has no form in a query", wire)
+    return InvalidRequestError("the query cannot be encoded", errors=(detail,))
+
+
+# Addresses and headers.
+
+
+def join_url(base_url: str, target: str) -> str:
+    """Put an encoded path behind a base address, whether or not the address ends with a slash.
+
+    Raises:
+        ConfigurationError: the base address is not an absolute http or https address, or carries a user name, a
+            query, a fragment, or characters that an address cannot hold.
+    """
+    return _base(base_url) + target
+
+
+@functools.lru_cache(maxsize=64)
+def _base(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigurationError(f"the base address cannot be read: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigurationError("the base address must be absolute, such as https://api.example.com")
+    if "@" in parts.netloc:
+        raise ConfigurationError("the base address must not carry a user name or password")
+    if "?" in base_url or "#" in base_url:
+        raise ConfigurationError("the base address must not carry a query or a fragment")
+    if re.fullmatch(r"[!-~]+", base_url) is None:
+        raise ConfigurationError("the base address must be encoded: no spaces, control or non-ASCII characters")
+    return base_url.rstrip("/")
+
+
+_WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_USER_AGENT = re.compile(rf"{_WORD}/{_WORD}")
+_VERSION = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def validate_user_agent(user_agent: str) -> None:
+    """Refuse a ``User-Agent`` that is not of the form ``product/version``, which the service answers with 401.
+
+    Raises:
+        ConfigurationError: product or version is missing, or holds characters that a header token cannot.
+    """
+    if not isinstance(user_agent, str) or _USER_AGENT.fullmatch(user_agent) is None:
+        raise ConfigurationError(
+            "the User-Agent must have the form product/version, such as my-app/1.0, without spaces"
+        )
+
+
+def validate_accept_version(version: str) -> None:
+    """Refuse an ``Accept-Version`` that cannot stand in a header; the service decides whether the version exists.
+
+    Raises:
+        ConfigurationError: the version is empty, or holds other than letters, digits, dots and dashes.
+    """
+    if not isinstance(version, str) or _VERSION.fullmatch(version) is None:
+        raise ConfigurationError("Accept-Version must be a version such as 20260101, without spaces")

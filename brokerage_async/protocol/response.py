@@ -1,0 +1,189 @@
+"""Reads what came back: whether it is a success, and which error it is if not (document section "Errors")."""
+
+from __future__ import annotations
+
+import datetime as dt
+import email.utils
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from .. import errors
+from ..errors import APIError, ErrorDetail, UnprocessableError
+from ..operation import Operation
+
+__all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
+
+
+@attrs.frozen(kw_only=True)
+class Response:
+    """One HTTP response, complete.
+
+    Attributes:
+        status: HTTP status.
+        headers: headers with lower-case keys.
+        body: the body after transfer and content decoding; empty for none.
+    """
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
+    body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
+
+
+_BY_CODE: Mapping[str, type[APIError]] = {
+    "unauthorized": errors.AuthenticationError,
+    "token_invalid": errors.AuthenticationError,
+    "not_permitted": errors.PermissionDeniedError,
+    "record_not_found": errors.NotFoundError,
+    "preflight_check_failure": errors.PreflightError,
+    "cannot_update_order": errors.OrderNotCancellableError,
+    "internal_server_error": errors.ServerError,
+    "timeout_error": errors.ServerError,
+}
+
+_BY_STATUS: Mapping[int, type[APIError]] = {
+    400: errors.BadRequestError,
+    401: errors.AuthenticationError,
+    403: errors.PermissionDeniedError,
+    404: errors.NotFoundError,
+    406: errors.VersionNotSupportedError,
+    422: errors.UnprocessableError,
+    429: errors.RateLimitError,
+}
+
+
+def is_success(response: Response) -> bool:
+    """Whether the service did what was asked (any 2xx)."""
+    return 200 <= response.status < 300
+
+
+def read_error(
+    operation: Operation[Any] | None, response: Response, *, attempts: int = 1, now: float | None = None
+) -> APIError:
+    """The error that a response which is no success stands for; never raises.
+
+    The class follows the code in the body, then the status, then its hundred. A status of 500 or more is always a
+    ``ServerError``, whatever the body claims: a proxy or a half-done service may have processed the request.
+    JSON envelopes, flat token errors, HTML pages and empty bodies are all understood.
+
+    Args:
+        operation: what was called, None outside of the operations.
+        response: the response, redirects included (they are never followed).
+        attempts: how many times the request was sent.
+        now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
+    """
+    from . import codec
+
+    parsed = codec.decode_error(response.body)
+    code = None if parsed is None or parsed.code is None else str(parsed.code)
+    details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
+    text = _unexpected(response) if parsed is None else redact(parsed.message or "the service gave no message")
+    kind = _kind(code, response.status)
+    context: dict[str, Any] = {}
+    if issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
+        context["data"] = _preview(operation, response, parsed.data)
+    return kind(
+        f"{text} (status {response.status}{f', code {code}' if code else ''})",
+        operation=None if operation is None else operation.name,
+        method=None if operation is None else operation.method,
+        path=None if operation is None else operation.path,
+        attempts=attempts,
+        code=code,
+        status=response.status,
+        errors=details,
+        retry_after=retry_after(response.headers.get("retry-after"), now),
+        **context,
+    )
+
+
+def _kind(code: str | None, status: int) -> type[APIError]:
+    if status >= 500:
+        return errors.ServerError
+    return _BY_CODE.get(code or "") or _BY_STATUS.get(status) or APIError
+
+
+def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:
+    """The ``data`` beside an error as the model that a success would have held, or raw where it is none."""
+    from . import codec
+
+    if operation is None or operation.result is None:
+        return raw
+    try:
+        return codec.decode(operation, response.body).value
+    except errors.ResponseDecodeError:
+        return raw
+
+
+def _clean(detail: ErrorDetail) -> ErrorDetail:
+    return ErrorDetail(
+        *(None if text is None else redact(str(text)) for text in (detail.code, detail.message, detail.domain))
+    )
+
+
+def _unexpected(response: Response) -> str:
+    """What to say of a body that is none of the known error forms."""
+    if 300 <= response.status < 400:
+        target = redact(response.headers.get("location", "").partition("?")[0])
+        return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
+    if not response.body.strip():
+        return "the body is empty"
+    html = "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
+    return f"{'an HTML page' if html else 'an unexpected body'} came back: {excerpt(response.body)!r}"
+
+
+# Waiting.
+
+_SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
+
+
+def retry_after(value: str | None, now: float | None = None) -> float | None:
+    """The seconds that a ``Retry-After`` header asks to wait, uncapped; None when it is absent or makes no sense.
+
+    Both forms of RFC 9110 are read: seconds, and a date (which needs ``now`` in epoch seconds; a past date is 0.0).
+    """
+    if value is None:
+        return None
+    value = value.strip()
+    if _SECONDS.fullmatch(value) is not None:
+        return float(value)
+    if now is None or len(value) > 64:
+        return None
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=dt.UTC)
+        return max(0.0, moment.timestamp() - now)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+# Showing what came back, without showing a secret.
+
+_EXCERPT_BYTES = 2048
+_EXCERPT_LENGTH = 200
+_MESSAGE_LENGTH = 500
+_REDACTED = "[redacted]"
+_TAGS = re.compile(r"<[^<>]*>")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"'<>,;]+")
+_OPAQUE = re.compile(r"eyJ[A-Za-z0-9_.=-]*|[A-Za-z0-9_+=-]{32,}")
+_NAMED = re.compile(
+    r"(?i)(\b[a-z0-9_-]{0,24}(?:token|secret|password|authorization|api[_-]?key)[\"']?\s*[:=]\s*[\"']?)[^\s\"'&,;<>{}]+"
+)
+
+
+def redact(text: str, limit: int = _MESSAGE_LENGTH) -> str:
+    """Text fit to be shown: one line, no control characters, at most ``limit`` characters, and nothing in it that
+    looks like a bearer token, a JWT, a named secret or another long opaque value."""
+    text = text[: 4 * limit]
+    text = "".join(character if character.isprintable() else " " for character in text)
+    text = _BEARER.sub(rf"\1 {_REDACTED}", " ".join(text.split()))
+    text = _NAMED.sub(rf"\1{_REDACTED}", _OPAQUE.sub(_REDACTED, text))
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of a body that nobody expected, as :func:`redact` shows it, markup removed."""
+    text = body[:_EXCERPT_BYTES].decode(errors="replace")
+    return redact(_TAGS.sub(" ", text) if text.lstrip().startswith("<") else text, _EXCERPT_LENGTH)

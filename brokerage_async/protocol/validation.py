@@ -1,0 +1,308 @@
+"""Checks a call against the documented rules before anything is sent.
+
+Everything is driven by data from the schema: the parameters and rules of an ``Operation``, and the fields and rules
+of the request models. Every problem is found, not only the first. Fields are named as on the wire, with their
+position: ``to-date``, ``legs[1].quantity``.
+
+The ``code`` of each problem is one of ``required``, ``forbidden``, ``wrong_type``, ``not_text``, ``not_finite``,
+``out_of_range``, ``naive_date_time``, ``unknown_value``, ``unknown_parameter``, ``too_few_items``,
+``too_many_items``, ``not_distinct``, ``exclusive``, ``value_not_allowed``, ``span_too_long`` and ``unsafe_segment``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import logging
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
+from typing import Any
+
+from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
+from ..operation import BodyField, Operation, Parameter, RequestModel
+from .rules import broken
+
+__all__ = ["check", "problems_of"]
+
+logger = logging.getLogger("brokerage_async.request")
+
+_INTEGER_BITS = 63
+_IDENTIFIER_BITS = 128
+_DECIMAL_DIGITS = 64
+
+_Fault = tuple[str, str]
+"""Code and message of one problem."""
+
+
+def check(
+    operation: Operation[Any],
+    path: Mapping[str, object] | None,
+    query: Mapping[str, object] | None,
+    body: object | None,
+    *,
+    strict: bool = False,
+) -> None:
+    """Check one call; return only if the service could accept it.
+
+    Args:
+        operation: the operation called.
+        path: values of the path template by wire name.
+        query: query parameters by wire name; None values count as not given.
+        body: request model, or bytes that were encoded (and checked) before.
+        strict: treat values outside the known enumerations as problems; otherwise they pass with a logged warning.
+
+    Raises:
+        ConfigurationError: a path value is missing, empty, ``.`` or ``..``, so that no address can be built.
+        InvalidRequestError: anything else is wrong. Either error lists every problem found in ``errors``.
+    """
+    findings = _Findings(operation.name, strict)
+    _check_parameters(findings, operation, path or {}, query or {})
+    _check_body(findings, operation, body)
+    if findings.problems:
+        problems = findings.distinct()
+        unsafe = any(problem.code == "unsafe_segment" for problem in problems)
+        raise (ConfigurationError if unsafe else InvalidRequestError)(
+            "the call was not made: it breaks the rules listed",
+            operation=operation.name,
+            method=operation.method,
+            path=operation.path,
+            errors=problems,
+        )
+
+
+def problems_of(model: object, *, strict: bool = False) -> tuple[ErrorDetail, ...]:
+    """Every problem of a request model such as ``NewOrder``, in the order of its fields; empty when it is sound.
+
+    ``strict`` is as for :func:`check`. Never raises, whatever the fields hold.
+    """
+    findings = _Findings(type(model).__name__, strict)
+    _check_model(findings, type(model), model, "")
+    return findings.distinct()
+
+
+class _Findings:
+    """The problems of one call as they are found."""
+
+    __slots__ = ("name", "problems", "strict")
+
+    def __init__(self, name: str, strict: bool) -> None:
+        self.name = name
+        self.strict = strict
+        self.problems: list[ErrorDetail] = []
+
+    def add(self, code: str, message: str, domain: str) -> None:
+        self.problems.append(ErrorDetail(code, message, domain or None))
+
+    def distinct(self) -> tuple[ErrorDetail, ...]:
+        return tuple(dict.fromkeys(self.problems))
+
+
+# Single values: one function per kind, each returning what is wrong.
+
+
+def _wrong_type(expected: str, value: object) -> _Fault:
+    return "wrong_type", f"must be {expected}, not {type(value).__name__}"
+
+
+def _string_fault(value: object) -> _Fault | None:
+    if not isinstance(value, str):
+        return _wrong_type("text (str)", value)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return "not_text", "holds a lone surrogate, which no text on the wire can carry"
+    return None
+
+
+def _integer_fault(value: object) -> _Fault | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return _wrong_type("an integer (int)", value)
+    return None if value.bit_length() <= _INTEGER_BITS else ("out_of_range", "does not fit into 64 bits")
+
+
+def _identifier_fault(value: object) -> _Fault | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return None if value.bit_length() <= _IDENTIFIER_BITS else ("out_of_range", "is no identifier: too large")
+    return _string_fault(value) if isinstance(value, str) else _wrong_type("an identifier (str or int)", value)
+
+
+def _boolean_fault(value: object) -> _Fault | None:
+    return None if isinstance(value, bool) else _wrong_type("True or False", value)
+
+
+def _date_fault(value: object) -> _Fault | None:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return None
+    return _wrong_type("a datetime.date", value)
+
+
+def _date_time_fault(value: object) -> _Fault | None:
+    if not isinstance(value, dt.datetime):
+        return _wrong_type("a datetime.datetime", value)
+    return None if value.utcoffset() is not None else ("naive_date_time", "needs a time zone (tzinfo)")
+
+
+def _decimal_fault(value: object) -> _Fault | None:
+    if not isinstance(value, Decimal):
+        return _wrong_type("a decimal.Decimal", value)
+    if not value.is_finite():
+        return "not_finite", "must be a finite number"
+    # Written without an exponent, an extreme one would become megabytes of zeros.
+    exponent = value.as_tuple().exponent
+    if value.adjusted() > _DECIMAL_DIGITS or (isinstance(exponent, int) and exponent < -_DECIMAL_DIGITS):
+        return "out_of_range", f"has more than {_DECIMAL_DIGITS} digits before or after the point"
+    return None
+
+
+def _object_fault(value: object) -> _Fault | None:
+    return None if isinstance(value, Mapping) else _wrong_type("a mapping", value)
+
+
+_FAULTS: Mapping[str, Callable[[object], _Fault | None]] = {
+    "string": _string_fault,
+    "integer": _integer_fault,
+    "identifier": _identifier_fault,
+    "boolean": _boolean_fault,
+    "date": _date_fault,
+    "date-time": _date_time_fault,
+    "decimal": _decimal_fault,
+    "object": _object_fault,
+}
+
+
+@functools.lru_cache(maxsize=512)
+def _known_values(choices: type[Any]) -> frozenset[str]:
+    return frozenset(member.value for member in choices)
+
+
+@functools.lru_cache(maxsize=1024)
+def _warn_unknown(name: str, domain: str, value: str) -> None:
+    """Warn of a value outside the known enumeration, once per operation, field and value."""
+    logger.warning("%s: %s has the value %r, which is not among the known ones", name, domain, value)
+
+
+def _check_single(findings: _Findings, field: Parameter | BodyField, value: object, domain: str) -> None:
+    if isinstance(field, BodyField) and field.model is not None:
+        _check_model(findings, field.model, value, domain)
+        return
+    fault = _FAULTS[field.kind](value)
+    if fault is not None:
+        findings.add(*fault, domain)
+    elif value == "" and field.required and not field.array:
+        findings.add("required", "must not be empty", domain)
+    elif field.choices is not None and value not in _known_values(field.choices):
+        shown = str(value)[:40]
+        if findings.strict:
+            findings.add("unknown_value", f"{shown!r} is not among the known values", domain)
+        else:
+            _warn_unknown(findings.name, domain, shown)
+
+
+def _check_value(findings: _Findings, field: Parameter | BodyField, value: object, domain: str) -> None:
+    if value is None:
+        if field.required:
+            findings.add("required", "is required", domain)
+    elif not field.array:
+        _check_single(findings, field, value, domain)
+    elif isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Collection):
+        # Text is a collection of its letters: symbols="AAPL" would otherwise ask for A, A, P and L.
+        findings.add(*_wrong_type("a list or tuple", value), domain)
+    else:
+        least = field.min_items if isinstance(field, BodyField) else 1
+        if least is not None and len(value) < least:
+            findings.add("too_few_items", _too_few(field, least), domain)
+        stem = domain.removesuffix("[]")
+        for index, item in enumerate(value):
+            _check_single(findings, field, item, f"{stem}[{index}]")
+
+
+def _too_few(field: Parameter | BodyField, least: int) -> str:
+    if isinstance(field, BodyField) or field.required:
+        return f"needs at least {least} item{'s' if least > 1 else ''}"
+    return "is empty, which the service would take for no filter at all: leave it out to ask for everything"
+
+
+# Calls.
+
+
+def _check_parameters(
+    findings: _Findings, operation: Operation[Any], path: Mapping[str, object], query: Mapping[str, object]
+) -> None:
+    given = 0
+    for parameter in operation.parameters:
+        if parameter.location == "path":
+            _check_segment(findings, parameter, path.get(parameter.wire))
+            continue
+        value = query.get(parameter.wire)
+        given += parameter.wire in query
+        if value is not None or parameter.required:
+            _check_value(findings, parameter, value, parameter.wire)
+    if given != len(query):
+        known = {parameter.wire for parameter in operation.parameters if parameter.location != "path"}
+        for wire in query:
+            if wire not in known:
+                findings.add("unknown_parameter", "is no parameter of this operation", str(wire))
+    for rule in operation.rules:
+        for code, place in broken(rule, query, _parameter):
+            findings.add(code, rule.message, place)
+
+
+def _parameter(query: object, wire: str) -> object | None:
+    return query.get(wire) if isinstance(query, Mapping) else None
+
+
+def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> None:
+    if value is None:
+        findings.add("unsafe_segment", "is missing from the path", parameter.wire)
+    elif value in ("", ".", ".."):
+        findings.add("unsafe_segment", f"{value!r} cannot stand in a path", parameter.wire)
+    else:
+        fault = _FAULTS[parameter.kind](value)
+        if fault is not None:
+            findings.add(*fault, parameter.wire)
+
+
+def _check_body(findings: _Findings, operation: Operation[Any], body: object | None) -> None:
+    if body is None:
+        if operation.body is not None and operation.body_required:
+            findings.add("required", f"a request body ({operation.body.__name__}) is required", "")
+    elif operation.body is None:
+        findings.add("forbidden", "this operation takes no request body", "")
+    elif not isinstance(body, bytes):
+        _check_model(findings, operation.body, body, "")
+
+
+# Models.
+
+
+@functools.cache
+def _described(model: Any) -> tuple[RequestModel, Mapping[str, str]] | None:
+    """What the schema says of a request model, with its attribute names by wire name; None if it is no such model."""
+    from .._generated.operations import REQUEST_MODELS
+
+    described = REQUEST_MODELS.get(model)
+    return None if described is None else (described, {field.wire: field.name for field in described.fields})
+
+
+def _check_model(findings: _Findings, expected: Any, model: object, prefix: str) -> None:
+    described = _described(expected)
+    if described is None or not isinstance(model, expected):
+        findings.add(*_wrong_type(f"a {expected.__name__}" if described else "a request model", model), prefix)
+        return
+    dot = f"{prefix}." if prefix else ""
+    for field in described[0].fields:
+        value = getattr(model, field.name)
+        if value is not None or field.required:
+            _check_value(findings, field, value, dot + field.wire)
+    for rule in described[0].rules:
+        for code, place in broken(rule, model, _read):
+            findings.add(code, rule.message, dot + place)
+
+
+def _read(model: object, wire: str) -> object | None:
+    """The field of a model by wire name; None where there is none, or the model is not one."""
+    kind: Any = type(model)
+    described = _described(kind)
+    name = None if described is None else described[1].get(wire)
+    return None if name is None else getattr(model, name)
