@@ -1,4 +1,4 @@
-"""Builds HTTP requests from operations and arguments: checked, encoded, ready to be sent as they stand.
+"""Requests and responses as values, and how a request is built: checked, encoded, ready to be sent as it stands.
 
 Paths and queries are encoded here once and must not be touched again: a URL library that normalises them would drop
 the ``./`` of a futures option symbol, or split ``BRK/B`` in two.
@@ -10,7 +10,7 @@ import datetime as dt
 import enum
 import functools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -23,6 +23,7 @@ from . import validation
 
 __all__ = [
     "Request",
+    "Response",
     "build",
     "encode_path",
     "encode_query",
@@ -51,6 +52,21 @@ class Request:
     body: bytes | None = attrs.field(default=None, repr=False)
     operation: Operation[Any] | None = attrs.field(default=None, repr=False)
     timeout: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Response:
+    """One HTTP response, complete.
+
+    Attributes:
+        status: HTTP status.
+        headers: headers with lower-case keys.
+        body: the body after transfer and content decoding; empty for none.
+    """
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
+    body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
 def build(
@@ -168,7 +184,7 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
         if value is None or parameter.location == "path":
             continue
         if parameter.array:
-            if isinstance(value, str) or not isinstance(value, Collection):
+            if not validation.is_array(value):
                 raise _no_form(wire, value)
             pairs.extend(f"{wire}={_encode(_text(wire, item))}" for item in value)
         else:

@@ -8,28 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
+from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
-
-
-@attrs.frozen(kw_only=True)
-class Response:
-    """One HTTP response, complete.
-
-    Attributes:
-        status: HTTP status.
-        headers: headers with lower-case keys.
-        body: the body after transfer and content decoding; empty for none.
-    """
-
-    status: int
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
-    body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
 _BY_CODE: Mapping[str, type[APIError]] = {

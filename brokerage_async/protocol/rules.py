@@ -2,7 +2,7 @@
 
 A rule is data (see ``Rule``); its addresses are wire names. ``price`` stands for one field, ``legs[].quantity`` for
 that field of every leg. A condition inside an array holds for each item by itself, and what the rule then demands
-inside the same array is demanded of that item only.
+inside the same array is demanded of that item only; a ``max_items`` then counts the items that meet it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,15 @@ def broken(rule: Rule, subject: object, read: Read) -> Iterator[tuple[str, str]]
     somebody else's finding.
     """
     scope = _Scope(subject, read)
-    for index in scope.places(rule):
+    places = tuple(scope.places(rule))
+    for index in places:
         yield from _presence(rule, scope, index)
         yield from _values(rule, scope, index)
+    if rule.max_items is not None:
+        array, most = rule.max_items
+        # With a condition inside the array, only the items that meet it are counted.
+        if sum(len(scope.items(array)) if index is None else 1 for index in places) > most:
+            yield "too_many_items", array
 
 
 class _Scope:
@@ -98,8 +104,6 @@ def _values(rule: Rule, scope: _Scope, index: int | None) -> Iterator[tuple[str,
                 if value in seen:
                     yield "not_distinct", place
                 seen.add(value)
-    if rule.max_items is not None and len(scope.items(rule.max_items[0])) > rule.max_items[1]:
-        yield "too_many_items", rule.max_items[0]
     if rule.span is not None:
         start, end, months = rule.span
         if _exceeds(scope.get(start), scope.get(end), months):

@@ -16,13 +16,13 @@ import functools
 import logging
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import BodyField, Operation, Parameter, RequestModel
 from .rules import broken
 
-__all__ = ["check", "problems_of"]
+__all__ = ["check", "is_array", "problems_of"]
 
 logger = logging.getLogger("brokerage_async.request")
 
@@ -205,8 +205,7 @@ def _check_value(findings: _Findings, field: Parameter | BodyField, value: objec
             findings.add("required", "is required", domain)
     elif not field.array:
         _check_single(findings, field, value, domain)
-    elif isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Collection):
-        # Text is a collection of its letters: symbols="AAPL" would otherwise ask for A, A, P and L.
+    elif not is_array(value):
         findings.add(*_wrong_type("a list or tuple", value), domain)
     else:
         least = field.min_items if isinstance(field, BodyField) else 1
@@ -221,6 +220,14 @@ def _too_few(field: Parameter | BodyField, least: int) -> str:
     if isinstance(field, BodyField) or field.required:
         return f"needs at least {least} item{'s' if least > 1 else ''}"
     return "is empty, which the service would take for no filter at all: leave it out to ask for everything"
+
+
+def is_array(value: object) -> TypeGuard[Collection[object]]:
+    """Whether a value may stand for an array.
+
+    Text is a collection of its letters and does not count: ``"AAPL"`` would otherwise ask for A, A, P and L.
+    """
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
 
 
 # Calls.

@@ -1,0 +1,348 @@
+"""Requests as they go out: paths, queries, addresses, headers."""
+
+import datetime as dt
+import enum
+import pickle
+from decimal import Decimal
+from urllib.parse import unquote
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
+from brokerage_async.operation import Effect, Operation, Parameter, Rule, Shape
+from brokerage_async.protocol.request import (
+    Request,
+    build,
+    encode_path,
+    encode_query,
+    join_url,
+    validate_accept_version,
+    validate_user_agent,
+)
+
+BASE = "https://api.example.com"
+UNRESERVED = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+class Side(enum.StrEnum):
+    NEWEST = "Desc"
+    OLDEST = "Asc"
+
+
+def query(wire, kind="string", **more):
+    name = wire.removesuffix("[]").replace("-", "_")
+    return Parameter(name=name, wire=wire, location="query", kind=kind, **more)
+
+
+DIVIDENDS = Operation(
+    name="metrics.dividends",
+    method="GET",
+    path="/metrics/dividends/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+)
+SEARCH = Operation(
+    name="orders.search",
+    method="GET",
+    path="/customers/{customer_id}/orders",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    parameters=(
+        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
+        query("account-numbers[]", array=True, required=True),
+        query("page-offset", "integer"),
+        query("start-at", "date-time"),
+        query("start-date", "date"),
+        query("sort", choices=Side),
+        query("status[]", array=True),
+        query("active", "boolean"),
+        query("type"),
+        query("types[]", array=True),
+    ),
+    rules=(Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),),
+)
+CANCEL_ALL = Operation(name="orders.drop", method="DELETE", path="/orders", effect=Effect.MUTATE, shape=Shape.NONE)
+
+
+def target(operation=DIVIDENDS, **arguments):
+    request = build(operation, base_url=BASE, headers={}, **arguments)
+    assert request.url.startswith(BASE)
+    return request.url.removeprefix(BASE)
+
+
+class TestPaths:
+    @pytest.mark.parametrize(
+        ("value", "segment"),
+        [
+            ("AAPL", "AAPL"),
+            ("BRK/B", "BRK%2FB"),
+            ("BTC/USD", "BTC%2FUSD"),
+            ("/ESZ6", "%2FESZ6"),
+            ("./ESZ6 EW3U6 260918P9100", ".%2FESZ6%20EW3U6%20260918P9100"),
+            ("./ESZ6 EW3U6  260918P9100", ".%2FESZ6%20EW3U6%20%20260918P9100"),
+            ("AAPL  260612C00110000", "AAPL%20%20260612C00110000"),
+            ("../orders", "..%2Forders"),
+            ("...", "..."),
+            (".a", ".a"),
+            ("%2e%2e", "%252e%252e"),
+            ("100%", "100%25"),
+            ("a?b#c", "a%3Fb%23c"),
+            ("a;b:c@d&e=f+g,h$i!j'(k)*", "a%3Bb%3Ac%40d%26e%3Df%2Bg%2Ch%24i%21j%27%28k%29%2A"),
+            ("Zürich", "Z%C3%BCrich"),
+            ("日経", "%E6%97%A5%E7%B5%8C"),
+            ("😀", "%F0%9F%98%80"),
+            ("٣", "%D9%A3"),
+            ("a-b_c.d~e", "a-b_c.d~e"),
+            ("line\nbreak\r\0", "line%0Abreak%0D%00"),
+            (" ", "%20"),
+        ],
+    )
+    def test_every_value_is_one_encoded_segment(self, value, segment):
+        assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
+
+    @pytest.mark.parametrize("value", ["", ".", "..", None])
+    def test_what_would_address_something_else_is_refused(self, value):
+        with pytest.raises(ConfigurationError) as caught:
+            target(path={"symbol": value})
+        assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("unsafe_segment", "symbol")]
+        assert caught.value.operation == "metrics.dividends"
+        with pytest.raises(ConfigurationError):
+            encode_path(DIVIDENDS.path, {"symbol": value})
+
+    def test_integers_stand_for_identifiers(self):
+        path = {"account": "5WT00001", "id": 54758826}
+        assert encode_path("/accounts/{account}/orders/{id}/dry-run", path) == (
+            "/accounts/5WT00001/orders/54758826/dry-run"
+        )
+
+    def test_every_bad_value_is_named(self):
+        with pytest.raises(ConfigurationError) as caught:
+            encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
+        assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
+
+    def test_path_query_and_body_problems_are_listed_together(self):
+        with pytest.raises(ConfigurationError) as caught:
+            build(
+                SEARCH,
+                base_url=BASE,
+                headers={},
+                path={"customer_id": ".."},
+                query={"page-offset": "3", "nonsense": 1},
+                body=b"{}",
+            )
+        assert [problem.domain for problem in caught.value.errors] == [
+            "customer_id",
+            "account-numbers[]",
+            "page-offset",
+            "nonsense",
+            None,
+        ]
+
+    @given(st.text(min_size=1).filter(lambda text: text not in (".", "..")))
+    def test_any_text_survives_the_way_there_and_back(self, text):
+        segment = encode_path("/{symbol}", {"symbol": text})[1:]
+        assert set(segment) <= UNRESERVED | {"%"}
+        assert unquote(segment, errors="strict") == text
+
+
+class TestQueries:
+    def test_keys_stand_as_documented_and_follow_the_parameters(self):
+        given = {
+            "status[]": ["Live", "Cancel Requested"],
+            "account-numbers[]": ("5WT00001", "5WT00002"),
+            "page-offset": 0,
+            "start-date": dt.date(2026, 1, 31),
+            "sort": Side.OLDEST,
+            "active": False,
+        }
+        assert target(SEARCH, path={"customer_id": "me"}, query=given) == (
+            "/customers/me/orders?account-numbers[]=5WT00001&account-numbers[]=5WT00002&page-offset=0"
+            "&start-date=2026-01-31&sort=Asc&status[]=Live&status[]=Cancel%20Requested&active=false"
+        )
+
+    @pytest.mark.parametrize(
+        ("moment", "text"),
+        [
+            (dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00%2B00%3A00"),
+            (
+                dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=dt.timezone(dt.timedelta(hours=-5))),
+                "2026-03-01T09%3A30%3A00.250000-05%3A00",
+            ),
+        ],
+    )
+    def test_date_times_are_iso_8601_with_their_offset(self, moment, text):
+        assert encode_query((query("start-at", "date-time"),), {"start-at": moment}) == f"start-at={text}"
+
+    def test_none_is_left_out_and_nothing_leaves_no_question_mark(self):
+        path = {"customer_id": 7}
+        plain = operation_without_required()
+        assert target(plain, path=path, query={"page-offset": None}) == "/customers/7/orders"
+        assert target(plain, path=path, query={}) == "/customers/7/orders"
+        assert target(plain, path=path) == "/customers/7/orders"
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            ("a b", "a%20b"),
+            ("a+b", "a%2Bb"),
+            ("a&b=c", "a%26b%3Dc"),
+            ("BRK/B", "BRK%2FB"),
+            ("..", ".."),
+            ("é%", "%C3%A9%25"),
+        ],
+    )
+    def test_values_are_percent_encoded(self, value, text):
+        assert encode_query((query("symbol[]", array=True),), {"symbol[]": [value]}) == f"symbol[]={text}"
+
+    @pytest.mark.parametrize("value", [3.5, object(), b"x", {"a": 1}])
+    def test_what_has_no_form_is_refused(self, value):
+        with pytest.raises(InvalidRequestError):
+            encode_query((query("type"),), {"type": value})
+        with pytest.raises(InvalidRequestError):
+            encode_query((query("types[]", array=True),), {"types[]": value})
+
+    def test_decimals_are_written_without_exponent(self):
+        assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
+
+
+def operation_without_required():
+    return attrs.evolve(SEARCH, parameters=tuple(attrs.evolve(p, required=False) for p in SEARCH.parameters))
+
+
+class TestBaseAddress:
+    @pytest.mark.parametrize(
+        ("base", "url"),
+        [
+            ("https://api.example.com", "https://api.example.com/orders"),
+            ("https://api.example.com/", "https://api.example.com/orders"),
+            ("https://api.example.com/v1", "https://api.example.com/v1/orders"),
+            ("https://api.example.com/v1//", "https://api.example.com/v1/orders"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080/orders"),
+            ("http://[::1]:8080/", "http://[::1]:8080/orders"),
+        ],
+    )
+    def test_slashes_and_prefixes(self, base, url):
+        assert build(CANCEL_ALL, base_url=base, headers={}).url == url
+
+    @pytest.mark.parametrize(
+        "base",
+        [
+            "",
+            "api.example.com",
+            "/api",
+            "ftp://api.example.com",
+            "https://",
+            "https://user:word@api.example.com",
+            "https://api.example.com?x=1",
+            "https://api.example.com/#here",
+            "https://api.example.com/a b",
+            "https://bücher.example",
+            "https://api.example.com:port",
+            "https://[::1",
+            "https://api.example.com\n",
+        ],
+    )
+    def test_what_cannot_be_a_base_address_is_refused(self, base):
+        with pytest.raises(ConfigurationError):
+            join_url(base, "/orders")
+
+    def test_a_password_in_the_address_is_not_shown(self):
+        with pytest.raises(ConfigurationError) as caught:
+            join_url("https://user:hunter2@api.example.com", "/")
+        assert "hunter2" not in str(caught.value)
+
+
+class TestHeaders:
+    @pytest.mark.parametrize("value", ["my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"])
+    def test_product_and_version_are_accepted(self, value):
+        validate_user_agent(value)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "",
+            "app",
+            "app/",
+            "/1.0",
+            "my app/1.0",
+            "app/1.0 (linux)",
+            "a/b/c",
+            "app/1.0\n",
+            "app/1\r\nX: y",
+            "äpp/1",
+            None,
+            7,
+            b"a/1",
+        ],
+    )
+    def test_everything_else_is_refused(self, value):
+        with pytest.raises(ConfigurationError):
+            validate_user_agent(value)
+
+    def test_versions(self):
+        validate_accept_version("20261012")
+        validate_accept_version("2.0.1")
+        for value in ("", "2026 1012", "1\r\nX: y", None, 20261012):
+            with pytest.raises(ConfigurationError):
+                validate_accept_version(value)
+
+    def test_headers_pass_through(self):
+        headers = {"User-Agent": "a/1", "Accept": "application/json"}
+        assert build(CANCEL_ALL, base_url=BASE, headers=headers).headers == headers
+
+
+class TestRequestValue:
+    def test_it_knows_its_operation_and_time_limit(self):
+        request = build(CANCEL_ALL, base_url=BASE, headers={}, timeout=2.5)
+        assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
+
+    def test_secrets_do_not_show(self):
+        request = Request(method="POST", url=BASE, headers={"Authorization": "Bearer abc"}, body=b'{"secret":"x"}')
+        assert repr(request) == f"Request(method='POST', url='{BASE}', timeout=None)"
+
+    def test_it_compares_hashes_and_pickles(self):
+        one = Request(method="GET", url=BASE, headers={"A": "1"})
+        assert one == Request(method="GET", url=BASE, headers={"A": "1"})
+        assert hash(one) == hash(Request(method="GET", url=BASE, headers={"A": "1"}))
+        assert one != Request(method="GET", url=BASE)
+        assert pickle.loads(pickle.dumps(one)) == one
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.just(10**5000),
+    st.floats(),
+    st.decimals(),
+    st.text(),
+    st.text(alphabet=st.characters(categories=["Cs", "Cc"]), max_size=3),
+    st.just("x" * 100_000),
+    st.binary(max_size=8),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.just(dt.UTC)),
+    st.lists(st.one_of(st.integers(), st.text(max_size=3), st.none()), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    st.sampled_from([Side.NEWEST, object(), int, frozenset({1}), range(3), iter(())]),
+)
+
+
+@given(
+    path=st.dictionaries(st.sampled_from(["customer_id", "x"]), ANYTHING),
+    query=st.dictionaries(st.sampled_from([*(p.wire for p in SEARCH.parameters), "x"]), ANYTHING, max_size=6),
+    strict=st.booleans(),
+)
+def test_any_arguments_give_a_request_or_one_of_our_errors(path, query, strict):
+    try:
+        request = build(SEARCH, base_url=BASE, headers={}, path=path, query=query, strict=strict)
+    except BrokerageError as error:
+        assert error.errors  # noqa: PT017
+    else:
+        assert request.url.isascii()
+        assert request.url.isprintable()
+        assert " " not in request.url
