@@ -13,7 +13,18 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
 
-__all__ = ["BodyField", "Effect", "Executor", "Operation", "Page", "Pager", "Parameter", "RequestModel", "Rule", "Shape"]
+__all__ = [
+    "BodyField",
+    "Effect",
+    "Executor",
+    "Operation",
+    "Page",
+    "Pager",
+    "Parameter",
+    "RequestModel",
+    "Rule",
+    "Shape",
+]
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -146,9 +157,9 @@ class Page(Generic[E]):
 class Pager(ABC, Generic[E]):
     """A list that arrives page by page. Nothing is fetched before it is iterated, and never more than is used::
 
-        async for order in client.orders.search("me", [account]): ...
-        async for page in client.orders.search("me", [account]).pages(): ...
-        orders = await client.orders.search("me", [account]).collect(max_items=500)
+    async for order in client.orders.search("me", [account]): ...
+    async for page in client.orders.search("me", [account]).pages(): ...
+    orders = await client.orders.search("me", [account]).collect(max_items=500)
     """
 
     __slots__ = ()
