@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ConfigurationError
 from .journal_entry import JournalError
-from .journal_sql import SqlJournal, schema_of
+from .journal_sql import SqlJournal, schema_of, text_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -51,7 +51,7 @@ class PostgresJournal(SqlJournal):
     async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
         import psycopg
 
-        text = statement.format(table=self._table, now=NOW, skip_locked="FOR UPDATE SKIP LOCKED")
+        text = text_of(statement, table=self._table, now=NOW, skip_locked="FOR UPDATE SKIP LOCKED")
         query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", text)
         async with self._lock:
             # A connection may have broken while it was idle. Every statement can be repeated: an entry that the

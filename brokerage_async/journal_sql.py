@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .journal_entry import EntryKey, EntryState, JournalEntry
 
-__all__ = ["SqlJournal", "schema_of"]
+__all__ = ["SqlJournal", "schema_of", "text_of"]
 
 J = TypeVar("J", bound="SqlJournal")
 
@@ -50,65 +50,67 @@ SAME_KEY = (
 
 NOW = "SELECT {now}"
 
-OPEN = f"""
-INSERT INTO {{table}} AS known ({COLUMNS})
+OPEN = """
+INSERT INTO {table} AS known ({columns})
 VALUES (:environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
-        {{now}}, NULL, NULL, :owner, {{now}} + :lease)
+        {now}, NULL, NULL, :owner, {now} + :lease)
 ON CONFLICT (environment, account_number, external_identifier) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,
        closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until
  WHERE known.state = 'not_sent' AND known.body = excluded.body
-RETURNING {COLUMNS}
+RETURNING {columns}
 """
 
-FIND = f"SELECT {COLUMNS} FROM {{table}} WHERE {SAME_KEY}"
+FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 
-ENTRIES = f"SELECT {COLUMNS} FROM {{table}} WHERE environment = :environment ORDER BY opened_at"
+ENTRIES = "SELECT {columns} FROM {table} WHERE environment = :environment ORDER BY opened_at"
 
 ENTRIES_OF_STATE = (
-    f"SELECT {COLUMNS} FROM {{table}} WHERE environment = :environment AND state = :state ORDER BY opened_at"
+    "SELECT {columns} FROM {table} WHERE environment = :environment AND state = :state ORDER BY opened_at"
 )
 
-_FREE = """
-SELECT environment, account_number, external_identifier FROM {table}
- WHERE state = 'open' AND environment = :environment AND (claimed_until IS NULL OR claimed_until <= {now})
+CLAIM_KEY = """
+UPDATE {table} SET owner = :owner, claimed_until = {now} + :lease
+ WHERE {same_key} AND state = 'open' AND (claimed_until IS NULL OR claimed_until <= {now})
+RETURNING {columns}
 """
 
-CLAIM_KEY = f"""
-UPDATE {{table}} SET owner = :owner, claimed_until = {{now}} + :lease
- WHERE {SAME_KEY} AND state = 'open' AND (claimed_until IS NULL OR claimed_until <= {{now}})
-RETURNING {COLUMNS}
-"""
-
-CLAIM_DUE = f"""
-UPDATE {{table}} SET owner = :owner, claimed_until = {{now}} + :lease
+CLAIM_DUE = """
+UPDATE {table} SET owner = :owner, claimed_until = {now} + :lease
  WHERE (environment, account_number, external_identifier) IN (
-{_FREE}   AND opened_at <= :due_at AND (looked_at IS NULL OR looked_at <= :due_at)
-{{skip_locked}})
-RETURNING {COLUMNS}
+    SELECT environment, account_number, external_identifier FROM {table}
+     WHERE state = 'open' AND environment = :environment AND (claimed_until IS NULL OR claimed_until <= {now})
+       AND opened_at <= :due_at AND (looked_at IS NULL OR looked_at <= :due_at)
+    {skip_locked})
+RETURNING {columns}
 """
 
-RENEW = f"""
-UPDATE {{table}} SET claimed_until = {{now}} + :lease, attempts = COALESCE(:attempts, attempts)
- WHERE {SAME_KEY} AND state = 'open' AND owner = :owner
+RENEW = """
+UPDATE {table} SET claimed_until = {now} + :lease, attempts = COALESCE(:attempts, attempts)
+ WHERE {same_key} AND state = 'open' AND owner = :owner
 RETURNING attempts
 """
 
-RELEASE = f"""
-UPDATE {{table}} SET owner = NULL, claimed_until = NULL, looked_at = {{now}}, note = :note
- WHERE {SAME_KEY} AND state = 'open' AND owner = :owner
+RELEASE = """
+UPDATE {table} SET owner = NULL, claimed_until = NULL, looked_at = {now}, note = :note
+ WHERE {same_key} AND state = 'open' AND owner = :owner
 RETURNING attempts
 """
 
-CLOSE = f"""
-UPDATE {{table}} SET state = :state, order_id = :order_id, note = :note, closed_at = {{now}},
+CLOSE = """
+UPDATE {table} SET state = :state, order_id = :order_id, note = :note, closed_at = {now},
        owner = NULL, claimed_until = NULL
- WHERE {SAME_KEY} AND state = 'open'
+ WHERE {same_key} AND state = 'open'
 RETURNING attempts
 """
 
 FAR_FUTURE = 1e12
 """A time that no entry reaches: stands for 'whenever it was opened'."""
+
+
+def text_of(statement: str, *, table: str, now: str, skip_locked: str = "") -> str:
+    """A statement of this module for one table of one database; its ``:names`` stay to be bound."""
+    return statement.format(table=table, now=now, skip_locked=skip_locked, columns=COLUMNS, same_key=SAME_KEY)
 
 
 def schema_of(*, table: str, binary: str, seconds: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .journal_entry import JournalError
-from .journal_sql import SqlJournal, schema_of
+from .journal_sql import SqlJournal, schema_of, text_of
 
 __all__ = ["SqliteJournal"]
 
@@ -49,7 +49,7 @@ class SqliteJournal(SqlJournal):
     async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
         if not self._finalizer.alive:
             raise JournalError(f"the journal {self.path} is closed")
-        text = statement.format(table=TABLE, now=":now", skip_locked="")
+        text = text_of(statement, table=TABLE, now=":now")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._file.run, text, {**values, "now": self._clock()})
 
