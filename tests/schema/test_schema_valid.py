@@ -1,0 +1,391 @@
+"""The schema is valid OpenAPI, and keeps the conventions that the generator relies on."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from openapi_spec_validator import validate
+from openapi_spec_validator.readers import read_from_filename
+
+FOLDER = Path(__file__).parents[2] / "schema"
+FILES: dict[str, dict[str, Any]] = {
+    path.name: yaml.safe_load(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")
+}
+ROOT = FILES.pop("openapi.yaml")
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    name: schema for content in FILES.values() for name, schema in content["schemas"].items()
+}
+SHARED_PARAMETERS: dict[str, dict[str, Any]] = FILES["common.yaml"]["parameters"]
+OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
+ENUMS = {name: schema for name, schema in SCHEMAS.items() if "enum" in schema}
+PROPERTIES = {(name, field): value for name, schema in OBJECTS.items() for field, value in schema["properties"].items()}
+METHODS = ("get", "put", "post", "patch", "delete")
+
+
+def target(reference: str) -> Any:
+    """What an absolute reference such as ``orders.yaml#/paths/AccountOrders`` points to."""
+    file, _, pointer = reference.partition("#/")
+    section, name = pointer.split("/")
+    return FILES[file][section][name]
+
+
+OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    item[method]["operationId"]: (path, item[method])
+    for path, item in ((path, target(item["$ref"])) for path, item in ROOT["paths"].items())
+    for method in METHODS
+    if method in item
+}
+
+
+def parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of an operation, shared ones looked up."""
+    return [target(p["$ref"]) if "$ref" in p else p for p in operation.get("parameters", ())]
+
+
+def body_name(operation: dict[str, Any]) -> str | None:
+    """The component that an operation takes as its body."""
+    if "requestBody" not in operation:
+        return None
+    return str(operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]).rpartition("/")[2]
+
+
+def components_within(name: str) -> set[str]:
+    """A component and all that it refers to."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [ref.rpartition("/")[2] for node in walk(SCHEMAS[name]) if (ref := node.get("$ref"))]
+    return found
+
+
+def walk(node: Any) -> Iterator[dict[str, Any]]:
+    """Every mapping within a piece of the schema, itself included."""
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from walk(child)
+
+
+BODIES = {body for _, operation in OPERATIONS.values() if (body := body_name(operation))}
+REQUESTS = set().union(*map(components_within, BODIES)) - set(ENUMS)
+RULES = [
+    (owner, rule)
+    for owner, holder in [*SCHEMAS.items(), *((name, op) for name, (_, op) in OPERATIONS.items())]
+    for rule in holder.get("x-rules", ())
+]
+
+by_component = pytest.mark.parametrize("name", sorted(SCHEMAS))
+by_object = pytest.mark.parametrize("name", sorted(OBJECTS))
+by_enum = pytest.mark.parametrize("name", sorted(ENUMS))
+by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
+by_rule = pytest.mark.parametrize(("owner", "rule"), RULES, ids=[f"{owner}-{i}" for i, (owner, _) in enumerate(RULES)])
+
+
+def test_openapi() -> None:
+    content, base_uri = read_from_filename(str(FOLDER / "openapi.yaml"))
+    validate(content, base_uri=base_uri)
+
+
+# -- every piece is where it belongs
+
+
+def test_components_are_the_schemas_of_all_areas() -> None:
+    listed = {name: reference["$ref"] for name, reference in ROOT["components"]["schemas"].items()}
+    assert listed == {name: f"{file}#/schemas/{name}" for file, content in FILES.items() for name in content["schemas"]}
+    assert [n for n, times in Counter(n for c in FILES.values() for n in c["schemas"]).items() if times > 1] == []
+
+
+def test_paths_are_the_paths_of_all_areas() -> None:
+    listed = [item["$ref"] for item in ROOT["paths"].values()]
+    present = [f"{file}#/paths/{name}" for file, content in FILES.items() for name in content.get("paths", ())]
+    assert sorted(listed) == sorted(present)
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_files_have_their_two_parts(file: str) -> None:
+    parts = ["schemas", "parameters", "responses"] if file == "common.yaml" else ["paths", "schemas"]
+    assert list(FILES[file]) == parts
+
+
+@by_component
+def test_components_are_used(name: str) -> None:
+    reference = re.compile(rf'#/schemas/{name}"')
+    uses = sum(len(reference.findall(path.read_text("utf-8"))) for path in FOLDER.glob("*.yaml"))
+    assert uses >= 2, "only the list of components names it"
+
+
+@by_component
+def test_objects_and_enumerations_are_components(name: str) -> None:
+    schema = SCHEMAS[name]
+    assert ("enum" in schema) != ("properties" in schema)
+    inner = [node for child in schema.get("properties", {}).values() for node in walk(child)]
+    assert [node for node in inner if "properties" in node or "enum" in node] == []
+
+
+@by_operation
+def test_parameters_and_bodies_name_their_objects_and_enumerations(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    nodes = [node for parameter in parameters(operation) for node in walk(parameter["schema"])]
+    assert [node for node in nodes if "enum" in node or node.get("type") == "object"] == []
+    if "requestBody" in operation:
+        assert body_name(operation) in OBJECTS
+
+
+@by_object
+def test_only_request_bodies_require_fields(name: str) -> None:
+    required = SCHEMAS[name].get("required", [])
+    assert set(required) <= set(SCHEMAS[name]["properties"])
+    if name not in REQUESTS:
+        assert required == []
+
+
+# -- names, words and defaults
+
+
+@by_object
+def test_property_names_are_dasherized(name: str) -> None:
+    separator = "_" if name in FILES["oauth.yaml"]["schemas"] else "-"
+    dasherized = re.compile(rf"[a-z]+({separator}[a-z]+)*")
+    assert [field for field in SCHEMAS[name]["properties"] if not dasherized.fullmatch(field)] == []
+
+
+@by_component
+def test_components_are_described(name: str) -> None:
+    assert SCHEMAS[name]["description"].endswith(".")
+    assert SCHEMAS[name]["x-section"]
+
+
+@by_object
+def test_properties_are_described_in_one_line(name: str) -> None:
+    descriptions = {field: value.get("description", "") for field, value in SCHEMAS[name]["properties"].items()}
+    assert [field for field, text in descriptions.items() if not re.fullmatch(r".+\.", text)] == []
+
+
+@by_operation
+def test_operations_are_described(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    assert re.fullmatch(r"[A-Z][^\n]*\.", operation["summary"])
+    assert operation["description"].endswith(".")
+    assert operation["x-section"]
+    assert all(p["description"].endswith(".") for p in parameters(operation))
+
+
+@pytest.mark.parametrize("name", sorted(FILES["common.yaml"]["responses"]))
+def test_error_responses_are_described(name: str) -> None:
+    response = FILES["common.yaml"]["responses"][name]
+    assert response["description"].endswith(".")
+    assert response["content"]["application/json"]["schema"] == {"$ref": "#/schemas/ErrorEnvelope"}
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_no_defaults(file: str) -> None:
+    assert [node for node in walk(FILES[file]) if "default" in node] == []
+
+
+# -- the x- vocabulary
+
+OPERATION_KEYS = {
+    "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
+    "x-flatten-body", "x-rules",
+}  # fmt: skip
+PARAMETER_KEYS = {"x-python-name", "x-provenance"}
+OBJECT_KEYS = {"x-section", "x-provenance", "x-rules"}
+ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-enum-varnames", "x-observed"}
+PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
+VOCABULARY = OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
+
+WIRE_FORMS = {
+    "integer": {"string", "decimal"},
+    "number": {"decimal"},
+    "string": {"integer", "boolean"},
+    "epoch-ms": {"date-time"},
+    "nan": {"decimal"},
+    "empty": {"decimal", "date", "date-time", "enum"},
+    "date-text": {"date"},
+    "mapping": {"array"},
+}
+
+
+def extensions(node: dict[str, Any]) -> set[str]:
+    return {key for key in node if isinstance(key, str) and key.startswith("x-")}
+
+
+def kind(prop: dict[str, Any]) -> str:
+    """Type, format or ``enum``: what decides which wire forms make sense."""
+    if "$ref" in prop:
+        return "enum" if prop["$ref"].rpartition("/")[2] in ENUMS else "object"
+    return str(prop.get("format") or prop.get("type"))
+
+
+@by_operation
+def test_extensions_of_operations(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    assert extensions(operation) <= OPERATION_KEYS
+    for parameter in parameters(operation):
+        assert extensions(parameter) <= PARAMETER_KEYS
+
+
+@by_component
+def test_extensions_of_components(name: str) -> None:
+    assert extensions(SCHEMAS[name]) <= (ENUM_KEYS if name in ENUMS else OBJECT_KEYS)
+
+
+@by_object
+def test_extensions_of_properties(name: str) -> None:
+    assert set().union(*map(extensions, SCHEMAS[name]["properties"].values())) <= PROPERTY_KEYS
+
+
+def test_no_extension_anywhere_else() -> None:
+    fields = {field for _, field in PROPERTIES}
+    used = set().union(*(extensions(node) for content in [ROOT, *FILES.values()] for node in walk(content))) - fields
+    assert used <= VOCABULARY
+    assert VOCABULARY - used == set(), "never used: strike it from the vocabulary"
+
+
+def test_readme_lists_the_vocabulary() -> None:
+    listed = re.findall(r"^\| `(x-[a-z-]+)` \|", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(VOCABULARY)
+
+
+def test_provenance_is_one_of_two_words() -> None:
+    used = {node["x-provenance"] for content in FILES.values() for node in walk(content) if "x-provenance" in node}
+    assert used <= {"documented", "observed"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in OBJECTS if OBJECTS[name].get("x-provenance") == "observed"))
+def test_observed_objects_have_observed_properties_only(name: str) -> None:
+    assert {value.get("x-provenance") for value in SCHEMAS[name]["properties"].values()} == {"observed"}
+
+
+@by_enum
+def test_enumerations(name: str) -> None:
+    schema = SCHEMAS[name]
+    members = schema["enum"]
+    assert schema["type"] == "string"
+    assert all(isinstance(member, str) for member in members)
+    assert len(set(members)) == len(members)
+    assert schema["x-open-enum"] is True
+    assert set(schema.get("x-observed", ())) <= set(members)
+    names = schema.get("x-enum-varnames", [re.sub(r"[ -]", "_", member).upper() for member in members])
+    assert len(names) == len(members)
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*", n) for n in names)
+
+
+@pytest.mark.parametrize(("name", "field"), sorted(key for key, value in PROPERTIES.items() if "x-wire" in value))
+def test_wire_forms_fit_the_type(name: str, field: str) -> None:
+    prop = PROPERTIES[name, field]
+    for form in prop["x-wire"]:
+        assert kind(prop) in WIRE_FORMS[form]
+
+
+@pytest.mark.parametrize(("name", "field"), sorted(key for key, value in PROPERTIES.items() if "x-aliases" in value))
+def test_aliases_are_no_fields_of_their_own(name: str, field: str) -> None:
+    assert not set(PROPERTIES[name, field]["x-aliases"]) & set(SCHEMAS[name]["properties"])
+
+
+# -- operations
+
+
+@by_operation
+def test_operation_says_what_it_does(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    namespace, _, method = name.partition(".")
+    assert method.isidentifier()
+    assert operation["tags"] == [namespace]
+    assert operation["x-effect"] in {"read", "preflight", "mutate"}
+    assert operation.get("x-scope") in ({None} if name == "oauth.token" else {"read", "trade"})
+    assert operation["x-effect"] == "read" or operation["x-scope"] == "trade"
+    assert operation.get("x-environments", ["production"]) == ["production"]
+
+
+@by_operation
+def test_path_parameters_are_those_of_the_path(name: str) -> None:
+    path, operation = OPERATIONS[name]
+    declared = [p["name"] for p in parameters(operation) if p["in"] == "path"]
+    assert declared == re.findall(r"{(\w+)}", path)
+    assert all(p["required"] for p in parameters(operation) if p["in"] == "path")
+
+
+@by_operation
+def test_parameters_give_a_python_signature(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    found = parameters(operation)
+    required = [p.get("required", False) for p in found]
+    assert required == sorted(required, reverse=True), "required parameters are positional and come first"
+    names = [p.get("x-python-name", p["name"].replace("-", "_")) for p in found]
+    assert all(n.isidentifier() for n in names)
+    assert len(set(names)) == len(names)
+    for p in found:
+        assert p["name"].endswith("[]") == (p["schema"].get("type") == "array")
+        assert ("style" in p, "explode" in p) == (p["name"].endswith("[]"),) * 2
+
+
+@by_operation
+def test_bodies_have_a_python_name(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
+    assert len(ways) == ("requestBody" in operation)
+
+
+@by_operation
+def test_pages_and_alternatives(name: str) -> None:
+    _, operation = OPERATIONS[name]
+    names = {p["name"] for p in parameters(operation)}
+    text = str(operation["responses"])
+    assert ({"page-offset", "per-page"} <= names) == operation.get("x-paginated", False) == ("PageEnvelope" in text)
+    assert ("oneOf" in text) == ("x-result" in operation)
+    assert operation.get("x-result", "one") in {"one", "many"}
+
+
+# -- rules
+
+SWITCHES = {"when", "unless"}
+DEMANDS = {"require", "forbid", "require-value", "exclusive", "distinct", "max-items", "span"}
+
+
+def rule_fields(rule: dict[str, Any]) -> set[str]:
+    """Every field that a rule names."""
+    found: set[str] = set()
+    for part in ("when", "unless", "require", "forbid", "require-value", "exclusive", "max-items"):
+        found |= set(rule.get(part, ()))
+    found |= {rule["distinct"]} if "distinct" in rule else set()
+    return found | ({rule["span"]["from"], rule["span"]["to"]} if "span" in rule else set())
+
+
+def field_schema(owner: str, field: str) -> dict[str, Any]:
+    """The schema of a field that a rule names, on a request body or among the parameters of an operation."""
+    if owner in OPERATIONS:
+        return next(p["schema"] for p in parameters(OPERATIONS[owner][1]) if p["name"] == field)
+    if "[]." in field:
+        array, _, field = field.partition("[].")
+        owner = SCHEMAS[owner]["properties"][array]["items"]["$ref"].rpartition("/")[2]
+    found: dict[str, Any] = SCHEMAS[owner]["properties"][field]
+    return found
+
+
+@by_rule
+def test_rules_have_one_demand_and_a_message(owner: str, rule: dict[str, Any]) -> None:
+    assert set(rule) <= SWITCHES | DEMANDS | {"message", "x-provenance"}
+    assert len(DEMANDS & set(rule)) == 1
+    assert rule["message"].endswith(".")
+    assert owner in REQUESTS or owner in OPERATIONS
+
+
+@by_rule
+def test_rules_name_fields_and_values_that_exist(owner: str, rule: dict[str, Any]) -> None:
+    assert all(field_schema(owner, field) for field in rule_fields(rule))
+    for part in ("when", "unless", "require-value"):
+        for field, values in rule.get(part, {}).items():
+            enum = SCHEMAS[field_schema(owner, field)["$ref"].rpartition("/")[2]]
+            assert values
+            assert set(values) <= set(enum["enum"])
