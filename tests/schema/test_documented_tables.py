@@ -692,7 +692,7 @@ ENDPOINTS = {
 
 # -- rules over request bodies and queries, without their messages
 
-BY_ORDER = [
+BY_ORDER: list[dict[str, Any]] = [
     {"when": {"order-type": ["Limit", "Stop Limit"]}, "require": ["price"]},
     {"when": {"order-type": ["Stop", "Stop Limit"]}, "require": ["stop-trigger"]},
     {"when": {"order-type": ["Notional Market"]}, "require": ["value"]},
@@ -757,7 +757,8 @@ def actual(node: dict[str, Any]) -> str:
         return str(node["$ref"]).rpartition("/")[2]
     if node.get("type") == "array":
         return f"[{actual(node['items'])}]"
-    return str(node.get("format") or node.get("type", "any"))
+    kind = str(node.get("format") or node.get("type", "any"))
+    return "string" if kind == "password" else kind
 
 
 def documented(name: str) -> dict[str, str]:
