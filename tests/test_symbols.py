@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.symbols import OptionSymbol, instrument_type_of, occ_symbol, parse_occ
+
+ROOTS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./", min_size=1, max_size=6)
+DAYS = st.dates(date(2000, 1, 1), date(2099, 12, 31))
+KINDS = st.sampled_from("CP")
+STRIKES = st.integers(1, 99_999_999).map(lambda thousandths: Decimal(thousandths) / 1000)
+
+
+@given(ROOTS, DAYS, KINDS, STRIKES)
+def test_parts_to_symbol_and_back(root: str, day: date, kind: str, strike: Decimal) -> None:
+    symbol = occ_symbol(root, day, kind, strike)
+    assert len(symbol) == 21
+    assert parse_occ(symbol) == OptionSymbol(root, day, kind, strike)
+
+
+@given(ROOTS, DAYS, KINDS, STRIKES)
+def test_symbol_to_parts_and_back_with_or_without_padding(root: str, day: date, kind: str, strike: Decimal) -> None:
+    symbol = occ_symbol(root, day, kind, strike)
+    assert str(parse_occ(symbol)) == symbol
+    assert str(parse_occ(symbol.replace(" ", ""))) == symbol
+
+
+@given(st.text(max_size=24))
+def test_any_text_is_parsed_or_refused(text: str) -> None:
+    try:
+        parts = parse_occ(text)
+    except InvalidRequestError:
+        return
+    assert occ_symbol(parts.root, parts.expiration, parts.option_type, parts.strike).replace(" ", "") == text.replace(
+        " ", ""
+    )
+
+
+def test_the_usual_one() -> None:
+    assert occ_symbol("AAPL", date(2026, 6, 12), "C", 110) == "AAPL  260612C00110000"
+    parts = parse_occ("AAPL  260612P00110500")
+    assert (parts.root, parts.expiration, parts.is_call, parts.strike) == (
+        "AAPL",
+        date(2026, 6, 12),
+        False,
+        Decimal("110.5"),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "AAPL",
+        "AAPL  260612X00110000",
+        "AAPL  260631C00110000",
+        "AAPL  260612C0011000",
+        "AAPL  260612C00000000",
+        "aapl  260612C00110000",
+        "AAPL      260612C00110000",
+        "AAPL  260612C00110000\n",
+        "AAPL  ٢٦٠٦١٢C00110000",
+        "TOOLONG260612C00110000",
+    ],
+)
+def test_what_is_no_occ_symbol(text: str) -> None:
+    with pytest.raises(InvalidRequestError, match="not an OCC symbol"):
+        parse_occ(text)
+
+
+@pytest.mark.parametrize(
+    ("parts", "fields"),
+    [
+        (("TOOLONG", date(2026, 6, 12), "C", 110), ["root"]),
+        (("AAPL", date(1999, 6, 12), "C", 110), ["expiration"]),
+        (("AAPL", date(2026, 6, 12), "call", 110), ["option_type"]),
+        (("AAPL", date(2026, 6, 12), "C", 0), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", "110.0005"), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", "NaN"), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", "dear"), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", 110.5), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", True), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", 100_000), ["strike"]),
+        (("", date(2126, 6, 12), "", -1), ["root", "expiration", "option_type", "strike"]),
+    ],
+)
+def test_parts_that_make_no_symbol_are_all_named(parts: Any, fields: list[str]) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        occ_symbol(*parts)
+    assert [problem.domain for problem in caught.value.errors] == fields
+
+
+@pytest.mark.parametrize(
+    ("symbol", "kind"),
+    [
+        ("AAPL", "Equity"),
+        ("BRK/B", "Equity"),
+        ("AAPL  260612C00110000", "Equity Option"),
+        ("/ESZ6", "Future"),
+        ("./ESZ6 EW3U6 260918P9100", "Future Option"),
+        ("./ESZ6  EW3U6 260918P9100", "Future Option"),
+        ("BTC/USD", "Cryptocurrency"),
+    ],
+)
+def test_kinds_by_form(symbol: str, kind: str) -> None:
+    assert instrument_type_of(symbol) == kind
