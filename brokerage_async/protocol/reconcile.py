@@ -1,0 +1,202 @@
+"""What became of an order that was sent: the decisions, apart from every I/O.
+
+The service does not recognise a repeated order, so nothing may be concluded from a missing answer. Three questions
+are answered here, each as a table that tests read line by line:
+
+- `fate_of`: what does the end of one submit prove?
+- `next_look`: after these looks through the lists, look again (when?), or conclude what?
+- `decide`: from both, is the order placed, refused, not sent or unknown, or may it be sent again?
+
+And for changes of an order that exists already: what does the order, read back, say about the change
+(`cancel_shown`, `replace_shown`, `pairs_shown`)?
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from decimal import Decimal
+
+import attrs
+
+from ..errors import (
+    APIError,
+    AuthenticationError,
+    BrokerageError,
+    RateLimitError,
+    ResponseDecodeError,
+    TransportError,
+)
+
+__all__ = [
+    "Decision",
+    "Fate",
+    "Finding",
+    "Look",
+    "LookPlan",
+    "cancel_shown",
+    "decide",
+    "fate_of",
+    "next_look",
+    "pairs_shown",
+    "preflight_fate_of",
+    "replace_shown",
+]
+
+TERMINAL = frozenset({"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed"})
+"""Statuses after which an order does not change any more."""
+
+AMBIGUOUS = frozenset({408, 409, 425, 499})
+"""Client-error statuses that proxies send while the service may still be at work, or that hint at an earlier copy."""
+
+
+class Fate(enum.StrEnum):
+    """What the end of one request proves about it."""
+
+    ANSWERED = "answered"
+    """Done, and the answer shows the result."""
+    ACCEPTED = "accepted"
+    """Done, but the answer does not show the result: it could not be read, or lacks the order."""
+    REFUSED = "refused"
+    """Not done: the service said no."""
+    NOT_SENT = "not_sent"
+    """Not done: it never reached the service."""
+    UNKNOWN = "unknown"
+    """It may have been done, and may still be."""
+
+
+class Finding(enum.StrEnum):
+    """What looking through the lists of orders has shown."""
+
+    FOUND = "found"
+    ABSENT = "absent"
+    """Not listed, in repeated complete looks, after the settling time."""
+    UNDETERMINED = "undetermined"
+    """The lists could not be read often enough."""
+
+
+class Decision(enum.StrEnum):
+    """What to do about an order."""
+
+    PLACED = "placed"
+    REFUSED = "refused"
+    NOT_SENT = "not_sent"
+    UNKNOWN = "unknown"
+    LOOK = "look"
+    """Look for it in the lists first."""
+    RESUBMIT = "resubmit"
+    """Send the same bytes again: it is absent, and the caller asked for this."""
+
+
+@attrs.frozen(kw_only=True)
+class LookPlan:
+    """How an order of unknown outcome is looked for. Times are seconds since it can last have been sent.
+
+    The first look comes after ``first`` seconds; each pause is ``factor`` times the one before, up to ``longest``.
+    An order counts as absent after ``confirmations`` complete looks that began at ``settle`` or later and did not
+    show it. When the lists cannot be read, looking ends at ``give_up``.
+
+    ``settle`` is the one assumption: *an order that has reached the service is listed within so many seconds*. Make
+    it longer rather than shorter; nothing but ``resubmit`` ever acts on it.
+    """
+
+    settle: float = attrs.field(default=30.0, validator=attrs.validators.ge(0))
+    first: float = attrs.field(default=0.5, validator=attrs.validators.gt(0))
+    factor: float = attrs.field(default=2.0, validator=attrs.validators.ge(1))
+    longest: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
+    confirmations: int = attrs.field(default=2, validator=attrs.validators.gt(0))
+    give_up: float = attrs.field(default=120.0, validator=attrs.validators.ge(0))
+
+
+@attrs.frozen(kw_only=True)
+class Look:
+    """One look through the lists: when it began, whether every page could be read, whether the order was there."""
+
+    at: float
+    complete: bool = True
+    found: bool = False
+
+
+def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
+    """What the end of a request that changes something proves: ``error``, or success with the result ``shown`` or not.
+
+    Only two things prove that nothing was done: the request never left, or the service itself said no (4xx).
+    """
+    if error is None:
+        return Fate.ANSWERED if shown else Fate.ACCEPTED
+    if isinstance(error, ResponseDecodeError):
+        return Fate.ACCEPTED
+    if isinstance(error, TransportError):
+        return Fate.UNKNOWN if error.maybe_processed else Fate.NOT_SENT
+    if isinstance(error, APIError):
+        refused = error.status is not None and 400 <= error.status < 500 and error.status not in AMBIGUOUS
+        return Fate.REFUSED if refused else Fate.UNKNOWN
+    return Fate.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
+
+
+def preflight_fate_of(error: BrokerageError) -> Fate:
+    """What a failed dry-run says about the order, of which nothing was submitted: refused, or just not sent."""
+    judged = isinstance(error, APIError) and not isinstance(error, RateLimitError | AuthenticationError)
+    return Fate.REFUSED if judged and fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
+
+
+def next_look(plan: LookPlan, looks: Sequence[Look]) -> float | Finding:
+    """After these looks: the time of the next one (it may be past already), or what they have shown."""
+    if any(look.found for look in looks):
+        return Finding.FOUND
+    settled = [look for look in looks if look.complete and look.at >= plan.settle]
+    if len(settled) >= plan.confirmations:
+        return Finding.ABSENT
+    if not looks:
+        return plan.first
+    last = looks[-1]
+    if last.at >= max(plan.give_up, plan.settle) and not last.complete:
+        return Finding.UNDETERMINED
+    pause = min(plan.first * plan.factor ** min(len(looks), 64), plan.longest)
+    # One look falls on the settling time itself instead of somewhat later.
+    return plan.settle if last.at < plan.settle < last.at + pause else last.at + pause
+
+
+def decide(fate: Fate, finding: Finding | None = None, *, doubt: bool = False, resubmits_left: int = 0) -> Decision:
+    """What to do after a submit of this fate and, once looked for, this finding.
+
+    ``doubt`` says that an earlier submit of the same order ended unknown and was then found absent: what happens to
+    a repetition never settles the earlier one, so the lists are asked again.
+    """
+    if fate is Fate.ANSWERED:
+        return Decision.PLACED
+    if fate in (Fate.REFUSED, Fate.NOT_SENT) and not doubt:
+        return Decision(fate.value)
+    if finding is None:
+        return Decision.LOOK
+    if finding is Finding.FOUND or fate is Fate.ACCEPTED:
+        return Decision.PLACED
+    if finding is Finding.UNDETERMINED:
+        return Decision.UNKNOWN
+    if fate is Fate.REFUSED:
+        return Decision.REFUSED
+    return Decision.RESUBMIT if resubmits_left > 0 else Decision.UNKNOWN
+
+
+def cancel_shown(status: str | None) -> Fate | None:
+    """What an order's status says about a cancellation that got no answer; None: nothing yet, look again."""
+    if status in ("Cancelled", "Cancel Requested"):
+        return Fate.ANSWERED
+    return Fate.REFUSED if status in TERMINAL else None
+
+
+def replace_shown(status: str | None, replacing_order_id: str | None) -> Fate | None:
+    """What the original order says about a replacement that got no answer; None: nothing yet, look again."""
+    if replacing_order_id:
+        return Fate.ANSWERED
+    return Fate.REFUSED if status in TERMINAL else None
+
+
+def pairs_shown(
+    wanted: tuple[str | None, Decimal | None], shown: tuple[str | None, Decimal | None], *, terminal: bool
+) -> Fate | None:
+    """What a complex order says about a changed (comparator, threshold) of which None means unchanged; None: nothing
+    yet, look again."""
+    if all(wish is None or wish == have for wish, have in zip(wanted, shown, strict=True)):
+        return Fate.ANSWERED
+    return Fate.REFUSED if terminal else None

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.errors import (
+    APIError,
+    AuthenticationError,
+    BadRequestError,
+    BrokerageError,
+    ConfigurationError,
+    DeadlineExceededError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    PreflightError,
+    RateLimitError,
+    RequestNotSentError,
+    ResponseDecodeError,
+    ResponseLostError,
+    ServerError,
+    TokenError,
+    UnprocessableError,
+    VersionNotSupportedError,
+)
+from brokerage_async.protocol.reconcile import (
+    TERMINAL,
+    Decision,
+    Fate,
+    Finding,
+    Look,
+    LookPlan,
+    cancel_shown,
+    decide,
+    fate_of,
+    next_look,
+    pairs_shown,
+    preflight_fate_of,
+    replace_shown,
+)
+
+FATES = [
+    (ResponseDecodeError("x", status=201), Fate.ACCEPTED),
+    (RequestNotSentError("x"), Fate.NOT_SENT),
+    (ResponseLostError("x"), Fate.UNKNOWN),
+    (DeadlineExceededError("x", maybe_processed=False), Fate.NOT_SENT),
+    (DeadlineExceededError("x", maybe_processed=True), Fate.UNKNOWN),
+    (TokenError("x", transient=True), Fate.NOT_SENT),
+    (TokenError("x", transient=False), Fate.NOT_SENT),
+    (ConfigurationError("x"), Fate.NOT_SENT),
+    (InvalidRequestError("x"), Fate.NOT_SENT),
+    (BadRequestError("x", status=400), Fate.REFUSED),
+    (AuthenticationError("x", status=401), Fate.REFUSED),
+    (PermissionDeniedError("x", status=403), Fate.REFUSED),
+    (NotFoundError("x", status=404), Fate.REFUSED),
+    (VersionNotSupportedError("x", status=406), Fate.REFUSED),
+    (UnprocessableError("x", status=422), Fate.REFUSED),
+    (PreflightError("x", status=422), Fate.REFUSED),
+    (RateLimitError("x", status=429), Fate.REFUSED),
+    (APIError("x", status=408), Fate.UNKNOWN),
+    (APIError("x", status=409), Fate.UNKNOWN),
+    (APIError("x", status=302), Fate.UNKNOWN),
+    (APIError("x"), Fate.UNKNOWN),
+    (ServerError("x", status=500), Fate.UNKNOWN),
+    (ServerError("x", status=504), Fate.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("error", "fate"), FATES, ids=lambda value: str(getattr(value, "status", None) or ""))
+def test_what_each_end_of_a_submit_proves(error: BrokerageError, fate: Fate) -> None:
+    assert fate_of(error) is fate
+    assert fate_of(error, shown=True) is fate
+
+
+def test_a_success_shows_the_order_or_not() -> None:
+    assert fate_of(None, shown=True) is Fate.ANSWERED
+    assert fate_of(None) is Fate.ACCEPTED
+
+
+@pytest.mark.parametrize("error", [error for error, _ in FATES])
+def test_a_failed_dry_run_never_leaves_doubt(error: BrokerageError) -> None:
+    judged = isinstance(error, APIError) and fate_of(error) is Fate.REFUSED and error.status not in (401, 429)
+    assert preflight_fate_of(error) is (Fate.REFUSED if judged else Fate.NOT_SENT)
+
+
+# The whole table: fate, earlier doubt, finding, resubmits left -> decision
+P, R, N, U, L, S = (
+    Decision.PLACED,
+    Decision.REFUSED,
+    Decision.NOT_SENT,
+    Decision.UNKNOWN,
+    Decision.LOOK,
+    Decision.RESUBMIT,
+)
+TABLE = {
+    # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined
+    (Fate.ANSWERED, False): (P, P, P, P, P),
+    (Fate.ANSWERED, True): (P, P, P, P, P),
+    (Fate.ACCEPTED, False): (L, P, P, P, P),
+    (Fate.ACCEPTED, True): (L, P, P, P, P),
+    (Fate.REFUSED, False): (R, R, R, R, R),
+    (Fate.REFUSED, True): (L, P, R, R, U),
+    (Fate.NOT_SENT, False): (N, N, N, N, N),
+    (Fate.NOT_SENT, True): (L, P, U, S, U),
+    (Fate.UNKNOWN, False): (L, P, U, S, U),
+    (Fate.UNKNOWN, True): (L, P, U, S, U),
+}
+COLUMNS = [(None, 0), (Finding.FOUND, 0), (Finding.ABSENT, 0), (Finding.ABSENT, 1), (Finding.UNDETERMINED, 1)]
+
+
+@pytest.mark.parametrize(("fate", "doubt"), list(itertools.product(Fate, (False, True))))
+def test_every_line_of_the_decision_table(fate: Fate, doubt: bool) -> None:
+    row = tuple(decide(fate, finding, doubt=doubt, resubmits_left=left) for finding, left in COLUMNS)
+    assert row == TABLE[fate, doubt]
+
+
+@given(st.sampled_from(Fate), st.sampled_from([None, *Finding]), st.booleans(), st.integers(min_value=0, max_value=3))
+def test_what_must_hold_in_every_line(fate: Fate, finding: Finding | None, doubt: bool, left: int) -> None:
+    decision = decide(fate, finding, doubt=doubt, resubmits_left=left)
+    if decision is Decision.RESUBMIT:  # only when asked to, and only what was looked for and is absent
+        assert left > 0
+        assert finding is Finding.ABSENT
+        assert fate in (Fate.UNKNOWN, Fate.NOT_SENT)
+    if decision is Decision.NOT_SENT:  # only when no submit at all can have arrived
+        assert fate is Fate.NOT_SENT
+        assert not doubt
+    if decision is Decision.REFUSED:
+        assert fate is Fate.REFUSED
+    if finding is Finding.FOUND and (doubt or fate not in (Fate.REFUSED, Fate.NOT_SENT)):
+        assert decision is Decision.PLACED
+    if finding is not None:  # looking once is enough
+        assert decision is not Decision.LOOK
+
+
+PLANS = st.builds(
+    LookPlan,
+    settle=st.floats(0, 60),
+    first=st.floats(0.1, 5),
+    factor=st.floats(1, 4),
+    longest=st.floats(0.5, 30),
+    confirmations=st.integers(1, 4),
+    give_up=st.floats(0, 200),
+)
+
+
+@given(PLANS, st.lists(st.booleans(), max_size=400), st.one_of(st.none(), st.floats(0, 100)))
+def test_looking_always_ends_and_never_concludes_too_early(
+    plan: LookPlan, readable: list[bool], appears: float | None
+) -> None:
+    """The lists are readable or not, look by look; the order is listed from ``appears`` on, or never."""
+    looks: list[Look] = []
+    answers = iter(readable)
+    while not isinstance(step := next_look(plan, looks), Finding):
+        assert step >= (looks[-1].at if looks else 0)
+        complete = next(answers, True)
+        looks.append(Look(at=step, complete=complete, found=complete and appears is not None and step >= appears))
+        assert len(looks) < 2000
+    settled = [look for look in looks if look.complete and look.at >= plan.settle]
+    if step is Finding.ABSENT:
+        assert len(settled) >= plan.confirmations
+        assert appears is None or appears > settled[0].at
+    elif step is Finding.FOUND:
+        assert looks[-1].found
+    else:
+        assert looks[-1].at >= max(plan.give_up, plan.settle)
+        assert len(settled) < plan.confirmations
+
+
+@given(PLANS, st.floats(0, 60))
+def test_what_is_listed_within_the_settling_time_is_never_absent(plan: LookPlan, appears: float) -> None:
+    looks: list[Look] = []
+    while not isinstance(step := next_look(plan, looks), Finding):
+        looks.append(Look(at=step, found=step >= min(appears, plan.settle)))
+    assert step is Finding.FOUND
+
+
+def test_the_usual_plan_looks_at_these_times() -> None:
+    looks: list[Look] = []
+    while not isinstance(step := next_look(LookPlan(), looks), Finding):
+        looks.append(Look(at=step))
+    assert [look.at for look in looks] == [0.5, 1.5, 3.5, 7.5, 15.5, 25.5, 30.0, 40.0]
+    assert step is Finding.ABSENT
+
+
+@pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
+def test_a_plan_takes_no_nonsense(name: str) -> None:
+    for value in (-1, float("nan")):
+        with pytest.raises(ValueError, match=name):
+            LookPlan(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("status", "fate"),
+    [
+        ("Cancelled", Fate.ANSWERED),
+        ("Cancel Requested", Fate.ANSWERED),
+        ("Filled", Fate.REFUSED),
+        ("Expired", Fate.REFUSED),
+        ("Rejected", Fate.REFUSED),
+        ("Live", None),
+        ("Received", None),
+        ("Contingent", None),
+        (None, None),
+    ],
+)
+def test_what_a_status_says_about_a_cancellation(status: str | None, fate: Fate | None) -> None:
+    assert cancel_shown(status) is fate
+
+
+def test_what_the_original_says_about_its_replacement() -> None:
+    assert replace_shown("Cancelled", "78") is Fate.ANSWERED
+    assert replace_shown("Live", "78") is Fate.ANSWERED
+    assert replace_shown("Live", None) is None
+    assert replace_shown("Replace Requested", None) is None
+    assert {replace_shown(status, None) for status in TERMINAL} == {Fate.REFUSED}
+
+
+def test_what_a_complex_order_says_about_its_edit() -> None:
+    one, two = Decimal("1.5"), Decimal(2)
+    assert pairs_shown(("gte", one), ("gte", Decimal("1.50")), terminal=False) is Fate.ANSWERED
+    assert pairs_shown((None, one), ("lte", one), terminal=True) is Fate.ANSWERED
+    assert pairs_shown(("gte", None), ("lte", one), terminal=False) is None
+    assert pairs_shown((None, two), ("gte", one), terminal=True) is Fate.REFUSED
