@@ -1,0 +1,90 @@
+"""When to poll next and when to give up: the decisions of a polling loop, without a clock of their own."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Awaitable, Callable
+
+import attrs
+
+from .errors import (
+    AuthenticationError,
+    ConfigurationError,
+    RateLimitError,
+    ResponseDecodeError,
+    ServerError,
+    TokenError,
+    TransportError,
+)
+
+__all__ = ["CATCH_UP", "Cadence", "Pacing", "is_fatal"]
+
+Pacing = Callable[[], Awaitable[float]]
+"""Tells the present interval in seconds; asked after every poll."""
+
+CATCH_UP = 0.25
+"""Seconds by which a poll may be late and still be made up for; beyond that it is left out."""
+
+logger = logging.getLogger("brokerage_async.watch")
+
+
+@attrs.frozen(kw_only=True)
+class Cadence:
+    """When to poll.
+
+    Attributes:
+        interval: seconds from one poll to the next, or a `Pacing` that tells them.
+        floor: the least interval in seconds; a shorter one is raised to it.
+        jitter: every poll waits up to this fraction (0 to 1) of the interval longer; the delays do not add up.
+        max_backoff: most seconds between polls that fail.
+    """
+
+    interval: float | Pacing
+    floor: float = 0.0
+    jitter: float = 0.0
+    max_backoff: float = 60.0
+
+    def __attrs_post_init__(self) -> None:
+        if not 0 <= self.jitter <= 1:
+            raise ConfigurationError(f"jitter must be a fraction from 0 to 1, not {self.jitter!r}")
+        if callable(self.interval):
+            return
+        if not 0 < self.interval < math.inf:
+            raise ConfigurationError(f"interval must be a number of seconds greater than 0, not {self.interval!r}")
+        if self.interval < self.floor:
+            logger.warning("polling every %g s is too often, it will be every %g s", self.interval, self.floor)
+
+    async def current(self) -> float:
+        """The interval that holds now."""
+        interval = await self.interval() if callable(self.interval) else self.interval
+        return max(interval, self.floor)
+
+    def next_due(self, due: float, interval: float, now: float) -> float:
+        """When to poll after the poll that was due at ``due`` is over at ``now``: on the grid of the interval.
+
+        Polls that are late by more than `CATCH_UP` are left out, so that no burst follows a stall.
+        """
+        following = due + interval
+        if now - following <= CATCH_UP:
+            return following
+        return following + math.ceil((now - following) / interval) * interval
+
+    def backoff(self, failures: int, interval: float, retry_after: float | None = None) -> float:
+        """Seconds to wait after ``failures`` in a row: doubling from the interval up to ``max_backoff``."""
+        doubled = min(interval * 2.0 ** min(failures - 1, 30), self.max_backoff)
+        return max(interval, doubled, retry_after or 0.0)
+
+
+def is_fatal(error: Exception, failures: int) -> bool:
+    """Whether polling on is pointless; ``failures`` counts those in a row, this one included.
+
+    Lost answers, 429, 5xx, undecodable bodies and passing token failures are worth another poll, and so are two
+    refused tokens in a row. A missing permission or resource, a dead grant, a closed client, or a mistake in the
+    fetch itself are not.
+    """
+    if isinstance(error, TokenError):
+        return not error.transient
+    if isinstance(error, AuthenticationError):
+        return failures > 2
+    return not isinstance(error, (TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError))

@@ -1,0 +1,325 @@
+"""Polling as a stream: any coroutine that returns a collection becomes an async iterator of changes.
+
+One `Feed` asks, at a fixed cadence and never twice at once, and keeps the latest state; any number of `Watcher` s
+read it, each at its own pace. A watcher holds no queue: it compares the latest state with the one that its consumer
+saw last, so that a slow consumer gets fewer changes, never older ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+import random
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from .cadence import Cadence, Pacing, is_fatal
+from .changes import Change, diff, keyed
+from .errors import BrokerageError
+
+__all__ = ["UNCHANGED", "Feed", "Fetch", "Unchanged", "Watcher", "poll", "utc_now"]
+
+T = TypeVar("T")
+
+logger = logging.getLogger("brokerage_async.watch")
+
+
+class Unchanged(enum.Enum):
+    """Type of `UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""What a fetch returns instead of a collection when it knows that nothing has changed since the last one."""
+
+Fetch = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
+
+
+def utc_now() -> datetime:
+    """The present time in UTC."""
+    return datetime.now(UTC)
+
+
+class Feed(Generic[T]):
+    """One polling loop: the latest state of a collection for all who watch it.
+
+    It starts when the first watcher waits and ends by itself when the last one is closed or forgotten.
+
+    Attributes:
+        latest: the items by key, None before the first answer.
+        at: when ``latest`` was received.
+        error: what ended the loop, None while it runs.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch[T],
+        *,
+        key: Callable[[T], Hashable],
+        cadence: Cadence,
+        fatal: Callable[[Exception, int], bool] = is_fatal,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._fetch = fetch
+        self._key = key
+        self._cadence = cadence
+        self._fatal = fatal
+        self._now = now
+        self._watchers: weakref.WeakSet[Watcher[T]] = weakref.WeakSet()
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._traceback: TracebackType | None = None
+        self.latest: Mapping[Any, T] | None = None
+        self.at = now()
+        self.error: Exception | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the loop is over; an ended feed is never started again."""
+        return self._task is not None and self._task.done()
+
+    def attach(self, watcher: Watcher[T]) -> None:
+        """Poll as long as ``watcher`` is neither detached nor forgotten."""
+        self._watchers.add(watcher)
+
+    async def detach(self, watcher: Watcher[T]) -> None:
+        """Stop polling for ``watcher``; if it was the last one, a poll that is under way is cancelled."""
+        self._watchers.discard(watcher)
+        if not self._watchers and self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def news(self) -> None:
+        """Wait until there is a new state, or the loop has ended."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="brokerage_async poll")
+            self._task.add_done_callback(self._done)
+        if not self._task.done():
+            await self._news.wait()
+
+    def raise_error(self) -> None:
+        """Raise what ended the loop, with the traceback that it had there, however often it is raised."""
+        if self.error is not None:
+            raise self.error.with_traceback(self._traceback)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        due, failures = loop.time(), 0
+        while self._watchers:
+            failure = await self._poll()
+            interval = await self._cadence.current()
+            if failure is None:
+                failures = 0
+                due = self._cadence.next_due(due, interval, loop.time())
+            else:
+                failures += 1
+                if self._fatal(failure, failures):
+                    raise failure
+                for watcher in list(self._watchers):
+                    watcher.report(failure)
+                due = loop.time() + self._cadence.backoff(failures, interval, getattr(failure, "retry_after", None))
+                del failure
+            late = random.random() * self._cadence.jitter * interval  # noqa: S311 - spreads load, guards no secret
+            await asyncio.sleep(due + late - loop.time())
+
+    async def _poll(self) -> Exception | None:
+        try:
+            items = await self._fetch()
+            if items is not UNCHANGED:
+                self._publish(items)
+        except Exception as error:
+            return error
+        return None
+
+    def _publish(self, items: Iterable[T]) -> None:
+        previous = self.latest or {}
+        latest = keyed(items, self._key, previous)
+        same = len(latest) == len(previous) and all(previous.get(name) is item for name, item in latest.items())
+        if same and self.latest is not None:
+            return
+        self.latest, self.at = latest, self._now()
+        if gone := {name: item for name, item in previous.items() if name not in latest}:
+            for watcher in list(self._watchers):
+                watcher.left(gone)
+        self.announce()
+
+    def announce(self) -> None:
+        """Wake everyone who waits for `news`."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            self.error = BrokerageError("the polling loop was cancelled") if self._watchers else None
+        elif isinstance(crash := task.exception(), Exception):
+            self.error, self._traceback = crash, crash.__traceback__
+        self.announce()
+
+
+class Watcher(AsyncIterator[Change[T]], Generic[T]):
+    """The changes of a collection as they come to be known, from `poll` or ``client.watch``.
+
+    Iterate it; leave it with `aclose`, by ``async with``, or by forgetting it. A change that was asked for and
+    cancelled (``asyncio.wait_for(anext(watcher), 5)``) is not lost, and the iteration can go on after it.
+    """
+
+    def __init__(
+        self,
+        feed: Feed[T],
+        *,
+        initial: bool = True,
+        seed: Mapping[Any, T] | None = None,
+        on_error: Callable[[Exception], None] | None = None,
+        derive: Callable[[Change[T]], Iterable[Change[T]]] | None = None,
+        keep: Callable[[T], bool] | None = None,
+    ) -> None:
+        self._feed = feed
+        self._on_error = on_error
+        self._derive = derive
+        self._keep = keep
+        self._seen: Mapping[Any, T] | None = seed if seed is not None else ({} if initial else None)
+        self._target: Mapping[Any, T] | None = None
+        self._pending: deque[Change[T]] = deque()
+        self._ready: deque[Change[T]] = deque()
+        self._left: dict[Any, T] = {}
+        self._closed = False
+        self._error: Exception | None = None
+        feed.attach(self)
+
+    @property
+    def snapshot(self) -> dict[Any, T]:
+        """The items by key as the consumer knows them from all changes up to the last one; a seed for a later start."""
+        return dict(self._seen or {})
+
+    def __aiter__(self) -> Watcher[T]:
+        return self
+
+    async def __anext__(self) -> Change[T]:
+        while not self._closed:
+            if (change := self._take()) is not None:
+                return change
+            if self._error is not None or self._feed.ended:
+                await self.aclose()
+                if self._error is not None:
+                    raise self._error
+                self._feed.raise_error()
+            else:
+                await self._feed.news()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """End the iteration now, also where it is waiting; the last watcher of a feed ends its poll with it."""
+        if not self._closed:
+            self._closed = True
+            self._feed.announce()
+            await self._feed.detach(self)
+
+    async def __aenter__(self) -> Watcher[T]:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    def left(self, gone: Mapping[Any, T]) -> None:
+        """Hear from the feed which items are no longer there, in their last state.
+
+        Those that ``keep`` names are handed out in that state before they are reported as removed, even if the
+        consumer was too slow to see it while they were there.
+        """
+        if self._keep is not None and self._seen is not None:
+            self._left |= {k: item for k, item in gone.items() if self._keep(item) and self._seen.get(k) != item}
+
+    def report(self, error: Exception) -> None:
+        """Hear from the feed that a poll failed and will be repeated."""
+        if self._on_error is None:
+            operation, status = getattr(error, "operation", None), getattr(error, "status", None)
+            logger.warning("poll failed, will be repeated: %s %s %s", type(error).__name__, operation, status)
+            return
+        try:
+            self._on_error(error)
+        except Exception as own:  # the consumer's own way to say: enough
+            self._error = own
+            self._feed.announce()
+
+    def _take(self) -> Change[T] | None:
+        """The next change that is due to the consumer, None if it knows the latest state."""
+        latest = self._feed.latest
+        while True:
+            if self._ready:
+                return self._ready.popleft()
+            if latest is not None and latest is not self._target:
+                self._turn_to(latest)
+            if not self._pending:
+                return None
+            change = self._pending.popleft()
+            self._learn(change)
+            self._ready.extend((change,) if self._derive is None else self._derive(change))
+
+    def _turn_to(self, latest: Mapping[Any, T]) -> None:
+        seen = self._seen if self._seen is not None else latest
+        still_there = {k: item for k, item in self._left.items() if k not in latest}
+        whole = {**seen, **still_there}
+        self._pending = deque(diff(seen, whole, self._feed.at)) if still_there else deque()
+        self._pending.extend(diff(whole, latest, self._feed.at))
+        self._left.clear()
+        self._target = latest
+        self._seen = dict(seen) if self._pending else latest
+
+    def _learn(self, change: Change[T]) -> None:
+        assert isinstance(self._seen, dict)  # _turn_to made a copy of its own
+        if not self._pending and self._target is not None:
+            self._seen = self._target
+        elif change.after is None:
+            del self._seen[change.key]
+        else:
+            self._seen[change.key] = change.after
+
+
+def poll(
+    fetch: Fetch[T],
+    *,
+    key: Callable[[T], Hashable],
+    interval: float | Pacing,
+    initial: bool = True,
+    seed: Iterable[T] | None = None,
+    floor: float = 0.0,
+    jitter: float = 0.0,
+    max_backoff: float = 60.0,
+    on_error: Callable[[Exception], None] | None = None,
+    fatal: Callable[[Exception, int], bool] = is_fatal,
+    now: Callable[[], datetime] = utc_now,
+) -> Watcher[T]:
+    """Call ``fetch`` again and again, and iterate over what changes in the collection that it returns::
+
+        async for change in poll(client.watchlists.list, key=lambda each: each.name, interval=60):
+            print(change.kind, change.key, change.fields)
+
+    Polls start on a fixed grid of the loop's clock and never overlap; what a slow poll misses is left out. Failures
+    that may pass are reported and waited out, any other ends the iteration with the error.
+
+    Args:
+        fetch: a coroutine function without arguments that returns the collection, or `UNCHANGED`.
+        key: what tells its items apart; items are compared with ``==``.
+        interval: seconds between the starts of two polls, or a coroutine function that tells them.
+        initial: whether everything in the first state is reported as added; else only what changes after it.
+        seed: the state that was known before; the first state is compared with it, whatever ``initial`` says.
+        floor: the least interval in seconds.
+        jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
+        max_backoff: most seconds between two polls while they fail.
+        on_error: hears every failure that may pass; an exception of its own ends the iteration. Default: a warning
+            on the logger ``brokerage_async.watch``.
+        fatal: decides from an error and the number of failures in a row whether to end.
+        now: the clock that ``Change.at`` is read from.
+
+    Raises:
+        ConfigurationError: ``interval`` or ``jitter`` is out of range.
+    """
+    cadence = Cadence(interval=interval, floor=floor, jitter=jitter, max_backoff=max_backoff)
+    feed = Feed(fetch, key=key, cadence=cadence, fatal=fatal, now=now)
+    return Watcher(feed, initial=initial, seed=None if seed is None else keyed(seed, key), on_error=on_error)
