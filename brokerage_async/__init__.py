@@ -1,0 +1,53 @@
+"""Asyncio client library for a brokerage HTTP and JSON service.
+
+Everything that most programs need is importable from here, and loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import errors, models
+    from .client import Client
+    from .config import (
+        AuthorizationCode,
+        Environment,
+        Limits,
+        RefreshToken,
+        RetryPolicy,
+        StaticToken,
+        authorization_url,
+    )
+
+_HOMES = {
+    "Client": "client",
+    "AuthorizationCode": "config",
+    "Environment": "config",
+    "Limits": "config",
+    "RefreshToken": "config",
+    "RetryPolicy": "config",
+    "StaticToken": "config",
+    "authorization_url": "config",
+}
+
+__all__ = [
+    "AuthorizationCode", "Client", "Environment", "Limits", "RefreshToken", "RetryPolicy", "StaticToken",
+    "__version__", "authorization_url", "errors", "models",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "models"):
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,271 @@
+"""Puts the parts together: the `Client`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import attrs
+
+from ._generated.endpoints import Endpoints
+from .config import (
+    DEFAULT_USER_AGENT,
+    AuthorizationCode,
+    Credentials,
+    Environment,
+    Limits,
+    RefreshToken,
+    RetryPolicy,
+    TokenProvider,
+    check_seconds,
+    settings_from_env,
+)
+from .errors import ConfigurationError
+from .limiter import LaneName, Limiter
+from .observers import Observer, Watchers
+from .protocol.request import validate_accept_version, validate_user_agent
+from .protocol.retry import RetryBudget
+from .session import BrokerageSession, Engine, Options
+from .token_endpoint import TokenEndpoint
+from .token_manager import ProvidedTokens, TokenManager, Tokens
+from .token_store import TokenStore, store_key
+from .transport import Transport
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from .bulk import Bulk
+    from .journal import Journal
+    from .order_entry import OrderEntry
+    from .watch import Watch
+
+__all__ = ["Client"]
+
+UNLIMITED_CONNECTIONS = 256
+"""Connections of the pool when the limits set no bound."""
+
+
+class _Unset(enum.Enum):
+    UNSET = "unset"
+
+
+_UNSET: Final = _Unset.UNSET
+_RETRY: Final = RetryPolicy()
+_LIMITS: Final = Limits()
+
+
+class Client(Endpoints):
+    """A client of one environment of the service, with one set of credentials::
+
+        async with Client(Environment.sandbox(url), RefreshToken(client_secret=..., refresh_token=...)) as client:
+            dividends = await client.market_metrics.dividends("AAPL")
+
+    One client serves any number of tasks of one event loop. It opens connections when it is first used, so making one
+    costs nothing and may be done anywhere. Leave its ``async with`` block, or await `aclose`, when done with it.
+
+    Args:
+        environment: which of the two worlds, and where; see `Environment`.
+        credentials: `RefreshToken`, `AuthorizationCode`, `StaticToken`, or any `TokenProvider`.
+        user_agent: sent with every request, of the form ``product/version``.
+        accept_version: interface version to ask for (``Accept-Version``), None for the service's choice.
+        timeout: seconds that one attempt may take, None for no bound.
+        deadline: seconds that a whole call may take, waiting and repeating included, None for no bound.
+        retry: how often and how soon to repeat what may be repeated.
+        limits: how many requests at once, and how fast.
+        read_only: refuse every call that changes something, before anything is sent.
+        strict: raise instead of repairing when an answer or a value is not as documented.
+        http_session: an ``aiohttp.ClientSession`` to send over; borrowed, never closed.
+        trace_configs: aiohttp trace configurations, such as those of OpenTelemetry.
+        observers: called with an `Attempt` record after every attempt.
+        transport: what sends requests instead of aiohttp; it is closed with the client.
+        token_store: where access tokens are kept between runs.
+
+    Raises:
+        ConfigurationError: an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        credentials: Credentials,
+        *,
+        user_agent: str = DEFAULT_USER_AGENT,
+        accept_version: str | None = None,
+        timeout: float | None = 30.0,
+        deadline: float | None = None,
+        retry: RetryPolicy = _RETRY,
+        limits: Limits = _LIMITS,
+        read_only: bool = False,
+        strict: bool = False,
+        http_session: aiohttp.ClientSession | None = None,
+        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        observers: Sequence[Observer] = (),
+        transport: Transport | None = None,
+        token_store: TokenStore | None = None,
+    ) -> None:
+        validate_user_agent(user_agent)
+        headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        if transport is None:
+            transport = _over_aiohttp(limits, http_session, trace_configs)
+        elif http_session is not None or trace_configs:
+            raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
+        options = Options(
+            timeout=check_seconds("timeout", timeout),
+            deadline=check_seconds("deadline", deadline),
+            retry=retry,
+            headers=_with_version(headers, accept_version),
+            strict=strict,
+            read_only=read_only,
+        )
+        limiter = Limiter(limits)
+        endpoint = TokenEndpoint(
+            transport,
+            limiter[LaneName.TOKENS],
+            base_url=environment.base_url,
+            headers=headers,
+            policy=retry,
+            timeout=timeout,
+        )
+        tokens = _tokens(environment, credentials, endpoint, retry, token_store)
+        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), Watchers(observers))
+        self._assemble(BrokerageSession(engine, options), headers, view=False)
+
+    def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, view: bool) -> None:
+        super().__init__(session)
+        self._session = session
+        self._headers = headers
+        self._view = view
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """A client as the ``BROKERAGE_*`` environment variables configure it; ``options`` go to `Client` and win.
+
+        Raises:
+            ConfigurationError: variables are missing or wrong; all of them are named.
+        """
+        settings = settings_from_env()
+        return cls(settings.pop("environment"), settings.pop("credentials"), **(settings | options))
+
+    def __repr__(self) -> str:
+        environment = self._session.engine.environment
+        return f"<{type(self).__name__} of {environment.name} at {environment.base_url}>"
+
+    @property
+    def environment(self) -> Environment:
+        """The environment that the client talks to."""
+        return self._session.engine.environment
+
+    @property
+    def session(self) -> BrokerageSession:
+        """What makes the calls: `BrokerageSession.execute` takes any operation, also one given by name."""
+        return self._session
+
+    def with_options(
+        self,
+        *,
+        timeout: float | _Unset | None = _UNSET,
+        deadline: float | _Unset | None = _UNSET,
+        retry: RetryPolicy | _Unset = _UNSET,
+        accept_version: str | _Unset | None = _UNSET,
+    ) -> Self:
+        """A light view of this client with other options; connections, lanes, tokens and life are shared.
+
+        ``client.with_options(deadline=2).orders.cancel(...)``. Closing a view does nothing.
+        """
+        changes: dict[str, Any] = {}
+        if timeout is not _UNSET:
+            changes["timeout"] = check_seconds("timeout", timeout)
+        if deadline is not _UNSET:
+            changes["deadline"] = check_seconds("deadline", deadline)
+        if retry is not _UNSET:
+            changes["retry"] = retry
+        if accept_version is not _UNSET:
+            changes["headers"] = _with_version(self._headers, accept_version)
+        view = object.__new__(type(self))
+        options = attrs.evolve(self._session.options, **changes)
+        view._assemble(BrokerageSession(self._session.engine, options), self._headers, view=True)
+        return view
+
+    async def authorize(self) -> RefreshToken | None:
+        """Get a token now, rather than at the first call, and return the credentials that tokens are made from.
+
+        After an `AuthorizationCode` these hold the refresh token that the code was exchanged for: keep it.
+        None when the tokens come from elsewhere.
+
+        Raises:
+            TokenError: no token could be had.
+        """
+        self._session.engine.enter()
+        tokens = self._session.engine.tokens
+        await tokens.get()
+        held = tokens.credentials if isinstance(tokens, TokenManager) else None
+        return held if isinstance(held, RefreshToken) else None
+
+    async def aclose(self) -> None:
+        """Release connections and stop what runs in the background. Calling it again does nothing."""
+        if not self._view:
+            await self._session.engine.close()
+
+    async def __aenter__(self) -> Self:
+        self._session.engine.enter()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @cached_property
+    def bulk(self) -> Bulk:
+        """Many keys at once: `bulk.equities(symbols)` and the like."""
+        from .bulk import Bulk
+
+        return Bulk(self)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """Polling as streams of changes: `watch.orders(...)` and the like."""
+        from .watch import Watch
+
+        return Watch(self)
+
+    def order_entry(self, journal: Journal | None = None) -> OrderEntry:
+        """Placing orders so that none is doubled or lost; see `OrderEntry`."""
+        from .order_entry import OrderEntry
+
+        return OrderEntry(self, journal)
+
+
+def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Mapping[str, str]:
+    if accept_version is None:
+        return headers
+    validate_accept_version(accept_version)
+    return {**headers, "Accept-Version": accept_version}
+
+
+def _over_aiohttp(
+    limits: Limits, http_session: aiohttp.ClientSession | None, trace_configs: Sequence[aiohttp.TraceConfig]
+) -> Transport:
+    from .transport import AiohttpTransport
+
+    bounds = (limits.reads, limits.trades, limits.tokens)
+    connections = UNLIMITED_CONNECTIONS if None in bounds else sum(filter(None, bounds))
+    return AiohttpTransport(http_session, trace_configs=trace_configs, connections=connections)
+
+
+def _tokens(
+    environment: Environment,
+    credentials: Credentials,
+    endpoint: TokenEndpoint,
+    policy: RetryPolicy,
+    store: TokenStore | None,
+) -> Tokens:
+    if isinstance(credentials, RefreshToken | AuthorizationCode):
+        key = store_key(environment, credentials)
+        return TokenManager(credentials, endpoint, policy=policy, store=store, store_key=key)
+    if not isinstance(credentials, TokenProvider):
+        raise ConfigurationError(f"{type(credentials).__name__} holds no credentials that a client can use")
+    return ProvidedTokens(credentials)

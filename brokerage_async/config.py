@@ -1,0 +1,295 @@
+"""Plain values that configure a client: the environment, the credentials, what to repeat and how fast to go.
+
+All of them are immutable, compare by value and can be shared between clients. None does any I/O. Secrets are kept as
+`Secret` texts, which never show in a ``repr``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+from urllib.parse import quote, urlencode, urlsplit
+
+import attrs
+
+from ._version import __version__
+from .errors import ConfigurationError, ErrorDetail
+
+__all__ = [
+    "AuthorizationCode",
+    "Credentials",
+    "Environment",
+    "Limits",
+    "RefreshToken",
+    "RetryPolicy",
+    "Secret",
+    "StaticToken",
+    "TokenProvider",
+    "authorization_url",
+    "settings_from_env",
+]
+
+DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
+
+
+class Secret(str):
+    """A text that does not show in a ``repr``, so that dumps of values, frames and headers do not give it away.
+
+    In every other respect it is the ``str`` that it was made of.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'<secret>'"
+
+
+def _hidden(value: object, field: attrs.Attribute[Any]) -> Secret:
+    """A non-empty text, hidden."""
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{field.name} must be a non-empty text")
+    return Secret(value)
+
+
+def _base_address(value: object) -> str:
+    """``value`` as ``scheme://host[:port][/prefix]`` without a slash at the end."""
+    text = value.rstrip("/") if isinstance(value, str) else ""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigurationError(f"base_url must be an absolute http or https address, not {value!r}")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
+    return text
+
+
+@attrs.frozen
+class Environment:
+    """One of the two separate worlds of the service; credentials and data of one mean nothing in the other.
+
+    Make it with `production` or `sandbox`. ``auth_page_url`` is the page on which a customer grants access, needed
+    for `authorization_url` only.
+    """
+
+    name: str
+    base_url: str = attrs.field(converter=_base_address)
+    auth_page_url: str | None = None
+
+    @classmethod
+    def production(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
+        """The environment in which orders cost money."""
+        return cls("production", base_url, auth_page_url)
+
+    @classmethod
+    def sandbox(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
+        """The environment to try things in. It has no margin reports."""
+        return cls("sandbox", base_url, auth_page_url)
+
+    @property
+    def is_production(self) -> bool:
+        """Whether this is the production environment."""
+        return self.name == "production"
+
+
+@attrs.frozen(kw_only=True)
+class RefreshToken:
+    """Credentials of a personal grant. The refresh token does not expire; access tokens are made from it as needed.
+
+    ``client_id`` may be left out; ``scope`` (words separated by spaces) asks for less than was granted.
+    """
+
+    client_secret: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    refresh_token: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    client_id: str | None = None
+    scope: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AuthorizationCode:
+    """The code of an authorization-code grant. It is exchanged once, on first use, for a refresh token.
+
+    Keep the refresh token that ``await client.authorize()`` returns: the code cannot be used a second time.
+    """
+
+    client_id: str
+    client_secret: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    redirect_uri: str
+    code: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+
+
+@runtime_checkable
+class TokenProvider(Protocol):
+    """Where access tokens come from when they are not this client's own business."""
+
+    async def get_token(self) -> str:
+        """An access token that is valid now."""
+        ...
+
+    def invalidate(self, token: str) -> bool:
+        """Hear that the service refused ``token``; answer whether `get_token` may now give another one."""
+        ...
+
+
+@attrs.frozen
+class StaticToken:
+    """One access token, used until the service refuses it."""
+
+    access_token: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+
+    async def get_token(self) -> str:
+        """The token."""
+        return self.access_token
+
+    def invalidate(self, token: str) -> bool:
+        """There is no other token to try."""
+        return False
+
+
+Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
+
+
+def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be greater than 0, not {value!r}")
+
+
+def _not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
+    if not value >= 0:
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must not be negative, not {value!r}")
+
+
+def _at_least_one(instance: Any, attribute: attrs.Attribute[Any], value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be at least 1, not {value!r}")
+
+
+@attrs.frozen(kw_only=True)
+class RetryPolicy:
+    """How often and how soon a call is repeated, where repeating it is safe at all.
+
+    What is safe is not configurable: a mutation that may have arrived is never sent again.
+
+    Attributes:
+        max_attempts: sends of one call, the first included.
+        base_delay, max_delay: the n-th repetition waits a random time of at most ``base_delay * 2**(n-1)`` seconds,
+            and never more than ``max_delay`` (exponential backoff with full jitter).
+        max_retry_after: longest wait in seconds that the service may ask for; a longer wish is cut to this.
+        budget: how many tokens the client holds for repetitions over all its calls. A repetition costs 5 (10 after a
+            lost answer), every success gives back, so that an outage does not multiply the load. None: no bound.
+        jitter: source of random numbers in [0, 1), to be replaced where runs must be repeatable.
+    """
+
+    max_attempts: int = attrs.field(default=4, validator=_at_least_one)
+    base_delay: float = attrs.field(default=0.25, validator=_not_negative)
+    max_delay: float = attrs.field(default=20.0, validator=_not_negative)
+    max_retry_after: float = attrs.field(default=60.0, validator=_not_negative)
+    budget: int | None = attrs.field(default=500, validator=_at_least_one)
+    jitter: Callable[[], float] = attrs.field(default=random.random, eq=False, repr=False)
+
+    @classmethod
+    def none(cls) -> RetryPolicy:
+        """Send every call once and report what happened."""
+        return cls(max_attempts=1)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much of the service one client uses at once.
+
+    Calls wait in three lanes, in order of arrival: ``reads``, ``trades`` (mutations and their dry-runs) and ``tokens``;
+    a crowd of reads never holds up a cancel.
+
+    Attributes:
+        reads, trades, tokens: most requests in flight per lane; None is no bound.
+        reads_per_second, trades_per_second: most requests per second of a lane; None is no bound.
+        per_operation: most requests per second of single operations, such as ``{"orders.live": 0.5}``.
+        adaptive: on 429 halve the lane's bound, then let it grow back slowly.
+    """
+
+    reads: int | None = attrs.field(default=32, validator=_at_least_one)
+    trades: int | None = attrs.field(default=8, validator=_at_least_one)
+    tokens: int | None = attrs.field(default=1, validator=_at_least_one)
+    reads_per_second: float | None = attrs.field(default=None, validator=_positive)
+    trades_per_second: float | None = attrs.field(default=None, validator=_positive)
+    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+    adaptive: bool = True
+
+    @classmethod
+    def unlimited(cls) -> Limits:
+        """No bounds and no adaptation; 429 is still waited out, call by call."""
+        return cls(reads=None, trades=None, tokens=None, adaptive=False)
+
+
+def check_seconds(name: str, value: float | None) -> float | None:
+    """``value`` if it is None or a number of seconds greater than 0."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
+        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, or None, not {value!r}")
+    return value
+
+
+def authorization_url(
+    environment: Environment,
+    *,
+    client_id: str,
+    redirect_uri: str,
+    scope: str | None = None,
+    state: str | None = None,
+) -> str:
+    """The address to send a customer to, who grants access there and comes back to ``redirect_uri`` with a ``code``.
+
+    Args:
+        environment: one that was made with its ``auth_page_url``.
+        client_id: identifier of the registered application.
+        redirect_uri: one of the full addresses registered for it.
+        scope: words out of ``read``, ``trade`` and ``openid``, separated by spaces.
+        state: an unguessable text that comes back with the code; compare it to refuse forged answers.
+
+    Raises:
+        ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.
+    """
+    if not environment.auth_page_url:
+        raise ConfigurationError(f"the {environment.name} environment was made without auth_page_url")
+    if not client_id or not redirect_uri:
+        raise ConfigurationError("client_id and redirect_uri are required")
+    query = {"client_id": client_id, "redirect_uri": redirect_uri, "response_type": "code"}
+    query |= {key: value for key, value in (("scope", scope), ("state", state)) if value is not None}
+    joint = "&" if urlsplit(environment.auth_page_url).query else "?"
+    return f"{environment.auth_page_url}{joint}{urlencode(query, quote_via=quote)}"
+
+
+def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The arguments of a client as the ``BROKERAGE_*`` variables give them.
+
+    ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
+    ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
+    ``BROKERAGE_SCOPE``, ``BROKERAGE_USER_AGENT`` and ``BROKERAGE_ACCEPT_VERSION`` are optional.
+
+    Raises:
+        ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
+    """
+    source = os.environ if environ is None else environ
+
+    def read(name: str) -> str | None:
+        return source.get(f"BROKERAGE_{name}", "").strip() or None
+
+    def problems() -> Iterable[ErrorDetail]:
+        for name in ("BASE_URL", "CLIENT_SECRET", "REFRESH_TOKEN"):
+            if read(name) is None:
+                yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
+        if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
+            yield ErrorDetail("invalid", "must be production or sandbox", "BROKERAGE_ENVIRONMENT")
+
+    if found := tuple(problems()):
+        raise ConfigurationError("the environment variables do not configure a client", errors=found)
+    settings: dict[str, Any] = {
+        "environment": Environment(read("ENVIRONMENT") or "sandbox", read("BASE_URL")),
+        "credentials": RefreshToken(
+            client_secret=read("CLIENT_SECRET"),
+            refresh_token=read("REFRESH_TOKEN"),
+            client_id=read("CLIENT_ID"),
+            scope=read("SCOPE"),
+        ),
+    }
+    optional = {"user_agent": read("USER_AGENT"), "accept_version": read("ACCEPT_VERSION")}
+    return settings | {name: value for name, value in optional.items() if value is not None}

@@ -1,0 +1,153 @@
+"""Whether and when a failed call is sent again: one table, and the arithmetic of waiting. No clock, no randomness.
+
+The table is the whole policy on what is safe. `RetryPolicy` says only how often and how soon::
+
+                     not sent   sent, no answer   5xx      429              401
+    read, preflight  repeat     repeat            repeat   wait, repeat     refresh once, repeat
+    mutate           repeat     never             never    wait, repeat     refresh once, repeat
+
+A mutation refused with 429 or 401 was refused before it was processed. Every other answer of the service is final.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from ..config import RetryPolicy
+from ..errors import (
+    APIError,
+    AuthenticationError,
+    BrokerageError,
+    RateLimitError,
+    RequestNotSentError,
+    ServerError,
+    TransportError,
+)
+from ..operation import Effect
+
+__all__ = [
+    "TABLE",
+    "Action",
+    "Outcome",
+    "RetryBudget",
+    "backoff",
+    "bounded_wait",
+    "decide",
+    "outcome_of",
+    "throttle_pause",
+]
+
+
+class Outcome(enum.StrEnum):
+    """What became of one attempt, as far as repeating is concerned."""
+
+    SUCCESS = "success"
+    NOT_SENT = "not-sent"
+    LOST = "lost"
+    SERVER_ERROR = "server-error"
+    THROTTLED = "throttled"
+    UNAUTHORIZED = "unauthorized"
+    REFUSED = "refused"
+
+
+class Action(enum.StrEnum):
+    """What to do about it."""
+
+    RAISE = "raise"
+    REPEAT = "repeat"
+    WAIT = "wait"
+    REFRESH = "refresh"
+
+
+_SAFE = {
+    Outcome.NOT_SENT: Action.REPEAT,
+    Outcome.LOST: Action.REPEAT,
+    Outcome.SERVER_ERROR: Action.REPEAT,
+    Outcome.THROTTLED: Action.WAIT,
+    Outcome.UNAUTHORIZED: Action.REFRESH,
+    Outcome.REFUSED: Action.RAISE,
+}
+TABLE = {
+    Effect.READ: _SAFE,
+    Effect.PREFLIGHT: _SAFE,
+    Effect.MUTATE: _SAFE | {Outcome.LOST: Action.RAISE, Outcome.SERVER_ERROR: Action.RAISE},
+}
+"""What to do about every outcome of every effect."""
+
+
+def outcome_of(error: BrokerageError) -> Outcome:
+    """The row of the table under which ``error`` falls."""
+    match error:
+        case RequestNotSentError():
+            return Outcome.NOT_SENT
+        case TransportError():
+            return Outcome.LOST
+        case RateLimitError():
+            return Outcome.THROTTLED
+        case AuthenticationError():
+            return Outcome.UNAUTHORIZED
+        case ServerError():
+            return Outcome.SERVER_ERROR
+        case APIError(status=int(status)) if status >= 500:
+            return Outcome.SERVER_ERROR
+    return Outcome.REFUSED
+
+
+def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolicy, refreshed: bool) -> Action:
+    """What to do after send number ``attempt`` (the first is 1) ended with ``outcome``.
+
+    ``refreshed`` says that this call has had a fresh token already: a second 401 is final.
+    """
+    action = TABLE[effect][outcome]
+    if attempt >= policy.max_attempts or (action is Action.REFRESH and refreshed):
+        return Action.RAISE
+    return action
+
+
+def backoff(policy: RetryPolicy, attempt: int, fraction: float) -> float:
+    """Seconds to wait after send number ``attempt``, ``fraction`` in [0, 1) being the random part (full jitter)."""
+    return fraction * min(policy.max_delay, policy.base_delay * 2.0 ** min(attempt - 1, 60))
+
+
+def throttle_pause(policy: RetryPolicy, streak: int, fraction: float) -> float:
+    """Seconds to leave the service alone after ``streak`` refusals in a row; at least half of it is not random."""
+    ceiling = min(policy.max_delay, policy.base_delay * 2.0 ** min(streak, 60))
+    return ceiling * (0.5 + 0.5 * fraction)
+
+
+def bounded_wait(policy: RetryPolicy, wish: float | None) -> float | None:
+    """The service's wish to wait, cut to what the policy allows; None stays None."""
+    return None if wish is None else min(wish, policy.max_retry_after)
+
+
+class RetryBudget:
+    """A purse of tokens that all calls of a client share: repeating spends, succeeding earns.
+
+    While most calls succeed it stays full and never matters. When everything fails it is soon empty, and each call is
+    then sent once instead of ``max_attempts`` times.
+    """
+
+    __slots__ = ("capacity", "tokens")
+
+    COST = 5
+    COST_AFTER_LOSS = 10
+    REWARD = 1
+
+    def __init__(self, capacity: int | None) -> None:
+        self.capacity = capacity
+        self.tokens = capacity or 0
+
+    def spend(self, outcome: Outcome) -> int | None:
+        """Pay for a repetition after ``outcome``; the price, or None when there is not enough left."""
+        price = self.COST_AFTER_LOSS if outcome is Outcome.LOST else self.COST
+        if self.capacity is None:
+            return 0
+        if price > self.tokens:
+            return None
+        self.tokens -= price
+        return price
+
+    def earn(self, refund: int) -> None:
+        """Note a success: it gives back what its own last repetition cost, or a little when it needed none."""
+        if self.capacity is not None and self.tokens < self.capacity:
+            self.tokens = min(self.capacity, self.tokens + (refund or self.REWARD))

@@ -1,0 +1,143 @@
+"""What is said to the token endpoint, what its answers mean, and how long a token serves. No clock, no I/O."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import msgspec
+
+from .._generated.models import GrantType, TokenRequest
+from .._generated.operations import OAUTH_TOKEN
+from ..config import AuthorizationCode, RefreshToken, Secret
+from ..errors import TokenError
+from .response import Response, retry_after
+
+__all__ = ["Grant", "Lease", "grant_request", "read_grant", "refusal", "unreachable"]
+
+LIFETIME = 900.0
+"""Seconds that an access token is valid when the answer does not say."""
+
+_TRANSIENT_4XX = frozenset({408, 425, 429})
+_RENEW = "make a new grant in the customer profile and use its refresh token, or check the client secret"
+
+
+@attrs.frozen(kw_only=True)
+class Grant:
+    """A success of the token endpoint: the token, the seconds it lives, and a refresh token if one came with it."""
+
+    access_token: Secret
+    expires_in: float
+    refresh_token: Secret | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Lease:
+    """An access token in use, on a monotonic clock.
+
+    From ``refresh_at`` on a new one is fetched in the background while this one still serves; from ``expires_at`` on,
+    a few seconds before its real end, it does not serve any more.
+    """
+
+    token: Secret
+    authorization: Secret
+    refresh_at: float
+    expires_at: float
+
+    @classmethod
+    def start(cls, token: str, expires_in: float, asked_at: float) -> Lease:
+        """The lease of a token that was asked for at ``asked_at`` and lives ``expires_in`` seconds."""
+        life = max(expires_in, 0.0)
+        return cls(
+            token=Secret(token),
+            authorization=Secret(f"Bearer {token}"),
+            refresh_at=asked_at + life - min(120.0, life * 0.2),
+            expires_at=asked_at + life - min(10.0, life * 0.05),
+        )
+
+
+def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest:
+    """The body of a token request."""
+    if isinstance(credentials, RefreshToken):
+        return TokenRequest(
+            grant_type=GrantType.REFRESH_TOKEN,
+            refresh_token=credentials.refresh_token,
+            client_secret=credentials.client_secret,
+            client_id=credentials.client_id,
+            scope=credentials.scope,
+        )
+    return TokenRequest(
+        grant_type=GrantType.AUTHORIZATION_CODE,
+        code=credentials.code,
+        client_id=credentials.client_id,
+        client_secret=credentials.client_secret,
+        redirect_uri=credentials.redirect_uri,
+    )
+
+
+def read_grant(response: Response, *, now: float | None = None) -> Grant:
+    """The token in an answer of the token endpoint; ``now`` in epoch seconds is for a ``Retry-After`` that is a date.
+
+    Raises:
+        TokenError: transient for 5xx, 429 and anything that is not a token answer (a page of a proxy), terminal for
+            every other 4xx.
+    """
+    fields = _json_object(response.body)
+    if not 200 <= response.status < 300:
+        error = refusal(response.status, fields)
+        error.retry_after = retry_after(response.headers.get("retry-after"), now)
+        raise error
+    token = fields.get("access_token")
+    if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
+        raise _error("the token endpoint answered without an access token", transient=True, status=response.status)
+    refresh = fields.get("refresh_token")
+    return Grant(
+        access_token=Secret(token),
+        expires_in=_seconds(fields.get("expires_in")),
+        refresh_token=Secret(refresh) if isinstance(refresh, str) and refresh else None,
+    )
+
+
+def refusal(status: int, fields: dict[str, Any]) -> TokenError:
+    """What an error answer of the token endpoint means. Its own words are quoted only where they are a code."""
+    nested = fields.get("error")
+    code = fields.get("error_code") or (nested.get("code") if isinstance(nested, dict) else nested)
+    code = code if isinstance(code, str) and code.isascii() and len(code) <= 64 and code.isprintable() else None
+    named = f" ({code})" if code else ""
+    if 400 <= status < 500 and status not in _TRANSIENT_4XX:
+        text = f"the token endpoint refused the credentials with {status}{named}: {_RENEW}"
+        return _error(text, transient=False, status=status, code=code)
+    return _error(f"the token endpoint answered {status}{named}", transient=True, status=status, code=code)
+
+
+def unreachable(error: Exception) -> TokenError:
+    """No answer of the token endpoint."""
+    return _error(f"no answer from the token endpoint: {error}", transient=True)
+
+
+def _error(message: str, *, transient: bool, status: int | None = None, code: str | None = None) -> TokenError:
+    return TokenError(
+        message,
+        transient=transient,
+        operation=OAUTH_TOKEN.name,
+        method=OAUTH_TOKEN.method,
+        path=OAUTH_TOKEN.path,
+        status=status,
+        code=code,
+    )
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _seconds(value: object) -> float:
+    try:
+        seconds = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return LIFETIME
+    return seconds if 0 < seconds < 1e9 else LIFETIME

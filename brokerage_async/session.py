@@ -1,0 +1,375 @@
+"""Makes calls: the order of things around a send, with every decision taken elsewhere.
+
+`BrokerageSession` is what the generated endpoints call. Views of a client with other options are further sessions over
+the same `Engine`, which holds everything that is shared: transport, lanes, tokens, retry budget, observers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from .config import Environment, RetryPolicy
+from .errors import (
+    BrokerageError,
+    ConfigurationError,
+    DeadlineExceededError,
+    RequestNotSentError,
+    ResponseLostError,
+    TransportError,
+)
+from .limiter import Limiter
+from .observers import Attempt, Watchers
+from .operation import Effect, Operation
+from .pager import OffsetPager
+from .protocol import codec
+from .protocol.codec import Decoded
+from .protocol.request import Request, build
+from .protocol.response import Response, is_success, read_error
+from .protocol.retry import Action, Outcome, RetryBudget, backoff, bounded_wait, decide, outcome_of, throttle_pause
+from .token_manager import Tokens
+from .transport import Transport
+
+__all__ = ["BrokerageSession", "Engine", "Options"]
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+SLICED_DECODE = 64 * 1024
+"""Bodies from this size on are decoded in steps, between which the event loop runs."""
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What a view of a client may differ in, and the switches that it may not."""
+
+    timeout: float | None
+    deadline: float | None
+    retry: RetryPolicy
+    headers: Mapping[str, str] = attrs.field(hash=False)
+    strict: bool = False
+    read_only: bool = False
+
+
+class Engine:
+    """What all views of one client share, and the checks that come before any I/O."""
+
+    __slots__ = ("_loop", "budget", "closed", "environment", "limiter", "tokens", "transport", "watchers")
+
+    def __init__(
+        self,
+        environment: Environment,
+        transport: Transport,
+        limiter: Limiter,
+        tokens: Tokens,
+        budget: RetryBudget,
+        watchers: Watchers,
+    ) -> None:
+        self.environment = environment
+        self.transport = transport
+        self.limiter = limiter
+        self.tokens = tokens
+        self.budget = budget
+        self.watchers = watchers
+        self.closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def enter(self) -> asyncio.AbstractEventLoop:
+        """The running event loop, which must always be the same one.
+
+        Raises:
+            ConfigurationError: the client is closed, or belongs to another event loop (or process).
+        """
+        loop = asyncio.get_running_loop()
+        if self.closed:
+            raise ConfigurationError("the client is closed")
+        if self._loop is not loop:
+            if self._loop is not None:
+                raise ConfigurationError("a client belongs to the event loop that used it first: make one per loop")
+            self._loop = loop
+        return loop
+
+    async def close(self) -> None:
+        """Turn away who waits, stop the token refresh, release the connections. Calling it again does nothing."""
+        if self.closed:
+            return
+        self.closed = True
+        self.limiter.close(lambda: RequestNotSentError("the client was closed"))
+        try:
+            await self.tokens.close()
+        finally:
+            await self.transport.close()
+
+
+class BrokerageSession:
+    """The `Executor` behind the endpoints of one client or view."""
+
+    __slots__ = ("engine", "options")
+
+    def __init__(self, engine: Engine, options: Options) -> None:
+        self.engine = engine
+        self.options = options
+
+    async def execute(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> T:
+        """Make the call and return its decoded result."""
+        return (await self.fetch(operation, path=path, query=query, body=body)).value
+
+    async def fetch(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> Decoded[T]:
+        """Make the call and return its result together with the pagination block and the context that came with it."""
+        loop = self.engine.enter()
+        self._check_permitted(operation)
+        options = self.options
+        request = build(
+            operation,
+            base_url=self.engine.environment.base_url,
+            headers=options.headers,
+            path=path,
+            query=query,
+            body=body,
+            strict=options.strict,
+        )
+        response = await _Call(self.engine, options, operation, request, loop).run()
+        return await self._decode(operation, response.body)
+
+    def paginate(
+        self,
+        operation: Operation[list[E]],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> OffsetPager[E]:
+        """The pages of a paginated read; nothing is sent yet."""
+        return OffsetPager(self.fetch, operation, path, query)
+
+    def _check_permitted(self, operation: Operation[Any]) -> None:
+        if self.options.read_only and operation.effect is Effect.MUTATE:
+            reason = "the client is read-only"
+        elif operation.production_only and not self.engine.environment.is_production:
+            reason = f"the {self.engine.environment.name} environment does not offer this operation"
+        else:
+            return
+        raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
+
+    async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:
+        if len(body) < SLICED_DECODE:
+            return codec.decode(operation, body, strict=self.options.strict)
+        steps = codec.decode_slices(operation, body, strict=self.options.strict)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: Decoded[T] = end.value
+                return found
+            await asyncio.sleep(0)
+
+
+class _Call:
+    """One call on its way: its attempts, and what is known of them so far."""
+
+    __slots__ = ("_authorization", "_deadline_at", "_engine", "_lane", "_loop", "_operation", "_options",
+                 "_out_of_time", "_rate", "_refreshed", "_refund", "_request", "_sent_at", "attempt",
+                 "maybe_processed")  # fmt: skip
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: Options,
+        operation: Operation[Any],
+        request: Request,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._engine = engine
+        self._options = options
+        self._operation = operation
+        self._request = request
+        self._loop = loop
+        self._lane, self._rate = engine.limiter.route(operation)
+        self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
+        self._authorization = ""
+        self._refreshed = False
+        self._out_of_time = False
+        self._refund = 0
+        self._sent_at = 0.0
+        self.attempt = 0
+        self.maybe_processed = False
+
+    async def run(self) -> Response:
+        """The first success; raises the failure after which nothing more is done."""
+        watchers = self._engine.watchers
+        while True:
+            self.attempt += 1
+            began = self._loop.time()
+            response: Response | None = None
+            try:
+                response = await self._send(began)
+            except (RequestNotSentError, ResponseLostError) as error:
+                failure: BrokerageError = error
+            except BaseException:  # cancelled, out of time while waiting, or without a token
+                if watchers.active:
+                    self._record(began, None, "abandoned", None, None)
+                raise
+            else:
+                if is_success(response):
+                    self._lane.succeeded()
+                    self._engine.budget.earn(self._refund)
+                    if watchers.active:
+                        self._record(began, response, Outcome.SUCCESS, None, None)
+                    return response
+                failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
+            failure.attempts = self.attempt
+            outcome = outcome_of(failure)
+            action = self._learn(outcome, failure)
+            pause = self._pause(action, outcome, failure)
+            if watchers.active:
+                self._record(began, response, outcome, failure.code, pause)
+            if pause is None:
+                raise self._final(failure)
+            if pause:
+                await asyncio.sleep(pause)
+
+    async def _send(self, began: float) -> Response:
+        """One attempt: a place in the lane, a token, one send."""
+        lane = self._lane
+        if self._rate is not None:
+            if not self._rate.try_acquire(began):
+                await self._in_time(self._rate.acquire())
+            self._rate.release()
+        if not lane.try_acquire(began):
+            await self._in_time(lane.acquire())
+        try:
+            tokens = self._engine.tokens
+            authorization = tokens.peek(began)
+            if authorization is None:
+                authorization = await self._in_time(tokens.get())
+            self._authorization = authorization
+            self._sent_at = now = self._loop.time()
+            timeout = self._options.timeout
+            if self._deadline_at is not None:
+                left = self._deadline_at - now
+                if left <= 0:
+                    raise self._too_late()
+                timeout = left if timeout is None else min(timeout, left)
+            request = self._request
+            headers = {**request.headers, "Authorization": authorization}
+            if request.body is not None:
+                headers["Content-Type"] = "application/json"
+            return await self._engine.transport.send(
+                Request(
+                    method=request.method,
+                    url=request.url,
+                    headers=headers,
+                    body=request.body,
+                    operation=self._operation,
+                    timeout=timeout,
+                )
+            )
+        finally:
+            lane.release()
+
+    async def _in_time(self, waiting: Awaitable[T]) -> T:
+        """The result of ``waiting``, if it comes before the deadline."""
+        if self._deadline_at is None:
+            return await waiting
+        try:
+            async with asyncio.timeout_at(self._deadline_at):
+                return await waiting
+        except TimeoutError:
+            raise self._too_late() from None
+
+    def _learn(self, outcome: Outcome, failure: BrokerageError) -> Action:
+        """Tell lane and tokens of a failed attempt, and look up what to do about it."""
+        policy, lane = self._options.retry, self._lane
+        another_token = True
+        if outcome is Outcome.LOST or outcome is Outcome.SERVER_ERROR:
+            self.maybe_processed = True
+        elif outcome is Outcome.THROTTLED:
+            wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
+            lane.throttled(
+                self._loop.time(), self._sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction)
+            )
+        elif outcome is Outcome.UNAUTHORIZED:
+            another_token = self._engine.tokens.invalidate(self._authorization)
+        if outcome is Outcome.REFUSED or outcome is Outcome.UNAUTHORIZED:
+            lane.succeeded()
+        if self._engine.closed or not another_token:
+            return Action.RAISE
+        return decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)
+
+    def _pause(self, action: Action, outcome: Outcome, failure: BrokerageError) -> float | None:
+        """The seconds until the next attempt, or None when there is to be none."""
+        policy = self._options.retry
+        if action is Action.RAISE:
+            return None
+        if action is Action.REFRESH:
+            self._refreshed = True
+            return 0.0
+        if action is Action.WAIT:  # in the lane, behind its gate
+            return 0.0
+        price = self._engine.budget.spend(outcome)
+        if price is None:
+            return None
+        self._refund = price
+        pause = max(backoff(policy, self.attempt, policy.jitter()), bounded_wait(policy, failure.retry_after) or 0.0)
+        self._out_of_time = self._deadline_at is not None and self._loop.time() + pause >= self._deadline_at
+        return None if self._out_of_time else pause
+
+    def _final(self, failure: BrokerageError) -> BrokerageError:
+        """What the caller gets to see: the last failure, or the deadline if that cut things short."""
+        late = self._deadline_at is not None and self._loop.time() >= self._deadline_at
+        if self._out_of_time or (late and isinstance(failure, TransportError)):
+            error = self._too_late()
+            error.__cause__ = failure
+            return error
+        return failure
+
+    def _too_late(self) -> DeadlineExceededError:
+        operation = self._operation
+        return DeadlineExceededError(
+            f"not done within {self._options.deadline:g} s, after {self.attempt} attempts",
+            maybe_processed=self.maybe_processed,
+            operation=operation.name,
+            method=operation.method,
+            path=operation.path,
+            attempts=self.attempt,
+        )
+
+    def _record(
+        self, began: float, response: Response | None, outcome: str, code: str | None, pause: float | None
+    ) -> None:
+        operation, now = self._operation, self._loop.time()
+        sent_at = self._sent_at if self._sent_at >= began else now
+        self._engine.watchers(
+            Attempt(
+                operation=operation.name,
+                effect=operation.effect,
+                number=self.attempt,
+                method=operation.method,
+                path=operation.path,
+                status=None if response is None else response.status,
+                outcome=str(outcome),
+                code=code,
+                request_bytes=len(self._request.body or b""),
+                response_bytes=0 if response is None else len(response.body),
+                waited=sent_at - began,
+                elapsed=now - sent_at,
+                pause=pause,
+            )
+        )

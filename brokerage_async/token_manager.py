@@ -1,0 +1,275 @@
+"""One access token for everybody: fetched once however many wait, renewed before it ends, not hammered when refused."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, TokenProvider
+from .errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
+from .protocol.retry import throttle_pause
+from .protocol.token import Grant, Lease
+from .token_store import StoredToken, TokenStore
+
+__all__ = ["ProvidedTokens", "TokenManager", "Tokens"]
+
+logger = logging.getLogger("brokerage_async.token")
+
+TERMINAL_PAUSE = 60.0
+"""Seconds after a refusal of the credentials during which the token endpoint is left alone."""
+
+TRANSIENT_PAUSE = 1.0
+"""The same after a passing failure, for the first one; each further one in a row doubles it."""
+
+
+class Tokens(Protocol):
+    """What the session asks for. Tokens are handled as whole ``Authorization`` values."""
+
+    def peek(self, now: float) -> str | None:
+        """The present value, if it can be had without waiting."""
+        ...
+
+    async def get(self) -> str:
+        """A value that serves now."""
+        ...
+
+    def invalidate(self, authorization: str) -> bool:
+        """Hear that the service refused this value; answer whether another one can be had."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        ...
+
+
+class ProvidedTokens:
+    """Tokens that come from a `TokenProvider`."""
+
+    __slots__ = ("_provider",)
+
+    def __init__(self, provider: TokenProvider) -> None:
+        self._provider = provider
+
+    def peek(self, now: float) -> str | None:
+        """Nothing: the provider is asked for every attempt."""
+        return None
+
+    async def get(self) -> str:
+        """The provider's token.
+
+        Raises:
+            TokenError: the provider raised something; its text is left out, for it may hold the token.
+        """
+        try:
+            token = await self._provider.get_token()
+        except BrokerageError:
+            raise
+        except Exception as error:
+            raise TokenError(f"the token provider failed with {type(error).__name__}", transient=True) from error
+        if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+            raise TokenError("the token provider gave no usable token")
+        return Secret(f"Bearer {token}")
+
+    def invalidate(self, authorization: str) -> bool:
+        """Pass it on."""
+        return self._provider.invalidate(authorization.removeprefix("Bearer ")) is not False
+
+    async def close(self) -> None:
+        """Nothing runs."""
+
+
+class TokenManager:
+    """Makes access tokens from credentials and shares them.
+
+    A refresh runs in a task of its own, so that it outlives the call that started it. Its clock is the event loop's,
+    which no change of the wall clock touches. A clock that stood still (a suspended machine) is found out by the 401
+    that follows, which invalidates the token.
+
+    Args:
+        credentials: what to make tokens from.
+        exchange: sends one token request and returns the grant; raises `TokenError`.
+        policy: how often and how soon a passing failure is tried again within one refresh.
+        store, store_key: where to keep access tokens between runs.
+        wall_clock: epoch seconds, used for the store only.
+    """
+
+    def __init__(
+        self,
+        credentials: RefreshToken | AuthorizationCode,
+        exchange: Callable[[RefreshToken | AuthorizationCode], Awaitable[Grant]],
+        *,
+        policy: RetryPolicy,
+        store: TokenStore | None = None,
+        store_key: str = "",
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._credentials = credentials
+        self._exchange = exchange
+        self._policy = policy
+        self._store = store
+        self._store_key = store_key
+        self._wall_clock = wall_clock
+        self._lease: Lease | None = None
+        self._refused: str | None = None
+        self._failure: TokenError | None = None
+        self._failures = 0
+        self._rest_until = float("-inf")
+        self._task: asyncio.Task[None] | None = None
+        self._done: asyncio.Future[None] | None = None
+        self._closed = False
+
+    @property
+    def credentials(self) -> RefreshToken | AuthorizationCode:
+        """What tokens are made from now; an authorization code gives way to the refresh token that it brought."""
+        return self._credentials
+
+    def peek(self, now: float) -> str | None:
+        """The present token's header value if it still serves, starting a refresh behind the scenes when it is due."""
+        lease = self._lease
+        if lease is None or now >= lease.expires_at:
+            return None
+        if now >= lease.refresh_at and self._task is None and now >= self._rest_until and not self._closed:
+            self._start()
+        return lease.authorization
+
+    async def get(self) -> str:
+        """A token's header value, after the refresh that it takes; all callers share one refresh.
+
+        Raises:
+            TokenError: no token could be had, or the last refusal was so recent that the service is left alone.
+        """
+        loop = asyncio.get_running_loop()
+        while True:
+            now = loop.time()
+            authorization = self.peek(now)
+            if authorization is not None:
+                return authorization
+            if self._closed:
+                raise ConfigurationError("the client is closed")
+            if self._task is None:
+                if self._failure is not None and now < self._rest_until:
+                    raise self._remembered(self._failure, self._rest_until - now)
+                self._start()
+            assert self._done is not None
+            await asyncio.shield(self._done)
+
+    def invalidate(self, authorization: str) -> bool:
+        """Drop the token that the service refused, unless a newer one has taken its place."""
+        lease = self._lease
+        if lease is not None and lease.authorization == authorization:
+            self._refused = lease.token
+            self._lease = None
+        return True
+
+    async def close(self) -> None:
+        """Stop a running refresh; whoever waits for it is told."""
+        self._closed = True
+        task = self._task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._done = loop.create_future()
+        self._task = loop.create_task(self._run(), name="brokerage_async token refresh")
+        self._task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        done, self._done = self._done, None
+        if done is not None and not done.done():
+            done.set_result(None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._rest(TokenError(f"the token could not be refreshed: {error}", transient=True), TRANSIENT_PAUSE)
+
+    async def _run(self) -> None:
+        """One refresh: look into the store, then ask, repeating passing failures."""
+        loop = asyncio.get_running_loop()
+        if await self._load(loop.time()):
+            return
+        attempt = 1
+        while True:
+            asked_at = loop.time()
+            try:
+                grant = await self._exchange(self._credentials)
+            except TokenError as error:
+                error.attempts = attempt
+                if not self._may_repeat(error) or attempt >= self._policy.max_attempts:
+                    self._note_failure(error)
+                    return
+                logger.info("token refresh: attempt %d failed (%s), trying again", attempt, error.status or "no answer")
+                wait = throttle_pause(self._policy, attempt, self._policy.jitter())
+                await asyncio.sleep(max(wait, min(error.retry_after or 0.0, self._policy.max_retry_after)))
+                attempt += 1
+            else:
+                await self._accept(grant, asked_at)
+                return
+
+    def _may_repeat(self, error: TokenError) -> bool:
+        """A refresh token may be used any number of times; a code only once, so it is repeated only if never used."""
+        if isinstance(self._credentials, AuthorizationCode):
+            return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
+        return error.transient
+
+    async def _accept(self, grant: Grant, asked_at: float) -> None:
+        self._lease = Lease.start(grant.access_token, grant.expires_in, asked_at)
+        self._failure, self._failures, self._rest_until = None, 0, float("-inf")
+        credentials = self._credentials
+        if isinstance(credentials, AuthorizationCode) and grant.refresh_token is not None:
+            self._credentials = RefreshToken(
+                client_secret=credentials.client_secret,
+                refresh_token=grant.refresh_token,
+                client_id=credentials.client_id,
+            )
+        logger.info("token refresh: a token for %d s", grant.expires_in)
+        if self._store is not None:
+            try:
+                await self._store.save(
+                    self._store_key, StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
+                )
+            except OSError as error:
+                logger.warning("token store: not saved: %s", error)
+
+    async def _load(self, now: float) -> bool:
+        """Take a token from the store, if it holds a serving one that was not just refused or about to end."""
+        if self._store is None:
+            return False
+        try:
+            stored = await self._store.load(self._store_key)
+        except OSError as error:
+            logger.warning("token store: not read: %s", error)
+            return False
+        if stored is None or stored.access_token == self._refused:
+            return False
+        lease = Lease.start(stored.access_token, stored.expires_at - self._wall_clock(), now)
+        if now >= lease.expires_at or (self._lease is not None and self._lease.token == lease.token):
+            return False
+        self._lease = lease
+        return True
+
+    def _note_failure(self, error: TokenError) -> None:
+        if error.transient:
+            self._failures += 1
+            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), TERMINAL_PAUSE)
+            pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
+        else:
+            pause = TERMINAL_PAUSE
+        logger.warning("token refresh failed: %s", error.status or "no answer")
+        self._rest(error, pause)
+
+    def _rest(self, error: TokenError, pause: float) -> None:
+        self._failure = error
+        self._rest_until = asyncio.get_running_loop().time() + pause
+
+    @staticmethod
+    def _remembered(error: TokenError, seconds: float) -> TokenError:
+        """A fresh copy to raise: one exception raised in many tasks would collect all their tracebacks."""
+        again = copy.copy(error)
+        again.__cause__ = error.__cause__
+        again.retry_after = seconds
+        return again

@@ -1,0 +1,227 @@
+"""The seam between deciding and doing: a transport sends one request exactly once.
+
+`Transport` is all that the rest of the library knows of the network. `AiohttpTransport` is the real one, and with
+`delivery` the only code that knows aiohttp's client. Tests and simulations plug in others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
+
+import aiohttp
+from yarl import URL
+
+from .delivery import Delivery, classify
+from .errors import ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
+from .protocol.request import Request
+from .protocol.response import Response
+
+__all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
+
+MAX_BODY = 64 * 1024 * 1024
+"""Largest body in bytes, after decompression, that is read from an answer."""
+
+
+class Transport(Protocol):
+    """Sends requests. One call of `send` is one request on the wire, never two."""
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once and return the whole answer, whatever its status, within ``request.timeout`` seconds.
+
+        Raises:
+            RequestNotSentError: it provably did not reach the service.
+            ResponseLostError: it may have been processed, and no complete answer came.
+            ResponseDecodeError: the body of a success is larger than the transport reads.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release every connection. Calling it again does nothing."""
+        ...
+
+
+class _Once:
+    """A client middleware that sees one request out, and keeps aiohttp from silently sending it again.
+
+    When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
+    recognises the occasion by exception class; here those exceptions leave in another one. The request itself tells
+    afterwards whether any of it was written: its response object is made at that moment.
+    """
+
+    __slots__ = ("_request",)
+
+    def __init__(self) -> None:
+        self._request: aiohttp.ClientRequest | None = None
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        self._request = request
+        try:
+            return await handler(request)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            raise ConnectionDroppedError(error) from None
+
+    @property
+    def written(self) -> bool:
+        """Whether any part of the request was handed to a socket."""
+        return self._request is not None and self._request.response is not None
+
+
+class ConnectionDroppedError(Exception):
+    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class AiohttpTransport:
+    """Sends over one pool of connections, opened at the first request in the event loop that makes it.
+
+    No cookies, no redirects, no proxies or credentials from the surroundings, no silent resending.
+
+    Args:
+        http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
+            of its own do not see these requests, because they could send one twice.
+        trace_configs: aiohttp trace configurations for the transport's own pool.
+        connections: most connections open at once, 0 for no bound.
+        max_body: largest body in bytes that is read.
+    """
+
+    def __init__(
+        self,
+        http_session: aiohttp.ClientSession | None = None,
+        *,
+        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        connections: int = 0,
+        max_body: int = MAX_BODY,
+    ) -> None:
+        if http_session is not None and trace_configs:
+            raise ConfigurationError("trace_configs belong to the aiohttp session: give them to http_session itself")
+        self._session = http_session
+        self._owned = http_session is None
+        self._closed = False
+        self._trace_configs = list(trace_configs)
+        self._connections = connections
+        self._max_body = max_body
+        self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once; see `Transport.send`."""
+        once = _Once()
+        response: aiohttp.ClientResponse | None = None
+        try:
+            response = await (self._session or self._open()).request(
+                request.method,
+                URL(request.url, encoded=True),
+                data=request.body,
+                headers=request.headers,
+                timeout=self._timeout(request.timeout),
+                allow_redirects=False,
+                middlewares=(once,),
+            )
+            body = await self._read(response)
+        except ResponseDecodeError:
+            raise
+        except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
+            if response is None or response.status < 400:
+                self._fail(request, error.error if isinstance(error, ConnectionDroppedError) else error, once.written)
+            body = b""  # the status of an error answer tells enough
+        return Response(status=response.status, headers=response.headers, body=body)
+
+    async def close(self) -> None:
+        """Close the pool, unless it is borrowed."""
+        self._closed = True
+        session, self._session = self._session, None
+        if self._owned and session is not None:
+            await session.close()
+            await asyncio.sleep(0)  # connections of older aiohttp close their sockets in the next turn of the loop
+
+    def __del__(self, _warn: Any = warnings.warn) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None and self._owned and not session.closed:
+            _warn("unclosed Client: use `async with`, or `await client.aclose()`", ResourceWarning, source=self)
+            connector = session.connector
+            session.detach()
+            connector.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise ConfigurationError("the client is closed")
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            trace_configs=self._trace_configs,
+        )
+        return self._session
+
+    def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
+        found = self._timeouts.get(seconds)
+        if found is None:
+            if len(self._timeouts) > 64:  # what is left of a deadline is a new number each time
+                self._timeouts.clear()
+            found = aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
+            self._timeouts[seconds] = found
+        return found
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """The whole body, counted while it arrives, because a small compressed one may be huge."""
+        try:
+            length = response.content_length
+            if length is not None and "Content-Encoding" not in response.headers:
+                if length > self._max_body:
+                    self._refuse_size(response)
+                return await response.read()
+            chunks: list[bytes] = []
+            size = 0
+            while chunk := await response.content.readany():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > self._max_body:
+                    self._refuse_size(response)
+        except BaseException:
+            response.close()
+            raise
+        response.release()
+        return b"".join(chunks)
+
+    def _refuse_size(self, response: aiohttp.ClientResponse) -> NoReturn:
+        raise ResponseDecodeError(
+            f"the body is larger than {self._max_body} bytes", method=response.method, status=response.status
+        )
+
+    def _fail(self, request: Request, error: Exception, written: bool) -> NoReturn:
+        """Raise what ``error`` says about the request, in the library's own terms."""
+        if isinstance(error, ConfigurationError):
+            raise error
+        delivery = classify(error, written=written)
+        operation = request.operation
+        context: dict[str, Any] = {
+            "operation": operation.name if operation else None,
+            "method": request.method,
+            "path": operation.path if operation else None,
+        }
+        reason = _describe(error, request)
+        # An aiohttp response error holds the headers of the request, the access token among them.
+        cause = None if isinstance(error, aiohttp.ClientResponseError) else error
+        if delivery is Delivery.NEVER_SENT:
+            address = URL(request.url).origin()
+            raise RequestNotSentError(f"could not reach {address}: {reason}", **context) from cause
+        if delivery is Delivery.ANSWERED:
+            raise ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context) from cause
+        raise ResponseLostError(f"sent, but no complete answer came: {reason}", **context) from cause
+
+
+def _describe(error: Exception, request: Request) -> str:
+    if isinstance(error, aiohttp.ClientResponseError):
+        return type(error).__name__
+    if isinstance(error, TimeoutError):
+        return f"nothing within {request.timeout:g} s" if request.timeout else "timeout"
+    return str(error) or type(error).__name__
