@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Any, TypeGuard
 
+from .._generated.operations import REQUEST_MODELS
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import BodyField, Operation, Parameter, RequestModel
 from .rules import broken
@@ -145,7 +146,8 @@ def _date_time_fault(value: object) -> _Fault | None:
 
 def _decimal_fault(value: object) -> _Fault | None:
     if not isinstance(value, Decimal):
-        return _wrong_type("a decimal.Decimal", value)
+        # Whole numbers are exact too; a float is not, and text may be anything.
+        return _integer_fault(value) and _wrong_type("a decimal.Decimal or int", value)
     if not value.is_finite():
         return "not_finite", "must be a finite number"
     # Written without an exponent, an extreme one would become megabytes of zeros.
@@ -286,8 +288,6 @@ def _check_body(findings: _Findings, operation: Operation[Any], body: object | N
 @functools.cache
 def _described(model: Any) -> tuple[RequestModel, Mapping[str, str]] | None:
     """What the schema says of a request model, with its attribute names by wire name; None if it is no such model."""
-    from .._generated.operations import REQUEST_MODELS
-
     described = REQUEST_MODELS.get(model)
     return None if described is None else (described, {field.wire: field.name for field in described.fields})
 
