@@ -1,0 +1,249 @@
+"""Orders that read like a ticket: short constructors for the usual ones. Every result is a plain ``NewOrder``.
+
+Legs say what is done with which instrument; the order says at what price and for how long::
+
+    limit(buy_to_open("AAPL", 100), price="187.50")
+    stop(sell_to_close("AAPL", 100), trigger="180")
+    notional(buy_to_open("AAPL"), value=500)
+    vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
+    limit(buy("/ESZ6", 1), price=6800, time_in_force=TimeInForce.GTC)
+
+Money and quantities are ``Decimal``, whole numbers or text; a float is refused, because it is rarely the number that
+was meant. The documented rules are checked when the order is placed, not here; whatever a ticket has no word for is
+set with ``attrs.evolve(order, ...)``.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import TypeAlias
+
+from ._generated.models import InstrumentType, LegAction, NewOrder, NewOrderLeg, OrderType, PriceEffect, TimeInForce
+from .errors import InvalidRequestError
+from .symbols import instrument_type_of, occ_symbol
+
+__all__ = [
+    "buy",
+    "buy_to_close",
+    "buy_to_open",
+    "iron_condor",
+    "limit",
+    "market",
+    "notional",
+    "sell",
+    "sell_to_close",
+    "sell_to_open",
+    "stop",
+    "stop_limit",
+    "vertical",
+]
+
+Amount: TypeAlias = Decimal | int | str
+BUYING = frozenset({LegAction.BUY, LegAction.BUY_TO_OPEN, LegAction.BUY_TO_CLOSE})
+
+
+def buy_to_open(
+    symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
+) -> NewOrderLeg:
+    """Buy shares or contracts that are not held short. The kind of instrument is told from the form of the symbol
+    unless it is given; ``quantity`` is in shares or contracts (None for a notional order)."""
+    return _leg(LegAction.BUY_TO_OPEN, symbol, quantity, instrument_type)
+
+
+def buy_to_close(
+    symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
+) -> NewOrderLeg:
+    """Buy back what was sold short; otherwise as `buy_to_open`."""
+    return _leg(LegAction.BUY_TO_CLOSE, symbol, quantity, instrument_type)
+
+
+def sell_to_open(
+    symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
+) -> NewOrderLeg:
+    """Sell short; otherwise as `buy_to_open`."""
+    return _leg(LegAction.SELL_TO_OPEN, symbol, quantity, instrument_type)
+
+
+def sell_to_close(
+    symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
+) -> NewOrderLeg:
+    """Sell what is held; otherwise as `buy_to_open`."""
+    return _leg(LegAction.SELL_TO_CLOSE, symbol, quantity, instrument_type)
+
+
+def buy(symbol: str, quantity: Amount) -> NewOrderLeg:
+    """Buy futures, of which nobody says whether that opens or closes."""
+    return _leg(LegAction.BUY, symbol, quantity, None)
+
+
+def sell(symbol: str, quantity: Amount) -> NewOrderLeg:
+    """Sell futures."""
+    return _leg(LegAction.SELL, symbol, quantity, None)
+
+
+def limit(
+    *legs: NewOrderLeg,
+    price: Amount | None = None,
+    debit: Amount | None = None,
+    credit: Amount | None = None,
+    time_in_force: TimeInForce = TimeInForce.DAY,
+    until: date | None = None,
+) -> NewOrder:
+    """A limit order. ``price`` serves a single leg, whose action says whether it is paid or received; with several
+    legs say ``debit`` (the most to pay) or ``credit`` (the least to receive), per unit. ``until`` makes it good till
+    that day, whatever ``time_in_force`` says.
+
+    Raises:
+        InvalidRequestError: not exactly one of the three prices, or ``price`` for several legs.
+    """
+    amount, effect = _price(legs, price, debit, credit)
+    force, day = _duration(time_in_force, until)
+    return NewOrder(
+        order_type=OrderType.LIMIT, time_in_force=force, gtc_date=day, price=amount, price_effect=effect, legs=legs
+    )
+
+
+def market(*legs: NewOrderLeg, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
+    """A market order: at once, at whatever price there is."""
+    return NewOrder(order_type=OrderType.MARKET, time_in_force=time_in_force, legs=legs)
+
+
+def stop(
+    *legs: NewOrderLeg, trigger: Amount, time_in_force: TimeInForce = TimeInForce.DAY, until: date | None = None
+) -> NewOrder:
+    """A market order that waits until the price reaches ``trigger``."""
+    force, day = _duration(time_in_force, until)
+    return NewOrder(
+        order_type=OrderType.STOP,
+        time_in_force=force,
+        gtc_date=day,
+        stop_trigger=_decimal("trigger", trigger),
+        legs=legs,
+    )
+
+
+def stop_limit(
+    *legs: NewOrderLeg,
+    trigger: Amount,
+    price: Amount | None = None,
+    debit: Amount | None = None,
+    credit: Amount | None = None,
+    time_in_force: TimeInForce = TimeInForce.DAY,
+    until: date | None = None,
+) -> NewOrder:
+    """A limit order that waits until the price reaches ``trigger``; prices as for `limit`."""
+    amount, effect = _price(legs, price, debit, credit)
+    force, day = _duration(time_in_force, until)
+    return NewOrder(
+        order_type=OrderType.STOP_LIMIT,
+        time_in_force=force,
+        gtc_date=day,
+        stop_trigger=_decimal("trigger", trigger),
+        price=amount,
+        price_effect=effect,
+        legs=legs,
+    )
+
+
+def notional(leg: NewOrderLeg, *, value: Amount, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
+    """An order for so many dollars of something, whatever quantity that makes; the leg carries no quantity."""
+    return NewOrder(
+        order_type=OrderType.NOTIONAL_MARKET,
+        time_in_force=time_in_force,
+        value=_decimal("value", value),
+        value_effect=_effect(leg),
+        legs=(leg,),
+    )
+
+
+def vertical(
+    root: str,
+    expiration: date,
+    option_type: str,
+    *,
+    long: Amount,
+    short: Amount,
+    quantity: Amount = 1,
+    debit: Amount | None = None,
+    credit: Amount | None = None,
+    time_in_force: TimeInForce = TimeInForce.DAY,
+) -> NewOrder:
+    """Open a vertical spread: buy the strike ``long``, sell the strike ``short``, same expiration, same type
+    (``C`` or ``P``), at a net ``debit`` or ``credit`` per share."""
+    legs = (
+        buy_to_open(occ_symbol(root, expiration, option_type, long), quantity),
+        sell_to_open(occ_symbol(root, expiration, option_type, short), quantity),
+    )
+    return limit(*legs, debit=debit, credit=credit, time_in_force=time_in_force)
+
+
+def iron_condor(
+    root: str,
+    expiration: date,
+    *,
+    puts: tuple[Amount, Amount],
+    calls: tuple[Amount, Amount],
+    credit: Amount,
+    quantity: Amount = 1,
+    time_in_force: TimeInForce = TimeInForce.DAY,
+) -> NewOrder:
+    """Open a short iron condor: sell the two inner strikes, buy the two outer ones, for a net ``credit`` per share.
+
+    ``puts`` and ``calls`` are pairs of strikes, lower first.
+
+    Raises:
+        InvalidRequestError: the four strikes do not rise.
+    """
+    strikes = [_decimal("strike", strike) for strike in (*puts, *calls)]
+    if strikes != sorted(set(strikes)):
+        raise InvalidRequestError("the strikes of an iron condor must rise: put, put, call, call")
+    legs = (
+        buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
+        sell_to_open(occ_symbol(root, expiration, "P", strikes[1]), quantity),
+        sell_to_open(occ_symbol(root, expiration, "C", strikes[2]), quantity),
+        buy_to_open(occ_symbol(root, expiration, "C", strikes[3]), quantity),
+    )
+    return limit(*legs, credit=credit, time_in_force=time_in_force)
+
+
+def _leg(
+    action: LegAction, symbol: str, quantity: Amount | None, instrument_type: InstrumentType | None
+) -> NewOrderLeg:
+    return NewOrderLeg(
+        action=action,
+        instrument_type=instrument_type or InstrumentType(instrument_type_of(symbol)),
+        quantity=None if quantity is None else _decimal("quantity", quantity),
+        symbol=symbol,
+    )
+
+
+def _effect(leg: NewOrderLeg) -> PriceEffect:
+    return PriceEffect.DEBIT if leg.action in BUYING else PriceEffect.CREDIT
+
+
+def _price(
+    legs: tuple[NewOrderLeg, ...], price: Amount | None, debit: Amount | None, credit: Amount | None
+) -> tuple[Decimal, PriceEffect]:
+    given = [amount for amount in (price, debit, credit) if amount is not None]
+    if len(given) != 1:
+        raise InvalidRequestError("give exactly one of price, debit and credit")
+    amount = _decimal("price", given[0])
+    if price is None:
+        return amount, PriceEffect.DEBIT if credit is None else PriceEffect.CREDIT
+    if len(legs) != 1:
+        raise InvalidRequestError("an order of several legs has a net debit or credit, not a price")
+    return amount, _effect(legs[0])
+
+
+def _duration(time_in_force: TimeInForce, until: date | None) -> tuple[TimeInForce, date | None]:
+    return (time_in_force, None) if until is None else (TimeInForce.GTD, until)
+
+
+def _decimal(name: str, amount: Amount) -> Decimal:
+    if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
+        raise InvalidRequestError(f"{name} must be a Decimal, a whole number or text, not {amount!r}")
+    try:
+        return Decimal(amount)
+    except InvalidOperation:
+        raise InvalidRequestError(f"{name} is no number: {amount!r}") from None

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import tickets
+from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, OrderType, PriceEffect, TimeInForce
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.protocol.validation import problems_of
+from brokerage_async.tickets import (
+    buy,
+    buy_to_close,
+    buy_to_open,
+    iron_condor,
+    limit,
+    market,
+    notional,
+    sell,
+    sell_to_close,
+    sell_to_open,
+    stop,
+    stop_limit,
+    vertical,
+)
+
+JUNE = date(2026, 6, 12)
+CALL = "AAPL  260612C00110000"
+
+
+def shape(order: NewOrder) -> tuple[Any, ...]:
+    """Type, duration, price and effect, then action, kind, quantity and symbol of each leg."""
+    legs = [(leg.action.value, leg.instrument_type.value, leg.quantity, leg.symbol) for leg in order.legs]
+    return (order.order_type.value, order.time_in_force.value, order.price, order.price_effect, *legs)
+
+
+USUAL = {
+    "limit, equity": (
+        limit(buy_to_open("AAPL", 100), price="187.50"),
+        ("Limit", "Day", Decimal("187.50"), "Debit", ("Buy to Open", "Equity", 100, "AAPL")),
+    ),
+    "limit, selling": (
+        limit(sell_to_close("BRK/B", 1), price=500, time_in_force=TimeInForce.GTC),
+        ("Limit", "GTC", 500, "Credit", ("Sell to Close", "Equity", 1, "BRK/B")),
+    ),
+    "limit, option": (
+        limit(sell_to_open(CALL, 2), price="1.05"),
+        ("Limit", "Day", Decimal("1.05"), "Credit", ("Sell to Open", "Equity Option", 2, CALL)),
+    ),
+    "limit, future": (
+        limit(buy("/ESZ6", 1), price="6800.25"),
+        ("Limit", "Day", Decimal("6800.25"), "Debit", ("Buy", "Future", 1, "/ESZ6")),
+    ),
+    "limit, future option": (
+        limit(sell("./ESZ6 EW3U6 260918P9100", 1), price=3),
+        ("Limit", "Day", 3, "Credit", ("Sell", "Future Option", 1, "./ESZ6 EW3U6 260918P9100")),
+    ),
+    "limit, cryptocurrency": (
+        limit(buy_to_open("BTC/USD", "0.01"), price=90000),
+        ("Limit", "Day", 90000, "Debit", ("Buy to Open", "Cryptocurrency", Decimal("0.01"), "BTC/USD")),
+    ),
+    "market": (
+        market(buy_to_close("AAPL", 5)),
+        ("Market", "Day", None, None, ("Buy to Close", "Equity", 5, "AAPL")),
+    ),
+    "vertical, debit": (
+        vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85"),
+        (
+            "Limit",
+            "Day",
+            Decimal("1.85"),
+            "Debit",
+            ("Buy to Open", "Equity Option", 1, CALL),
+            ("Sell to Open", "Equity Option", 1, "AAPL  260612C00115000"),
+        ),
+    ),
+    "vertical, credit": (
+        vertical("AAPL", JUNE, "P", long=100, short=105, quantity=3, credit=1),
+        (
+            "Limit",
+            "Day",
+            1,
+            "Credit",
+            ("Buy to Open", "Equity Option", 3, "AAPL  260612P00100000"),
+            ("Sell to Open", "Equity Option", 3, "AAPL  260612P00105000"),
+        ),
+    ),
+    "iron condor": (
+        iron_condor("SPY", JUNE, puts=(500, "505"), calls=(560, Decimal("565.5")), credit="1.20"),
+        (
+            "Limit",
+            "Day",
+            Decimal("1.20"),
+            "Credit",
+            ("Buy to Open", "Equity Option", 1, "SPY   260612P00500000"),
+            ("Sell to Open", "Equity Option", 1, "SPY   260612P00505000"),
+            ("Sell to Open", "Equity Option", 1, "SPY   260612C00560000"),
+            ("Buy to Open", "Equity Option", 1, "SPY   260612C00565500"),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_the_usual_orders(name: str) -> None:
+    order, expected = USUAL[name]
+    assert shape(order) == expected
+    assert problems_of(order, strict=True) == ()
+
+
+def test_a_stop_has_a_trigger() -> None:
+    order = stop(sell_to_close("AAPL", 100), trigger="180")
+    assert (order.order_type, order.stop_trigger, order.price) == (OrderType.STOP, Decimal(180), None)
+    assert problems_of(order, strict=True) == ()
+
+
+def test_a_stop_limit_has_both() -> None:
+    order = stop_limit(sell_to_close("AAPL", 100), trigger="180", price="179.50", until=JUNE)
+    assert (order.stop_trigger, order.price, order.price_effect) == (Decimal(180), Decimal("179.50"), "Credit")
+    assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
+    assert problems_of(order, strict=True) == ()
+
+
+def test_a_notional_order_has_money_and_no_quantity() -> None:
+    order = notional(buy_to_open("AAPL"), value=500)
+    assert (order.order_type, order.value, order.value_effect) == (OrderType.NOTIONAL_MARKET, 500, PriceEffect.DEBIT)
+    assert order.legs[0].quantity is None
+    assert problems_of(order, strict=True) == ()
+
+
+def test_until_means_good_till_that_day() -> None:
+    order = limit(buy_to_open("AAPL", 1), price=1, until=JUNE)
+    assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
+    assert problems_of(order, strict=True) == ()
+
+
+def test_the_kind_can_be_given() -> None:
+    leg = buy_to_open("XYZ WS", 1, instrument_type=InstrumentType.FIXED_INCOME_SECURITY)
+    assert (leg.instrument_type, leg.action) == (InstrumentType.FIXED_INCOME_SECURITY, LegAction.BUY_TO_OPEN)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: limit(buy_to_open("AAPL", 1)), "exactly one of"),
+        (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
+        (lambda: limit(buy_to_open("AAPL", 1), buy_to_open(CALL, 1), price=1), "net debit or credit"),
+        (lambda: limit(price=1), "net debit or credit"),
+        (lambda: vertical("AAPL", JUNE, "C", long=1, short=2), "exactly one of"),
+        (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
+        (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must rise"),
+        (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must rise"),
+        (lambda: buy_to_open("AAPL", 0.1), "not 0.1"),
+        (lambda: limit(buy_to_open("AAPL", 1), price=True), "not True"),
+        (lambda: stop(sell_to_close("AAPL", 1), trigger="low"), "no number"),
+    ],
+)
+def test_what_makes_no_ticket(make: Any, said: str) -> None:
+    with pytest.raises(InvalidRequestError, match=said):
+        make()
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(callable(getattr(tickets, name)) for name in tickets.__all__)
