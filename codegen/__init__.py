@@ -1,0 +1,1 @@
+"""The generator: reads the schema, writes ``brokerage_async/_generated``. The package itself never imports it."""

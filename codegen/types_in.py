@@ -1,0 +1,66 @@
+"""Reads the type of a property or parameter."""
+
+from __future__ import annotations
+
+from .document import Node
+from .spec import Type
+
+_FORMATS = {None: "string", "decimal": "decimal", "date": "date", "date-time": "date-time", "password": "string"}
+
+#: The other JSON forms that a field of each kind can be declared to arrive in.
+_WIRE_FORMS = {
+    "string": {"integer", "number"},
+    "integer": {"string"},
+    "boolean": {"string"},
+    "decimal": {"integer", "number", "nan", "empty"},
+    "date": {"empty", "date-text"},
+    "date-time": {"epoch-ms", "empty"},
+    "enum": {"empty"},
+    "model": set[str](),
+    "object": set[str](),
+}
+
+
+def read_type(written: Node) -> Type:
+    """The type of a property or parameter; an unusable one is noted and read as text."""
+    node = written.resolved()
+    declared = node.value.get("type")
+    wire = tuple(written.value.get("x-wire", ()))
+    if declared == "array":
+        items = node.raw("items")
+        if items is None:
+            node.problem("is an array without items")
+            return Type(kind="string", array=True)
+        item = read_type(items)
+        if item.array:
+            node.problem("is an array of arrays; name the inner one as a component")
+        forms = tuple(dict.fromkeys((*item.wire, *wire)))
+        if set(wire) - {"mapping"} or (wire and item.kind in ("model", "object")):
+            node.problem(f"x-wire {list(wire)} does not go with an array of {item.kind}")
+        return Type(kind=item.kind, name=item.name, array=True, wire=forms, min_items=node.value.get("minItems"))
+    kind, name = _scalar(node, declared)
+    if extra := set(wire) - _WIRE_FORMS.get(kind, set()):
+        written.problem(f"x-wire {sorted(extra)} does not go with a field of kind {kind}")
+    return Type(kind=kind, name=name, wire=wire, secret=node.value.get("format") == "password")
+
+
+def _scalar(node: Node, declared: object) -> tuple[str, str | None]:
+    if node.component is not None:
+        return ("enum" if "enum" in node.value else "model"), node.component
+    if "enum" in node.value:
+        node.problem("lists its values in place; make the enumeration a component of its own")
+    elif declared == "object" or "properties" in node.value:
+        if "properties" in node.value:
+            node.problem("describes an object in place; make it a component of its own")
+        return "object", None
+    elif declared in ("integer", "boolean"):
+        return str(declared), None
+    elif isinstance(declared, list) and sorted(map(str, declared)) == ["integer", "string"]:
+        return "identifier", None
+    elif declared == "string" and node.value.get("format") in _FORMATS:
+        return _FORMATS[node.value.get("format")], None
+    elif declared == "string":
+        node.problem(f"format {node.value.get('format')!r} is not one of {', '.join(filter(None, _FORMATS))}")
+    elif node.value:
+        node.problem(f"type {declared!r} is not one of string, integer, boolean, array, object")
+    return "string", None

@@ -1,0 +1,79 @@
+"""Formats the rendered modules, compares them with the committed ones, writes them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from . import converters, endpoints, models, operations
+from .spec import Spec
+
+HEADER = "# Written by `python -m codegen` from schema/; edit the schema and run it again, not this file."
+
+ATTRIBUTES = "*.py linguist-generated=true\n"
+
+INIT = '"""What is generated from the schema: models, their converters, the operations and the endpoints."""\n'
+
+
+def render(spec: Spec) -> dict[str, str]:
+    """The content of every generated file by name."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["header"] = HEADER
+    return {
+        ".gitattributes": ATTRIBUTES,
+        "__init__.py": INIT,
+        "models.py": formatted(models.render(spec, f"{HEADER}\n# ruff: noqa: S105")),
+        "converters.py": formatted(converters.render(spec, environment)),
+        "operations.py": formatted(operations.render(spec, environment)),
+        "endpoints.py": formatted(endpoints.render(spec, environment)),
+    }
+
+
+def formatted(source: str) -> str:
+    """The source with its imports sorted and formatted by ruff, in the style of the project wherever it is run."""
+    for arguments in (["check", "--fix-only", "--select", "I,F401"], ["format"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *arguments, "--quiet", "--isolated", *_STYLE, "-"],
+            input=source,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"ruff cannot read what was generated: {done.stderr.strip()}")
+        source = done.stdout
+    return source
+
+
+_STYLE = ("--config", "line-length=120", "--config", "target-version='py311'", "--stdin-filename", "generated.py")
+
+
+def stale(files: dict[str, str], folder: Path) -> list[str]:
+    """Names of the files in ``folder`` that differ from what they should be, are missing, or should not be there."""
+    differing = [name for name, text in files.items() if _read(folder / name) != text]
+    return differing + sorted(path.name for path in folder.glob("*.py") if path.name not in files)
+
+
+def write(files: dict[str, str], folder: Path) -> list[str]:
+    """Write what differs, remove what is no longer generated; the names of both."""
+    folder.mkdir(parents=True, exist_ok=True)
+    changed = stale(files, folder)
+    for name in changed:
+        if name in files:
+            (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+        else:
+            (folder / name).unlink()
+    return changed
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
