@@ -196,7 +196,22 @@ class Executor(Protocol):
         query: Mapping[str, object] | None = None,
         body: object | None = None,
     ) -> T:
-        """Make the call and return its decoded result."""
+        """Make the call and return its decoded result: `send` and `decode` in one."""
+        ...
+
+    async def send(
+        self,
+        operation: Operation[Any],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> bytes:
+        """Make the call and return the body of its success as it came, so that it can be compared before decoding."""
+        ...
+
+    async def decode(self, operation: Operation[T], body: bytes) -> T:
+        """The result in a body that `send` returned for ``operation``."""
         ...
 
     def paginate(

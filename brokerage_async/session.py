@@ -134,6 +134,17 @@ class BrokerageSession:
         body: object | None = None,
     ) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it."""
+        return await self._decode(operation, await self.send(operation, path=path, query=query, body=body))
+
+    async def send(
+        self,
+        operation: Operation[Any],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> bytes:
+        """Make the call and return the body of its success as it came."""
         loop = self.engine.enter()
         self._check_permitted(operation)
         options = self.options
@@ -146,8 +157,11 @@ class BrokerageSession:
             body=body,
             strict=options.strict,
         )
-        response = await _Call(self.engine, options, operation, request, loop).run()
-        return await self._decode(operation, response.body)
+        return (await _Call(self.engine, options, operation, request, loop).run()).body
+
+    async def decode(self, operation: Operation[T], body: bytes) -> T:
+        """The result in a body that `send` returned."""
+        return (await self._decode(operation, body)).value
 
     def paginate(
         self,
