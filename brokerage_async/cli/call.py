@@ -48,9 +48,9 @@ async def perform(name: str, arguments: list[str], body: str | None, max_items: 
     async with connect() as client:
         result: Any
         if operation.shape is Shape.PAGE:
-            result = await client.paginate(operation, path=path, query=query).collect(max_items)
+            result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
         else:
-            result = await client.execute(operation, path=path, query=query, body=content)
+            result = await client.session.execute(operation, path=path, query=query, body=content)
     typer.echo(json.dumps(converter.unstructure(result), indent=2, ensure_ascii=False, default=str))
 
 

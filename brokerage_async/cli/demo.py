@@ -7,10 +7,10 @@ order is sent.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from decimal import Decimal
-from typing import Any, AsyncIterator
+from typing import Any
 
 import attrs
 import typer

@@ -1,0 +1,91 @@
+"""`brokerage-async call`: any operation by name, JSON on stdout, errors on stderr with exit code 1."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.cli.app import app
+from brokerage_async.cli.call import read_arguments
+from brokerage_async.errors import InvalidRequestError
+
+
+def call(*arguments: str, **options: str) -> Result:
+    return CliRunner().invoke(app, ["call", *arguments], **options)
+
+
+def test_a_list_is_printed_as_json() -> None:
+    result = call("market_metrics.dividends", "--symbol", "AAPL")
+    assert result.exit_code == 0, result.stderr
+    dividends = json.loads(result.stdout)
+    assert dividends
+    assert {"occurred-date", "amount"} <= set(dividends[0])
+
+
+def test_a_paginated_list_stops_where_asked() -> None:
+    result = call("instruments.equities", "--per-page=50", "--max-items", "120")
+    assert len(json.loads(result.stdout)) == 120
+
+
+def test_repeated_parameters_make_a_list() -> None:
+    result = call("instruments.equities", "--symbols", "AAPL", "--symbols", "BRK/B")
+    assert {each["symbol"] for each in json.loads(result.stdout)} == {"AAPL", "BRK/B"}
+
+
+def test_a_body_comes_from_standard_input() -> None:
+    body = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
+    result = call("watchlists.create", "--body", "-", input=body)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["name"] == "Mine"
+
+
+def test_list_names_every_operation() -> None:
+    output = call("list").stdout
+    for operation in OPERATIONS.values():
+        assert operation.name in output
+        assert operation.path in output
+
+
+def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        read_arguments(
+            OPERATIONS["market_time.sessions"], ["--to-date", "tomorrow", "--colour", "red", "stray", "--from-date"]
+        )
+    assert {problem.domain for problem in caught.value.errors} == {"--to-date", "--colour", "stray", "--from-date"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no.such"], "no operation 'no.such'"),
+        (["oauth.token"], "no operation 'oauth.token'"),
+        (["market_time.sessions"], "to-date"),
+        (["watchlists.create", "--body", "{"], "cannot be read"),
+        (["watchlists.list", "--body", "{}"], "takes no body"),
+        (["watchlists.create", "--body", "@/no/such/file"], "cannot be read"),
+        (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
+    ],
+)
+def test_errors_go_to_stderr_with_exit_code_1(arguments: list[str], says: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "BASE_URL": "http://127.0.0.1:9",
+        "CLIENT_SECRET": "s3cret",
+        "REFRESH_TOKEN": "r3fresh",
+    }.items():
+        monkeypatch.setenv(f"BROKERAGE_{name}", value)
+    result = call("watchlists.list")
+    assert result.exit_code == 1
+    assert "127.0.0.1:9" in result.stderr
+    assert "s3cret" not in result.output
+    assert "r3fresh" not in result.output

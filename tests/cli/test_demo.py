@@ -1,0 +1,58 @@
+"""`brokerage-async demo` on the embedded simulator, and its reading parts against a service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from brokerage_async.cli.app import app
+from brokerage_async.cli.console import INTERRUPTED
+from brokerage_async.simulator import Simulator
+
+
+def test_the_main_job_ends_with_a_filled_order_and_its_tables() -> None:
+    result = CliRunner().invoke(app, ["demo"])
+    assert result.exit_code == 0, result.output
+    for shown in ("all equities", "10,000", "futures option chain", "20,000", "buying power after", "Filled", "fees"):
+        assert shown in result.stdout
+
+
+async def test_against_a_service_only_the_reading_parts_run() -> None:
+    async with Simulator() as brokerage:
+        settings = {
+            "BROKERAGE_BASE_URL": brokerage.base_url,
+            "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
+        }
+        program = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "brokerage_async", "demo",
+            env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        output, errors = await program.communicate()
+        assert program.returncode == 0, errors.decode()
+        assert "No order was sent" in output.decode()
+        assert all(record.method == "GET" or record.operation == "oauth.token" for record in brokerage.ledger.requests)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_leaves_cleanly() -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-u", "-X", "dev", "-W", "error", "-m", "brokerage_async", "demo"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert program.stdout is not None
+    program.stdout.readline()  # the simulator is up
+    time.sleep(0.1)
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=30)
+    assert program.returncode == INTERRUPTED
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert "ResourceWarning" not in errors
