@@ -8,6 +8,7 @@ saw last, so that a slow consumer gets fewer changes, never older ones.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 import logging
 import random
@@ -95,16 +96,18 @@ class Feed(Generic[T]):
             self._task.cancel()
             await asyncio.wait({self._task})
 
-    async def news(self) -> None:
-        """Wait until there is a new state, or the loop has ended."""
+    async def news(self, seconds: float | None = None) -> None:
+        """Wait until there is a new state, or the loop has ended, or so many seconds have passed."""
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
         if not self._task.done():
-            await self._news.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._news.wait()
 
-    def raise_error(self) -> None:
-        """Raise what ended the loop, with the traceback that it had there, however often it is raised."""
+    def check(self) -> None:
+        """Raise what ended the loop, if it has; with the traceback that it had there, however often it is raised."""
         if self.error is not None:
             raise self.error.with_traceback(self._traceback)
 
@@ -206,12 +209,16 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
                 return change
             if self._error is not None or self._feed.ended:
                 await self.aclose()
-                if self._error is not None:
-                    raise self._error
-                self._feed.raise_error()
+                self.check()
             else:
                 await self._feed.news()
         raise StopAsyncIteration
+
+    def check(self) -> None:
+        """Raise what ended the polling, if it has ended; changes that are still due do not come first."""
+        if self._error is not None:
+            raise self._error
+        self._feed.check()
 
     async def aclose(self) -> None:
         """End the iteration now, also where it is waiting; the last watcher of a feed ends its poll with it."""
