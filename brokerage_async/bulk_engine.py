@@ -1,0 +1,345 @@
+"""Asking for many keys in few requests: the engine under ``client.bulk``, for any coroutine ``fetch(batch) -> values``.
+
+The engine reads keys as it needs them, cuts them into batches, keeps a bounded number of batches in flight, and hands
+on what arrives. A batch that cannot be answered is halved until the keys at fault stand alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+    Sized,
+)
+from contextlib import aclosing
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import quote
+
+import attrs
+
+from .errors import (
+    APIError,
+    AuthenticationError,
+    ConfigurationError,
+    InvalidRequestError,
+    PermissionDeniedError,
+    RateLimitError,
+    ResponseDecodeError,
+    ResponseLostError,
+    ServerError,
+    VersionNotSupportedError,
+)
+from .seen import Seen
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["BulkFetch", "BulkResult", "Fetch", "Progress", "Verdict", "judge", "url_length"]
+
+T = TypeVar("T")
+Fetch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
+"""Asks for one batch of distinct keys; keys that the answer lacks count as missing."""
+Progress = Callable[[int, "int | None", float], object]
+"""Called with the number of keys done, of all keys (None when the source has no length), and the seconds so far."""
+
+PATIENCE = 64
+"""At least so many doubtful failures in a row, with no answer between them, before they are taken for the service's
+fault and end a fetch. Large batches have more: halving one down to its first key alone fails once at every step."""
+
+
+class Verdict(enum.Enum):
+    """Whose fault a failed batch is, and so what becomes of it."""
+
+    KEYS = "one of the keys is at fault: halve the batch"
+    DOUBT = "one of the keys or the service is at fault: halve the batch while other requests are answered"
+    AGAIN = "no key is at fault and waiting helps: ask the same batch again"
+    END = "nothing that is asked can be answered: end the fetch"
+
+
+def judge(error: Exception) -> Verdict:
+    """The verdict on an error of this library; anything that is no such error ends the fetch."""
+    match error:
+        case RateLimitError():
+            return Verdict.AGAIN
+        case ServerError() | ResponseLostError():
+            return Verdict.DOUBT
+        case AuthenticationError() | PermissionDeniedError() | VersionNotSupportedError():
+            return Verdict.END
+        case APIError() | InvalidRequestError() | ResponseDecodeError():
+            return Verdict.KEYS
+        case _:
+            return Verdict.END
+
+
+def url_length(key: str) -> int:
+    """Characters that ``key`` takes in a URL as one more value of an array parameter, its name included."""
+    return 16 + (len(key) if key.isascii() and key.isalnum() else len(quote(key, safe="")))
+
+
+@attrs.frozen(kw_only=True)
+class BulkResult(Generic[T]):
+    """What a whole bulk fetch brought.
+
+    Attributes:
+        found: the values by the key that was asked, in the order of the input.
+        missing: the keys that the service does not know, in the order of the input.
+        failed: the keys that could not be answered, each with its error.
+        model: the class of the values (or of their items, where a value is a list), if it is known.
+    """
+
+    found: dict[str, T]
+    missing: list[str] = attrs.field(factory=list)
+    failed: dict[str, Exception] = attrs.field(factory=dict)
+    model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """What was found as an Arrow table (extra ``frames``): a column ``key``, then one for each field of the model.
+
+        A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
+        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields JSON text in ``extra``.
+        """
+        from .frames import table_of_found  # only here: pyarrow is an extra
+
+        return table_of_found(self.found, self.model)
+
+
+@attrs.define
+class _Batch(Generic[T]):
+    """Keys that are asked in one request, and what became of them."""
+
+    index: int
+    keys: tuple[str, ...]
+    found: dict[str, T] = attrs.field(factory=dict)
+    missing: list[str] = attrs.field(factory=list)
+    failed: dict[str, Exception] = attrs.field(factory=dict)
+
+
+class BulkFetch(Generic[T]):
+    """Values for many keys. Nothing is asked before it is iterated or awaited, and it runs once::
+
+        async for symbol, equity in client.bulk.equities(symbols): ...       # as they arrive, in bounded memory
+        result = await client.bulk.equities(symbols)                         # a BulkResult, in the order of the input
+        async with client.bulk.equities(symbols) as fetch:                   # nothing is in flight after the block
+            async for symbol, equity in fetch: ...
+            print(fetch.missing, fetch.failed)
+
+    Args:
+        keys: any iterable or async iterable of strings, of any length; a key that comes twice is asked once.
+        fetch: asks for one batch: takes a tuple of keys, returns the values by key.
+        concurrency: how many batches are in flight at most.
+        batch_size, batch_length: how many keys a batch holds at most, and how many characters (as ``length`` measures).
+        length: the characters that a key adds to a request.
+        on_progress: called as ``on_progress(done, total, elapsed)`` after each batch; ``total`` is None for keys
+            without a length, ``elapsed`` is in seconds. What it raises ends the fetch.
+        verdict: whose fault an error of ``fetch`` is.
+        model: the class of the values, for ``BulkResult.to_arrow``.
+
+    Attributes:
+        missing: keys that the service does not know, so far.
+        failed: keys that could not be answered, each with its error, so far.
+    """
+
+    def __init__(
+        self,
+        keys: Iterable[str] | AsyncIterable[str],
+        fetch: Fetch[T],
+        *,
+        concurrency: int = 8,
+        batch_size: int = 100,
+        batch_length: int = 6_000,
+        length: Callable[[str], int] = url_length,
+        on_progress: Progress | None = None,
+        verdict: Callable[[Exception], Verdict] = judge,
+        model: type[Any] | None = None,
+    ) -> None:
+        if isinstance(keys, str):
+            raise TypeError(f"an iterable of symbols is needed, not the one string {keys!r}")
+        for name, bound in (("concurrency", concurrency), ("batch_size", batch_size), ("batch_length", batch_length)):
+            if bound < 1:
+                raise ValueError(f"{name} must be at least 1, not {bound}")
+        self._source = keys
+        self._fetch = fetch
+        self._concurrency = concurrency
+        self._batch_size = batch_size
+        self._batch_length = batch_length
+        self._length = length
+        self._on_progress = on_progress
+        self._verdict = verdict
+        self._model = model
+        self._total = len(keys) if isinstance(keys, Sized) else None
+        self._done = 0
+        self._doubts = 0
+        self._patience = max(PATIENCE, 2 * concurrency * batch_size.bit_length())
+        self._batches: AsyncGenerator[_Batch[T], None] | None = None
+        self._running: set[asyncio.Task[_Batch[T] | None]] = set()
+        self.missing: list[str] = []
+        self.failed: dict[str, Exception] = {}
+
+    async def __aenter__(self) -> BulkFetch[T]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Cancel what is in flight and wait until it is gone."""
+        running, self._running = self._running, set()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
+        return self._pairs(self._start())
+
+    def __await__(self) -> Generator[Any, None, BulkResult[T]]:
+        return self._collect(self._start()).__await__()
+
+    def _start(self) -> AsyncGenerator[_Batch[T], None]:
+        if self._batches is not None:
+            raise RuntimeError("a bulk fetch runs once: make a new one to ask again")
+        self._batches = self._cut()
+        return self._answered(self._batches)
+
+    async def _pairs(self, answered: AsyncGenerator[_Batch[T], None]) -> AsyncIterator[tuple[str, T]]:
+        async with aclosing(answered):
+            async for batch in answered:
+                for pair in batch.found.items():
+                    yield pair
+
+    async def _collect(self, answered: AsyncGenerator[_Batch[T], None]) -> BulkResult[T]:
+        async with aclosing(answered):
+            batches = [batch async for batch in answered]
+        batches.sort(key=_index)
+        result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self._model)
+        for batch in batches:
+            result.found.update(batch.found)
+            result.missing.extend(batch.missing)
+        return result
+
+    async def _answered(self, batches: AsyncGenerator[_Batch[T], None]) -> AsyncGenerator[_Batch[T], None]:
+        """The batches as they are answered. While the consumer is busy the next ones are in flight already, and no more
+        than ``concurrency`` of them wait for it."""
+        clock = asyncio.get_running_loop().time
+        started, reported = clock(), 0
+        turn = asyncio.Lock()
+        self._running = {asyncio.create_task(self._step(batches, turn)) for _ in range(self._concurrency)}
+        try:
+            while self._running:
+                finished, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                answered = sorted((batch for task in finished if (batch := task.result()) is not None), key=_index)
+                self._running -= finished
+                self._running |= {asyncio.create_task(self._step(batches, turn)) for _ in answered}
+                for batch in answered:
+                    self._done += len(batch.keys)
+                    self.missing.extend(batch.missing)
+                    self.failed.update(batch.failed)
+                    if self._on_progress is not None:
+                        self._on_progress(self._done, self._total, clock() - started)
+                        reported = self._done
+                    yield batch
+            if self._on_progress is not None and reported < self._done:  # the last keys were duplicates
+                self._on_progress(self._done, self._total, clock() - started)
+        finally:
+            await self.aclose()
+            await batches.aclose()
+
+    async def _step(self, batches: AsyncIterator[_Batch[T]], turn: asyncio.Lock) -> _Batch[T] | None:
+        """Take the next batch and have it answered; None when there is none left."""
+        async with turn:
+            batch = await anext(batches, None)
+        if batch is not None:
+            await self._answer(batch)
+        return batch
+
+    async def _answer(self, batch: _Batch[T]) -> None:
+        """Ask for a batch, then for ever smaller parts of it, until every key is found, missing or failed."""
+        parts = [batch.keys]
+        while parts:
+            keys = parts.pop()
+            try:
+                answer = await self._fetch(keys)
+            except Exception as error:
+                verdict = self._verdict(error)
+                self._doubts = self._doubts + 1 if verdict in (Verdict.DOUBT, Verdict.AGAIN) else 0
+                if verdict is Verdict.END or self._doubts >= self._patience:
+                    raise
+                if verdict is Verdict.AGAIN:
+                    await asyncio.sleep(getattr(error, "retry_after", None) or 1.0)
+                    parts.append(keys)
+                elif len(keys) == 1:
+                    batch.failed[keys[0]] = error
+                else:
+                    middle = len(keys) // 2
+                    parts += keys[middle:], keys[:middle]
+            else:
+                self._doubts = 0
+                for key in keys:
+                    if key in answer:
+                        batch.found[key] = answer[key]
+                    else:
+                        batch.missing.append(key)
+
+    async def _cut(self) -> AsyncGenerator[_Batch[T], None]:
+        """The distinct keys in batches, within the bounds of count and length."""
+        seen = Seen()
+        index, keys, length = 0, list[str](), 0
+        async with aclosing(_slices(self._source, self._batch_size)) as slices:
+            async for some in slices:
+                for key in some:
+                    if not key or not seen.add(key):
+                        self._pass_over(key)
+                        continue
+                    more = self._length(key)
+                    if len(keys) == self._batch_size or (keys and length + more > self._batch_length):
+                        yield _Batch(index, tuple(keys))
+                        index, keys, length = index + 1, [], 0
+                    keys.append(key)
+                    length += more
+                if len(keys) == self._batch_size:
+                    yield _Batch(index, tuple(keys))
+                    index, keys, length = index + 1, [], 0
+        if keys:
+            yield _Batch(index, tuple(keys))
+
+    def _pass_over(self, key: str) -> None:
+        """A key that is not asked: a duplicate, or the empty one, which would be no filter and fetch everything."""
+        self._done += 1
+        if not key:
+            self.failed[key] = ConfigurationError("an empty symbol cannot be asked for")
+
+
+def _index(batch: _Batch[Any]) -> int:
+    return batch.index
+
+
+async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
+    """The keys of either kind of source, up to ``size`` at a time, read no further than that."""
+    if isinstance(source, AsyncIterable):
+        keys: list[str] = []
+        iterator = aiter(source)
+        try:
+            async for key in iterator:
+                keys.append(key)
+                if len(keys) == size:
+                    yield keys
+                    keys = []
+        finally:
+            if isinstance(iterator, AsyncGenerator):  # nobody else can close it
+                await iterator.aclose()
+        yield keys
+    else:
+        rest = iter(source)
+        while keys := list(islice(rest, size)):
+            yield keys
