@@ -64,8 +64,8 @@ def last_passed(known: Iterable[Boundary], now: datetime) -> datetime:
 
 
 def timetable_range(now: datetime) -> tuple[date, date]:
-    """First and last day to read, so that the timetable holds the session of ``now`` and what comes after a holiday."""
-    return (now - timedelta(days=2)).date(), (now + timedelta(days=10)).date()
+    """First and last day to read, so that the last session and the next one are there, whatever the holidays."""
+    return (now - timedelta(days=7)).date(), (now + timedelta(days=10)).date()
 
 
 def is_open(sessions: Iterable[MarketSession], now: datetime, *, extended: bool = False) -> bool:

@@ -5,23 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ._generated.models import Order, OrderStatus
+from ._generated.models import Order
 from .errors import NotFoundError
 from .poll import Feed, Watcher
+from .protocol.reconcile import TERMINAL
 
-__all__ = ["TERMINAL_STATUSES", "is_terminal", "until_terminal"]
-
-TERMINAL_STATUSES = frozenset(
-    {
-        OrderStatus.FILLED,
-        OrderStatus.CANCELLED,
-        OrderStatus.EXPIRED,
-        OrderStatus.REJECTED,
-        OrderStatus.REMOVED,
-        OrderStatus.PARTIALLY_REMOVED,
-    }
-)
-"""Statuses that an order never leaves."""
+__all__ = ["is_terminal", "until_terminal"]
 
 LOOKS = 3
 """How often an order must be found nowhere before it is taken not to exist: lists may be behind."""
@@ -40,7 +29,7 @@ def is_terminal(order: Order) -> bool:
     """
     if order.status is None or not order.status.is_known:
         return order.terminal_at is not None
-    return order.status in TERMINAL_STATUSES
+    return order.status in TERMINAL
 
 
 async def until_terminal(

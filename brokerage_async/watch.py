@@ -18,12 +18,11 @@ from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, k
 from .errors import DeadlineExceededError
 from .market_clock import Boundary, MarketHours, boundaries, last_passed, timetable_range
 from .operation import Executor
-from .order_life import TERMINAL_STATUSES, is_terminal, until_terminal
+from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
 from .rereading import unless_same
 
 __all__ = [
-    "TERMINAL_STATUSES",
     "UNCHANGED",
     "AlertKind",
     "Change",
