@@ -19,7 +19,7 @@ import attrs
 
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import Operation, Parameter
-from . import validation
+from . import codec, validation
 
 __all__ = [
     "Request",
@@ -109,8 +109,6 @@ def build(
 
 
 def _encode_body(operation: Operation[Any], body: object) -> bytes:
-    from . import codec
-
     try:
         return codec.encode(body)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -203,7 +201,7 @@ def _text(wire: str, value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, dt.date):
-        return value.isoformat()
+        return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Decimal):
         return format(value, "f")
     raise _no_form(wire, value)

@@ -11,6 +11,7 @@ from typing import Any
 from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
+from . import codec
 from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
@@ -58,8 +59,6 @@ def read_error(
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
     """
-    from . import codec
-
     parsed = codec.decode_error(response.body)
     code = None if parsed is None or parsed.code is None else str(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
@@ -90,8 +89,6 @@ def _kind(code: str | None, status: int) -> type[APIError]:
 
 def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:
     """The ``data`` beside an error as the model that a success would have held, or raw where it is none."""
-    from . import codec
-
     if operation is None or operation.result is None:
         return raw
     try:

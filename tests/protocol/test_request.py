@@ -167,7 +167,7 @@ class TestQueries:
     @pytest.mark.parametrize(
         ("moment", "text"),
         [
-            (dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00%2B00%3A00"),
+            (dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
             (
                 dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=dt.timezone(dt.timedelta(hours=-5))),
                 "2026-03-01T09%3A30%3A00.250000-05%3A00",

@@ -1,0 +1,62 @@
+"""Every exchange typed by hand, replayed without I/O: the call gives exactly the request, the response the facts."""
+
+import pytest
+
+from brokerage_async import errors
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol import codec
+from brokerage_async.protocol.request import build
+from brokerage_async.protocol.response import Response, is_success, read_error
+from tests.vectors import EXCHANGES, REFUSALS
+from tests.vectors.exchange import HEADERS, call_of, differences
+
+BASE = "https://api.example.com"
+
+
+@pytest.mark.parametrize("exchange", [*EXCHANGES, *REFUSALS], ids=str)
+def test_a_call_gives_exactly_the_request(exchange):
+    call = call_of(exchange)
+    assert call.operation is OPERATIONS[exchange.operation]
+    request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+    assert f"{request.method} {request.url}" == f"{exchange.method} {BASE}{exchange.target}"
+    assert request.body == exchange.body
+    assert request.headers == HEADERS
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
+def test_a_success_gives_the_facts(exchange):
+    response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
+    assert is_success(response)
+    decoded = codec.decode(exchange.data, response.body)
+    assert differences(decoded.value, exchange.facts) == []
+    if exchange.pagination is not None:
+        assert differences(decoded.pagination, exchange.pagination) == []
+
+
+@pytest.mark.parametrize("exchange", [each for each in EXCHANGES if not each.observed], ids=str)
+def test_documented_bodies_hold_nothing_unexpected(exchange):
+    codec.decode(exchange.data, exchange.answer.encode(), strict=True)
+
+
+@pytest.mark.parametrize("exchange", REFUSALS, ids=str)
+def test_a_refusal_gives_the_error(exchange):
+    response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
+    assert not is_success(response)
+    error = read_error(exchange.data, response, attempts=1, now=0.0)
+    assert type(error) is getattr(errors, exchange.error)
+    assert differences(error, exchange.facts) == []
+    assert (error.status, error.operation) == (exchange.status, exchange.operation)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
+def test_every_operation_has_an_exchange_with_its_documented_status(operation):
+    assert operation.status in {each.status for each in EXCHANGES if each.operation == operation.name}
+
+
+def test_every_error_class_of_the_service_is_met():
+    classes = {
+        name
+        for name in errors.__all__
+        if issubclass(getattr(errors, name), errors.APIError) and getattr(errors, name) is not errors.APIError
+    }
+    assert {each.error for each in REFUSALS} == classes
