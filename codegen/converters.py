@@ -9,7 +9,6 @@ from __future__ import annotations
 import attrs
 from jinja2 import Environment
 
-from .naming import snake
 from .spec import Field, Spec
 
 _PLAIN = {
@@ -63,7 +62,7 @@ def _view(field: Field) -> WireField:
         type=wire,
         read=read,
         write=write,
-        aliases=tuple((f"{snake(alias)}_alias", alias) for alias in field.aliases),
+        aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
         required=field.required,
     )
 

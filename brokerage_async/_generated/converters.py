@@ -978,7 +978,7 @@ class OrderWire(Wire, rename="kebab"):
     ext_exchange_order_number: str | None = None
     ext_global_order_number: int | None = None
     destination_venue: str | None = None
-    rules_alias: OrderRuleWire | None = msgspec.field(default=None, name="rules")
+    order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
     def build(self) -> Order:
         """The frozen model with these values."""
@@ -1026,11 +1026,11 @@ class OrderWire(Wire, rename="kebab"):
         o.value_effect = self.value_effect
         o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
         v = self.order_rule
-        if self.rules_alias is not None:
+        if self.order_rule__alias1 is not None:
             if v is None:
-                v = self.rules_alias
+                v = self.order_rule__alias1
             else:
-                keep(o, "rules", msgspec.to_builtins(self.rules_alias, builtin_types=(Decimal,)))
+                keep(o, "rules", msgspec.to_builtins(self.order_rule__alias1, builtin_types=(Decimal,)))
         o.order_rule = None if v is None else v.build()
         o.ext_client_order_id = self.ext_client_order_id
         o.ext_exchange_order_number = self.ext_exchange_order_number
@@ -1200,7 +1200,7 @@ class OrderRuleWire(Wire, rename="kebab"):
     route_after: Moment | None = None
     routed_at: Moment | None = None
     order_conditions: list[OrderConditionWire] | None = None
-    conditions_alias: list[OrderConditionWire] | None = msgspec.field(default=None, name="conditions")
+    order_conditions__alias1: list[OrderConditionWire] | None = msgspec.field(default=None, name="conditions")
 
     def build(self) -> OrderRule:
         """The frozen model with these values."""
@@ -1212,11 +1212,11 @@ class OrderRuleWire(Wire, rename="kebab"):
         o.route_after = self.route_after
         o.routed_at = self.routed_at
         v = self.order_conditions
-        if self.conditions_alias is not None:
+        if self.order_conditions__alias1 is not None:
             if v is None:
-                v = self.conditions_alias
+                v = self.order_conditions__alias1
             else:
-                keep(o, "conditions", msgspec.to_builtins(self.conditions_alias, builtin_types=(Decimal,)))
+                keep(o, "conditions", msgspec.to_builtins(self.order_conditions__alias1, builtin_types=(Decimal,)))
         o.order_conditions = None if v is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
             return finished(o, OrderRule)
@@ -2866,7 +2866,7 @@ class WatchlistEntryWire(Wire, rename="kebab"):
 
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
-    instrument_type_alias: InstrumentType | None = msgspec.field(default=None, name="instrument_type")
+    instrument_type__alias1: InstrumentType | None = msgspec.field(default=None, name="instrument_type")
 
     def build(self) -> WatchlistEntry:
         """The frozen model with these values."""
@@ -2875,11 +2875,11 @@ class WatchlistEntryWire(Wire, rename="kebab"):
         o.extra = EMPTY
         o.symbol = self.symbol
         v = self.instrument_type
-        if self.instrument_type_alias is not None:
+        if self.instrument_type__alias1 is not None:
             if v is None:
-                v = self.instrument_type_alias
+                v = self.instrument_type__alias1
             else:
-                keep(o, "instrument_type", msgspec.to_builtins(self.instrument_type_alias, builtin_types=(Decimal,)))
+                keep(o, "instrument_type", msgspec.to_builtins(self.instrument_type__alias1, builtin_types=(Decimal,)))
         o.instrument_type = v
         if not CLASS_SWAP:
             return finished(o, WatchlistEntry)
@@ -3177,7 +3177,7 @@ class TokenErrorBodyWire(Wire, rename=None):
 
     error_code: str | None = None
     error_description: str | None = None
-    error_alias: str | None = msgspec.field(default=None, name="error")
+    error_code__alias1: str | None = msgspec.field(default=None, name="error")
 
     def build(self) -> TokenErrorBody:
         """The frozen model with these values."""
@@ -3185,11 +3185,11 @@ class TokenErrorBodyWire(Wire, rename=None):
         o = _TokenErrorBody()
         o.extra = EMPTY
         v = self.error_code
-        if self.error_alias is not None:
+        if self.error_code__alias1 is not None:
             if v is None:
-                v = self.error_alias
+                v = self.error_code__alias1
             else:
-                keep(o, "error", msgspec.to_builtins(self.error_alias, builtin_types=(Decimal,)))
+                keep(o, "error", msgspec.to_builtins(self.error_code__alias1, builtin_types=(Decimal,)))
         o.error_code = v
         o.error_description = self.error_description
         if not CLASS_SWAP:

@@ -1,0 +1,95 @@
+"""What the wire structs are made of: which JSON key goes to which attribute, and what fits it.
+
+Read off the generated structs themselves, on first use, so that nothing has to be declared twice.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import attrs
+import msgspec
+
+from .._generated.converters import Wire
+
+__all__ = ["Slot", "layout", "nested"]
+
+
+@attrs.frozen(kw_only=True)
+class Slot:
+    """Where the value of one JSON key goes.
+
+    Attributes:
+        key, attribute: the key, and the attribute of the wire struct.
+        target: the attribute of the model; it differs from ``attribute`` for an alias.
+        type: what msgspec accepts there.
+        child: the wire struct of a nested model, if it is one; ``many`` when there is a list of them.
+        scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
+        array: whether it is a list of scalars.
+    """
+
+    key: str
+    attribute: str
+    target: str
+    type: Any
+    child: type[Wire] | None = None
+    many: bool = False
+    scalars: frozenset[str] = frozenset()
+    array: bool = False
+
+
+@cache
+def layout(wire: type[Wire]) -> Mapping[str, Slot]:
+    """The slots of a wire struct by JSON key, in its order."""
+    return {field.encode_name: _slot(field) for field in msgspec.structs.fields(wire)}
+
+
+def nested(wire: type[Wire]) -> frozenset[type[Wire]]:
+    """The wire structs that occur directly inside this one."""
+    return frozenset(slot.child for slot in layout(wire).values() if slot.child is not None)
+
+
+def _slot(field: msgspec.structs.FieldInfo) -> Slot:
+    target = field.name.partition("__alias")[0]
+    child: type[Wire] | None = None
+    many = array = False
+    scalars: set[str] = set()
+    for option in _options(field.type):
+        origin = get_origin(option)
+        if origin in (list, tuple):
+            array = True
+            inner = _options(get_args(option)[0])
+            child = next((each for each in inner if _is_wire(each)), None)
+            many = child is not None
+            scalars.update(filter(None, map(_scalar, inner)))
+        elif _is_wire(option):
+            child = option
+        else:
+            scalars.update(filter(None, [_scalar(option)]))
+    return Slot(
+        key=field.encode_name, attribute=field.name, target=target, type=field.type,
+        child=child, many=many, scalars=frozenset(scalars), array=array and child is None,
+    )  # fmt: skip
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _is_wire(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Wire)
+
+
+_NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
+
+
+def _scalar(annotation: Any) -> str | None:
+    if get_origin(annotation) is Annotated:
+        base, meta = get_args(annotation)
+        return "decimal" if meta.extra else _NAMES[base]
+    return _NAMES.get(annotation)

@@ -1,0 +1,155 @@
+"""Unknown fields, learned: the wire structs grow the keys that the service was seen to send.
+
+A generated wire struct refuses unknown keys, which costs nothing and loses nothing. When a body is refused, the keys
+that it brought are learned: from then on a variant of the struct decodes them in C like any other, and its ``build``
+puts them into the model's ``extra``. What nests the struct gets a variant as well. What was learned holds for the
+process; it is bounded, and keys beyond the bound take the slower road row by row.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from .._generated.converters import WIRES, Wire
+from ..values import Extra
+from .layout import Slot, layout, nested
+
+__all__ = ["current", "forget", "learn", "learned_keys"]
+
+#: Keys that one type may learn. An object whose keys are data would otherwise grow a struct without end.
+MOST_KEYS = 64
+
+_lock = threading.Lock()
+_learned: dict[type[Wire], dict[str, str | None]] = {}
+_variants: dict[type[Wire], type[Wire]] = {}
+
+
+def current(wire: type[Wire]) -> type[Wire]:
+    """The struct that is used for this generated one at present."""
+    return _variants.get(wire, wire)
+
+
+def learned_keys(model: type[Any]) -> frozenset[str]:
+    """The keys beyond the schema that are decoded along with this model."""
+    return frozenset(_learned.get(WIRES[model], ()))
+
+
+def forget() -> None:
+    """Start from the schema again."""
+    with _lock:
+        _learned.clear()
+        _variants.clear()
+
+
+def learn(model: type[Any], rows: Iterable[Any]) -> bool:
+    """Learn the unknown keys of some raw rows; False when there was nothing (more) to learn."""
+    found: dict[type[Wire], dict[str, str | None]] = {}
+    for row in rows:
+        _collect(WIRES[model], row, found)
+    with _lock:
+        grown = set()
+        for wire, keys in found.items():
+            known = _learned.setdefault(wire, {})
+            for key, before in keys.items():
+                if key not in known and len(known) < MOST_KEYS:
+                    known[key] = before
+                    grown.add(wire)
+        if grown:
+            _variants.update(_make_variants(grown))
+    return bool(grown)
+
+
+def _collect(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, str | None]]) -> None:
+    """Note the keys of ``row``, and of what is nested in it, that its struct lacks, each with the key before it."""
+    if not isinstance(row, dict):
+        return
+    slots = layout(wire)
+    if not row.keys() <= slots.keys():
+        before = None
+        for key in row:
+            if key not in slots:
+                found.setdefault(wire, {}).setdefault(key, before)
+            before = key
+    for key, slot in slots.items():
+        if slot.child is not None and (value := row.get(key)):
+            for child in value if isinstance(value, list) else (value,):
+                _collect(slot.child, child, found)
+
+
+def _make_variants(grown: set[type[Wire]]) -> dict[type[Wire], type[Wire]]:
+    """New variants of the structs that grew and of all that contain them, the inner ones first."""
+    changed = set(grown)
+    while more := {wire for wire in WIRES.values() if wire not in changed and nested(wire) & changed}:
+        changed |= more
+    made: dict[type[Wire], type[Wire]] = {}
+    waiting = changed
+    while waiting:
+        ready = {wire for wire in waiting if not nested(wire) & waiting}
+        if not ready:  # They contain each other; they stay as they are and take the slower road.
+            break
+        made.update({wire: _variant(wire, _variants | made) for wire in ready})
+        waiting = waiting - ready
+    return made
+
+
+def _variant(wire: type[Wire], variants: Mapping[type[Wire], type[Wire]]) -> type[Wire]:
+    fields: dict[str, Any] = {}
+    for key, slot in layout(wire).items():
+        fields[key] = (slot.attribute, _annotation(slot, variants), msgspec.field(default=None, name=key))
+    order = list(fields)
+    pairs = []
+    for number, (key, before) in enumerate(_learned.get(wire, {}).items()):
+        attribute = f"learned_{number}"
+        pairs.append((attribute, key))
+        fields[key] = (attribute, Any, msgspec.field(default=msgspec.UNSET, name=key))
+        # Structs decode fastest when their fields stand in the order of the keys.
+        order.insert(order.index(before) + 1 if before in order else 0, key)
+    variant: Any = msgspec.defstruct(
+        wire.__name__,
+        [fields[key] for key in order],
+        bases=(Wire,),
+        namespace={"build": _builder(wire, pairs), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
+        module=wire.__module__,
+        gc=False,
+        forbid_unknown_fields=True,
+        omit_defaults=True,
+    )
+    made: type[Wire] = variant
+    return made
+
+
+def _annotation(slot: Slot, variants: Mapping[type[Wire], type[Wire]]) -> Any:
+    if slot.child is None or slot.child not in variants:
+        return slot.type
+    child: Any = variants[slot.child]
+    return list[child] | None if slot.many else child | None
+
+
+def _builder(wire: type[Wire], pairs: list[tuple[str, str]]) -> Callable[[Any], Any]:
+    build: Callable[[Any], Any] = wire.build
+    put = object.__setattr__
+    unset = msgspec.UNSET
+
+    def build_with_several(self: Any) -> Any:
+        model = build(self)
+        found = {key: value for attribute, key in pairs if (value := getattr(self, attribute)) is not unset}
+        if found:
+            put(model, "extra", Extra({**model.extra, **found}))
+        return model
+
+    if len(pairs) != 1:
+        return build_with_several if pairs else build
+    [(_, only_key)] = pairs
+
+    def build_with_one(self: Any) -> Any:
+        model = build(self)
+        value = self.learned_0
+        if value is not unset:
+            put(model, "extra", Extra({**model.extra, only_key: value}))
+        return model
+
+    return build_with_one
