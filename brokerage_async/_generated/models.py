@@ -251,7 +251,7 @@ class GrantType(OpenStrEnum):
     AUTHORIZATION_CODE = "authorization_code"
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Pagination(Model):
     """Where a page stands in the whole list. The page is the last one once page-offset + 1 reaches total-pages.
 
@@ -280,7 +280,7 @@ class Pagination(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorDetail(Model):
     """One of the problems behind an error.
 
@@ -303,7 +303,7 @@ class ErrorDetail(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarketSession(Model):
     """The hours of one trading day of one instrument collection.
 
@@ -332,7 +332,7 @@ class MarketSession(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class CurrentMarketSession(Model):
     """The session of the moment for one instrument collection, between the previous and the next one.
 
@@ -370,7 +370,7 @@ class CurrentMarketSession(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class HolidayCalendar(Model):
     """The days on which the stock exchanges do not keep their regular hours.
 
@@ -387,7 +387,7 @@ class HolidayCalendar(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class EarningsReport(Model):
     """Earnings that a company reported once.
 
@@ -404,7 +404,7 @@ class EarningsReport(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Dividend(Model):
     """One dividend of a company.
 
@@ -421,7 +421,7 @@ class Dividend(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TickSize(Model):
     """The smallest price step within a price range.
 
@@ -438,7 +438,7 @@ class TickSize(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class EquityOption(Model):
     """One listed option on an equity or an index.
 
@@ -515,7 +515,7 @@ class EquityOption(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOptionProduct(Model):
     """What all options of one futures option product have in common.
 
@@ -565,7 +565,7 @@ class FutureOptionProduct(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Warrant(Model):
     """A right issued by a company to buy its shares.
 
@@ -597,7 +597,7 @@ class Warrant(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Fill(Model):
     """One execution of a leg.
 
@@ -629,7 +629,7 @@ class Fill(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PriceComponent(Model):
     """One instrument of a combined price.
 
@@ -652,7 +652,7 @@ class PriceComponent(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class BuyingPowerEffect(Model):
     """What an order does to margin and buying power. Amounts are dollars without sign; the effects say which way.
 
@@ -702,7 +702,7 @@ class BuyingPowerEffect(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FeeBreakdown(Model):
     """One single fee.
 
@@ -722,7 +722,7 @@ class FeeBreakdown(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PreflightMessage(Model):
     """An error, warning or note of a preflight.
 
@@ -745,7 +745,7 @@ class PreflightMessage(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderLeg(Model):
     """One instrument of an order to be checked or placed.
 
@@ -768,7 +768,7 @@ class NewOrderLeg(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewPriceComponent(Model):
     """One instrument of a combined price to be watched.
 
@@ -791,7 +791,7 @@ class NewPriceComponent(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class AdvancedInstructions(Model):
     """Stricter handling of an order.
 
@@ -805,7 +805,7 @@ class AdvancedInstructions(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderEdit(Model):
     """A working order as it should be after a change. It takes the place of the old terms as a whole, so give
     order type and time in force even where they stay the same.
@@ -859,7 +859,7 @@ class OrderEdit(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class RelatedOrder(Model):
     """An order that belonged to a complex order and was replaced or is finished.
 
@@ -888,7 +888,7 @@ class RelatedOrder(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PairsEdit(Model):
     """New terms of a PAIRS order; what is left out stays as it is.
 
@@ -905,7 +905,7 @@ class PairsEdit(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TransactionLot(Model):
     """A tax lot that a transaction opened or closed.
 
@@ -937,7 +937,7 @@ class TransactionLot(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginOrderLeg(Model):
     """One instrument of a prospective order.
 
@@ -963,7 +963,7 @@ class MarginOrderLeg(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginDryRunResult(Model):
     """Margin of all positions and orders on one underlying. Amounts are dollars without sign.
 
@@ -1021,7 +1021,7 @@ class MarginDryRunResult(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginPositionEntry(Model):
     """One position in the margin report.
 
@@ -1059,7 +1059,7 @@ class MarginPositionEntry(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class WatchlistEntry(Model):
     """One instrument of a watchlist.
 
@@ -1076,7 +1076,7 @@ class WatchlistEntry(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewWatchlistEntry(Model):
     """One instrument of a watchlist to be created.
 
@@ -1093,7 +1093,7 @@ class NewWatchlistEntry(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class QuoteAlert(Model):
     """A quote alert. Its timestamps say how far it has come.
 
@@ -1152,7 +1152,7 @@ class QuoteAlert(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewQuoteAlert(Model):
     """A quote alert to be created.
 
@@ -1175,7 +1175,7 @@ class NewQuoteAlert(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenRequest(Model):
     """A grant to be traded for an access token.
 
@@ -1208,7 +1208,7 @@ class TokenRequest(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenResponse(Model):
     """The tokens obtained for a grant.
 
@@ -1234,7 +1234,7 @@ class TokenResponse(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenErrorBody(Model):
     """Why no token was given. Unlike other errors it has no envelope.
 
@@ -1251,7 +1251,7 @@ class TokenErrorBody(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorBody(Model):
     """What went wrong. Branch on the code; the message is for people and may change.
 
@@ -1272,7 +1272,7 @@ class ErrorBody(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Equity(Model):
     """A stock, an exchange-traded fund or an index.
 
@@ -1370,7 +1370,7 @@ class Equity(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOption(Model):
     """One listed option on a future.
 
@@ -1483,7 +1483,7 @@ class FutureOption(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderLeg(Model):
     """One instrument of an order, and how much of it is done.
 
@@ -1512,7 +1512,7 @@ class OrderLeg(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderCondition(Model):
     """A condition on the market that routes or cancels an order.
 
@@ -1556,7 +1556,7 @@ class OrderCondition(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FeeCalculation(Model):
     """Fees and commission of an order, in dollars without sign; the effects say which way.
 
@@ -1612,7 +1612,7 @@ class FeeCalculation(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderCondition(Model):
     """A condition on the market that is to route or cancel an order.
 
@@ -1644,7 +1644,7 @@ class NewOrderCondition(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Transaction(Model):
     """One movement in an account. Cash movements have neither symbol nor action, quantity or price. Amounts are
     dollars without sign; the effects say which way.
@@ -1755,7 +1755,7 @@ class Transaction(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginOrder(Model):
     """A prospective order whose margin is to be estimated.
 
@@ -1799,7 +1799,7 @@ class MarginOrder(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginPositionGroup(Model):
     """Positions that are margined together. Amounts are dollars without sign; the effects say which way.
 
@@ -1837,7 +1837,7 @@ class MarginPositionGroup(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Watchlist(Model):
     """A named list of symbols.
 
@@ -1863,7 +1863,7 @@ class Watchlist(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewWatchlist(Model):
     """A watchlist to be created.
 
@@ -1886,7 +1886,7 @@ class NewWatchlist(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderRule(Model):
     """Times and conditions that route or cancel an order.
 
@@ -1912,7 +1912,7 @@ class OrderRule(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderRules(Model):
     """Times and conditions that are to route or cancel an order.
 
@@ -1932,7 +1932,7 @@ class NewOrderRules(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginGroup(Model):
     """Margin of all positions on one underlying. Amounts are dollars without sign; the effects say which way. A
     group can be empty.
@@ -1995,7 +1995,7 @@ class MarginGroup(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Order(Model):
     """An order as the service knows it.
 
@@ -2142,7 +2142,7 @@ class Order(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrder(Model):
     """An order to be checked or placed.
 
@@ -2201,7 +2201,7 @@ class NewOrder(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ComplexOrder(Model):
     """Several orders that depend on one another. In an OTO or OTOCO order the trigger order goes out at once and
     the others wait for its fill.
@@ -2243,7 +2243,7 @@ class ComplexOrder(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginDryRun(Model):
     """Margin of an account before and after a prospective order. Amounts are dollars without sign; the effects say
     which way.
@@ -2300,7 +2300,7 @@ class MarginDryRun(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginRequirements(Model):
     """What an account must hold as margin. Amounts are dollars without sign; the effects say which way.
 
@@ -2377,7 +2377,7 @@ class MarginRequirements(Model):
     """Raw JSON by wire key that no field holds: keys unknown to the schema, and values that do not fit theirs."""
 
 
-@attrs.define(frozen=True, kw_only=True, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PlacedOrderResponse(Model):
     """What an order does, or would do, to the account.
 
