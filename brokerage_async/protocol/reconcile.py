@@ -23,8 +23,11 @@ from ..errors import (
     APIError,
     AuthenticationError,
     BrokerageError,
+    ConfigurationError,
+    InvalidRequestError,
     RateLimitError,
     ResponseDecodeError,
+    TokenError,
     TransportError,
 )
 
@@ -37,6 +40,7 @@ __all__ = [
     "cancel_shown",
     "decide",
     "fate_of",
+    "is_hopeless",
     "next_look",
     "pairs_shown",
     "preflight_fate_of",
@@ -110,11 +114,13 @@ class LookPlan:
 
 @attrs.frozen(kw_only=True)
 class Look:
-    """One look through the lists: when it began, whether every page could be read, whether the order was there."""
+    """One look through the lists: when it began, whether every page could be read, whether the order was there, and
+    whether looking again is ``hopeless`` (see `is_hopeless`)."""
 
     at: float
     complete: bool = True
     found: bool = False
+    hopeless: bool = False
 
 
 def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
@@ -140,6 +146,15 @@ def preflight_fate_of(error: BrokerageError) -> Fate:
     return Fate.REFUSED if judged and fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
 
 
+def is_hopeless(error: BrokerageError) -> bool:
+    """Whether a read that failed like this will fail again: refused for what was asked or who asks, not by chance."""
+    if isinstance(error, TokenError):
+        return not error.transient
+    if isinstance(error, APIError):
+        return fate_of(error) is Fate.REFUSED and not isinstance(error, RateLimitError)
+    return isinstance(error, ConfigurationError | InvalidRequestError)
+
+
 def next_look(plan: LookPlan, looks: Sequence[Look]) -> float | Finding:
     """After these looks: the time of the next one (it may be past already), or what they have shown."""
     if any(look.found for look in looks):
@@ -150,6 +165,8 @@ def next_look(plan: LookPlan, looks: Sequence[Look]) -> float | Finding:
     if not looks:
         return plan.first
     last = looks[-1]
+    if last.hopeless:
+        return Finding.UNDETERMINED
     if last.at >= max(plan.give_up, plan.settle) and not last.complete:
         return Finding.UNDETERMINED
     pause = min(plan.first * plan.factor ** min(len(looks), 64), plan.longest)

@@ -37,6 +37,7 @@ from brokerage_async.protocol.reconcile import (
     cancel_shown,
     decide,
     fate_of,
+    is_hopeless,
     next_look,
     pairs_shown,
     preflight_fate_of,
@@ -85,6 +86,19 @@ def test_a_success_shows_the_order_or_not() -> None:
 def test_a_failed_dry_run_never_leaves_doubt(error: BrokerageError) -> None:
     judged = isinstance(error, APIError) and fate_of(error) is Fate.REFUSED and error.status not in (401, 429)
     assert preflight_fate_of(error) is (Fate.REFUSED if judged else Fate.NOT_SENT)
+
+
+@pytest.mark.parametrize("error", [error for error, _ in FATES])
+def test_reading_again_is_hopeless_where_the_question_or_the_asker_was_refused(error: BrokerageError) -> None:
+    lasting = (400, 401, 403, 404, 406, 422)
+    settings = isinstance(error, ConfigurationError | InvalidRequestError)
+    dead_grant = isinstance(error, TokenError) and not error.transient
+    assert is_hopeless(error) is (error.status in lasting or settings or dead_grant)
+
+
+def test_a_hopeless_look_is_the_last() -> None:
+    looks = [Look(at=0.5), Look(at=1.5, complete=False, hopeless=True)]
+    assert next_look(LookPlan(), looks) is Finding.UNDETERMINED
 
 
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision

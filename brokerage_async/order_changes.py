@@ -1,0 +1,198 @@
+"""Cancelling, replacing and editing: sent once, and when no answer comes, the order itself is read back.
+
+None of these needs a journal: each names an order that exists, the service refuses a second replacement of the same
+order by itself, and at any later time the order shows what became of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import UTC, date, datetime
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from ._generated.models import ComplexOrder, Order, PairsEdit, PlacedOrderResponse
+from ._generated.operations import (
+    COMPLEX_ORDERS_EDIT_PAIRS,
+    COMPLEX_ORDERS_GET,
+    ORDERS_CANCEL,
+    ORDERS_EDIT_DRY_RUN,
+)
+from .errors import BrokerageError, ConfigurationError, InvalidRequestError
+from .operation import Executor, Operation
+from .order_lists import OrderLists, Sighting, first_day, look_until
+from .placement import ChangeOutcome, OrderChange
+from .preview import objection
+from .protocol.reconcile import (
+    Fate,
+    LookPlan,
+    cancel_shown,
+    fate_of,
+    pairs_shown,
+    preflight_fate_of,
+    replace_shown,
+)
+
+__all__ = ["cancel", "edit_pairs", "replace"]
+
+T = TypeVar("T")
+
+OUTCOMES = {
+    Fate.ANSWERED: ChangeOutcome.APPLIED,
+    Fate.ACCEPTED: ChangeOutcome.APPLIED,
+    Fate.REFUSED: ChangeOutcome.REFUSED,
+    Fate.NOT_SENT: ChangeOutcome.NOT_SENT,
+    Fate.UNKNOWN: ChangeOutcome.UNKNOWN,
+}
+
+
+@attrs.frozen
+class _Attempt(Generic[T]):
+    """How a change that was sent once went: its fate, the answer if it shows the result, and the error."""
+
+    fate: Fate
+    answer: T | None
+    error: BrokerageError | None
+
+
+async def cancel(executor: Executor, account_number: str, order_id: str, plan: LookPlan) -> OrderChange:
+    """Ask for the cancellation of an order once; see `OrderEntry.cancel`."""
+    path = {"account_number": account_number, "id": order_id}
+    attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: bool(answer.status))
+    fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
+    if fate is Fate.UNKNOWN:
+        fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status)) or fate
+    elif fate in (Fate.ACCEPTED, Fate.REFUSED):
+        await reader.read()
+    return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+
+
+async def replace(
+    executor: Executor,
+    operation: Operation[Order],
+    account_number: str,
+    order_id: str,
+    body: bytes,
+    plan: LookPlan,
+    allow_warnings: bool | Collection[str],
+) -> OrderChange:
+    """Dry-run and then make a replacement (or an edit) once; see `OrderEntry.replace`."""
+    path = {"account_number": account_number, "id": order_id}
+    try:
+        preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN, path=path, body=body)
+    except (ConfigurationError, InvalidRequestError):
+        raise
+    except BrokerageError as error:
+        shown = getattr(error, "data", None)
+        return OrderChange(
+            outcome=OUTCOMES[preflight_fate_of(error)],
+            preview=shown if isinstance(shown, PlacedOrderResponse) else None,
+            error=error,
+        )
+    warnings = preview.warnings or ()
+    if (stopped := objection(preview, allow_warnings)) is not None:
+        return OrderChange(outcome=OUTCOMES[stopped.fate], preview=preview, warnings=warnings, error=stopped.error)
+    change = await _replace(executor, operation, path, body, plan)
+    return attrs.evolve(change, preview=preview, warnings=warnings)
+
+
+async def _replace(
+    executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, plan: LookPlan
+) -> OrderChange:
+    attempt = await _attempt(executor, operation, path, body, shows=lambda answer: bool(answer.id))
+    fate, reader = attempt.fate, _OrderReader(executor, path["account_number"], path["id"])
+    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
+        shown = await reader.read_until(plan, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
+        successor = reader.order.replacing_order_id if reader.order is not None else None
+        if shown is Fate.ANSWERED and successor is not None:
+            reader = _OrderReader(executor, path["account_number"], successor)
+            await reader.read()
+        fate = (shown or fate) if fate is Fate.UNKNOWN else fate
+    elif fate is Fate.REFUSED:
+        await reader.read()
+    return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+
+
+async def edit_pairs(
+    executor: Executor, account_number: str, complex_order_id: str, edit: PairsEdit, plan: LookPlan
+) -> OrderChange:
+    """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
+    path = {"account_number": account_number, "id": complex_order_id}
+    attempt = await _attempt(executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda _: True)
+    fate = attempt.fate
+    seen: ComplexOrder | None = None
+    shown: Fate | None = None
+
+    async def look() -> tuple[bool, Sighting]:
+        nonlocal seen, shown
+        try:
+            seen = await executor.execute(COMPLEX_ORDERS_GET, path=path)
+        except BrokerageError as failure:
+            return False, Sighting(orders={}, complete=False, error=failure)
+        wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
+        shown = pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
+        return shown is not None, Sighting(orders={}, complete=True)
+
+    if fate is Fate.UNKNOWN:
+        await look_until(plan, look)
+        fate = shown or fate
+    elif fate in (Fate.ACCEPTED, Fate.REFUSED):
+        await look()
+    return OrderChange(outcome=OUTCOMES[fate], complex_order=seen, preview=attempt.answer, error=attempt.error)
+
+
+async def _attempt(
+    executor: Executor,
+    operation: Operation[T],
+    path: dict[str, str],
+    body: object,
+    *,
+    shows: Callable[[Any], bool],
+) -> _Attempt[T]:
+    """Send a change once."""
+    try:
+        answer = await executor.execute(operation, path=path, body=body)
+    except (ConfigurationError, InvalidRequestError):
+        raise
+    except BrokerageError as error:
+        return _Attempt(fate_of(error), None, error)
+    shown = answer is not None and shows(answer)
+    return _Attempt(fate_of(None, shown=shown), answer if shown else None, None)
+
+
+class _OrderReader:
+    """Reads one order of an account back from the lists; ``order`` is how it was last seen."""
+
+    def __init__(self, executor: Executor, account_number: str, order_id: str) -> None:
+        self._lists = OrderLists(executor)
+        self._account_number = account_number
+        self._order_id = order_id
+        self.order: Order | None = None
+
+    async def read(self) -> Sighting:
+        """Look once. However old the order is, a change makes it part of the list of this trading day."""
+        sighting = await self._lists.look(
+            self._account_number, {self._order_id}, by=lambda order: order.id, since=_lately()
+        )
+        self.order = sighting.orders.get(self._order_id, self.order)
+        return sighting
+
+    async def read_until(self, plan: LookPlan, judge: Callable[[Order], Fate | None]) -> Fate | None:
+        """Look as the plan says until the order allows a judgement; None when it never does."""
+        judgement: Fate | None = None
+
+        async def look() -> tuple[bool, Sighting]:
+            nonlocal judgement
+            sighting = await self.read()
+            if self._order_id in sighting.orders:
+                judgement = judge(sighting.orders[self._order_id])
+            return judgement is not None, sighting
+
+        await look_until(plan, look)
+        return judgement
+
+
+def _lately() -> date:
+    return first_day(datetime.now(UTC))

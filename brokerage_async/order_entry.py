@@ -1,0 +1,247 @@
+"""Order entry: every order is placed once, or known to be unknown.
+
+The service does not recognise a repeated order, and a request whose answer got lost may have been processed. So
+`OrderEntry.place` writes each order down before it is sent, sends it once, and when no answer tells what became of
+it, looks for its external identifier among the orders of the account.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Collection
+from decimal import Decimal
+from typing import Any, Protocol
+
+import attrs
+
+from . import order_changes, recovery
+from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
+from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
+from .config import Environment
+from .errors import ConfigurationError
+from .journal_entry import EntryKey, EntryState, Journal
+from .journal_memory import MemoryJournal
+from .operation import Executor, Operation
+from .placement import ChangeOutcome, OrderChange, Outcome, Placement
+from .placing import Desk
+from .protocol import codec, validation
+from .protocol.reconcile import LookPlan
+from .submission import Submission
+
+__all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]
+
+logger = logging.getLogger("brokerage_async.order_entry")
+
+USUAL_PLAN = LookPlan()
+
+
+class TradingClient(Protocol):
+    """What order entry needs of a client: something that makes calls, and the name of its environment."""
+
+    @property
+    def session(self) -> Executor:
+        """What makes the calls."""
+        ...
+
+    @property
+    def environment(self) -> Environment:
+        """The environment that the calls go to; entries of another one are left alone."""
+        ...
+
+
+class OrderEntry:
+    """Places, changes and cancels orders so that none is doubled and none is lost. Made by ``client.order_entry()``.
+
+    Args:
+        client: what to place orders with.
+        journal: where orders are written down before they are sent. None keeps them in memory only, which is logged
+            as a warning: after a crash nothing can be recovered then.
+        looks: how an order of unknown outcome is looked for, unless a call says otherwise.
+        lease: seconds after which the journal entries of a worker that died are free for others.
+        identifiers: makes external identifiers for orders that have none.
+    """
+
+    def __init__(
+        self,
+        client: TradingClient,
+        journal: Journal | None = None,
+        *,
+        looks: LookPlan = USUAL_PLAN,
+        lease: float = 30.0,
+        identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        if journal is None:
+            logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
+            journal = MemoryJournal()
+        if not lease > 0:
+            raise ConfigurationError(f"lease must be a number of seconds greater than 0, not {lease!r}")
+        self._desk = Desk(executor=client.session, journal=journal, environment=client.environment.name, lease=lease)
+        self._looks = looks
+        self._identifiers = identifiers
+
+    @property
+    def journal(self) -> Journal:
+        """Where the orders are written down."""
+        return self._desk.journal
+
+    async def place(
+        self,
+        account_number: str,
+        order: NewOrder,
+        *,
+        allow_warnings: bool | Collection[str] = False,
+        resubmit: int = 0,
+        settle: float | None = None,
+        looks: LookPlan | None = None,
+    ) -> Placement:
+        """Place an order exactly once, and say what became of it (section Orders).
+
+        The order gets an external identifier if it has none, is checked, dry-run, journaled, and submitted: the same
+        bytes each time. When the answer does not tell its outcome, it is looked for in the lists of the account. An
+        identifier that the journal knows is never sent again: its order is looked up, or looked for, instead.
+
+        Args:
+            account_number: the account to trade in.
+            order: the order; see `brokerage_async.tickets` for short ways to write one.
+            allow_warnings: True submits in spite of warnings of the dry-run, a collection of codes in spite of those.
+            resubmit: how many times the order may be sent again once it is found absent. With 0, an absent order
+                stays unknown. Anything else relies on ``settle``: an order that reaches the service later than that
+                would be placed twice.
+            settle: seconds within which an order that has reached the service is listed; overrides that of ``looks``.
+            looks: how to look for it.
+
+        Returns:
+            The outcome: ``PLACED``, ``REFUSED`` or ``NOT_SENT``, with ``error`` and ``note`` saying why.
+
+        Raises:
+            InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
+                order. Nothing was sent.
+            ConfigurationError: the client cannot place orders. Nothing was sent.
+            JournalError: the order cannot be written down (disk full, read-only). It was not submitted.
+            OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
+                the order again under the same identifier looks for it again. ``code`` is ``absent`` (not listed after
+                the settling time), ``undetermined`` (the lists could not be read) or ``in_progress`` (another worker
+                is placing it now).
+            asyncio.CancelledError: with attributes ``account_number`` and ``external_identifier``, and a note that
+                says whether the order may have been placed.
+        """
+        plan = self._plan(settle, looks)
+        order = order if order.external_identifier else attrs.evolve(order, external_identifier=self._identifiers())
+        body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
+        key = EntryKey(self._desk.environment, account_number, order.external_identifier or "")
+        return await Submission(self._desk, key, body, plan, resubmit).place(allow_warnings)
+
+    async def recover(self, *, settle: float | None = None, looks: LookPlan | None = None) -> list[Placement]:
+        """Find out what became of every order that is open in the journal: call it when a program starts.
+
+        Orders that are found are closed as placed. The others are returned as unknown and stay open; nothing is ever
+        sent again. Several workers may recover at once: each entry is handled, and returned, by one of them.
+
+        Returns:
+            One `Placement` for each entry that this call handled, oldest first. An unknown one carries account,
+            external identifier, body, time, attempts and what looking for it has shown.
+
+        Raises:
+            JournalError: the journal cannot be read or written.
+        """
+        return await recovery.recover(self._desk, self._plan(settle, looks))
+
+    async def abandon(self, account_number: str, external_identifier: str, *, note: str) -> bool:
+        """Close an open entry that needs no more looking after, because a person has found out what became of it.
+
+        ``note`` says what. False when there is no such open entry.
+        """
+        key = EntryKey(self._desk.environment, account_number, external_identifier)
+        return await self._desk.journal.close(key, state=EntryState.ABANDONED, note=note)
+
+    async def cancel(
+        self, account_number: str, order_id: int | str, *, settle: float | None = None, looks: LookPlan | None = None
+    ) -> OrderChange:
+        """Ask for the cancellation of an order, once; without an answer, read the order back (section Orders).
+
+        ``APPLIED`` means `Cancelled` or `Cancel Requested`: until the exchange confirms, the order can still fill.
+        ``REFUSED`` means that the order was terminal already. ``UNKNOWN``: it did not show any of this in time.
+
+        Raises:
+            ConfigurationError: the client cannot cancel orders; nothing was sent.
+        """
+        return await order_changes.cancel(self._desk.executor, account_number, str(order_id), self._plan(settle, looks))
+
+    async def replace(
+        self,
+        account_number: str,
+        order_id: int | str,
+        edit: OrderEdit,
+        *,
+        allow_warnings: bool | Collection[str] = False,
+        settle: float | None = None,
+        looks: LookPlan | None = None,
+    ) -> OrderChange:
+        """Replace a working order, once: dry-run, then the same bytes; without an answer, read the order back.
+
+        Raises:
+            InvalidRequestError: the edit breaks documented rules; nothing was sent.
+            ConfigurationError: the client cannot change orders; nothing was sent.
+        """
+        return await self._change(ORDERS_REPLACE, account_number, str(order_id), edit, allow_warnings, settle, looks)
+
+    async def edit(
+        self,
+        account_number: str,
+        order_id: int | str,
+        edit: OrderEdit,
+        *,
+        allow_warnings: bool | Collection[str] = False,
+        settle: float | None = None,
+        looks: LookPlan | None = None,
+    ) -> OrderChange:
+        """Edit a working order, once; otherwise as `replace`."""
+        return await self._change(ORDERS_EDIT, account_number, str(order_id), edit, allow_warnings, settle, looks)
+
+    async def edit_pairs(
+        self,
+        account_number: str,
+        complex_order_id: int | str,
+        *,
+        ratio_price_comparator: Comparator | None = None,
+        ratio_price_threshold: Decimal | None = None,
+        settle: float | None = None,
+        looks: LookPlan | None = None,
+    ) -> OrderChange:
+        """Change the ratio condition of a PAIRS order, once; without an answer, read the complex order back.
+
+        Raises:
+            InvalidRequestError: the values break documented rules; nothing was sent.
+            ConfigurationError: the client cannot change orders; nothing was sent.
+        """
+        edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
+        plan = self._plan(settle, looks)
+        return await order_changes.edit_pairs(self._desk.executor, account_number, str(complex_order_id), edit, plan)
+
+    async def _change(
+        self,
+        operation: Operation[Order],
+        account_number: str,
+        order_id: str,
+        edit: OrderEdit,
+        allow_warnings: bool | Collection[str],
+        settle: float | None,
+        looks: LookPlan | None,
+    ) -> OrderChange:
+        path = {"account_number": account_number, "id": order_id}
+        body = _checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
+        plan = self._plan(settle, looks)
+        return await order_changes.replace(
+            self._desk.executor, operation, account_number, order_id, body, plan, allow_warnings
+        )
+
+    def _plan(self, settle: float | None, looks: LookPlan | None) -> LookPlan:
+        plan = self._looks if looks is None else looks
+        return plan if settle is None else attrs.evolve(plan, settle=settle)
+
+
+def _checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:
+    """The bytes of a request body that keeps the documented rules."""
+    validation.check(operation, path, None, model)
+    return codec.encode(model)

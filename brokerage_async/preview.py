@@ -1,0 +1,48 @@
+"""What a dry-run says against an order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import attrs
+
+from ._generated.models import PlacedOrderResponse, PreflightMessage
+from .errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
+from .protocol.reconcile import Fate
+
+__all__ = ["Objection", "objection"]
+
+
+@attrs.frozen
+class Objection:
+    """Why an order is not submitted after its dry-run, as an error and as a fate: refused, or just not sent."""
+
+    fate: Fate
+    error: BrokerageError
+
+
+def objection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[str]) -> Objection | None:
+    """What stops an order after this dry-run: its errors, then its warnings that are not allowed; None: nothing.
+
+    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass.
+    """
+    if preview == PlacedOrderResponse():
+        reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
+        return Objection(Fate.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
+    if preview.errors:
+        return _refusal("the dry-run found errors", preview.errors, "preflight_errors")
+    stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
+    if stopping:
+        return _refusal("the dry-run warned, and these warnings are not allowed", stopping, "preflight_warnings")
+    return None
+
+
+def _allowed(warning: PreflightMessage, allow_warnings: bool | Collection[str]) -> bool:
+    if isinstance(allow_warnings, bool):
+        return allow_warnings
+    return warning.code is not None and warning.code in allow_warnings
+
+
+def _refusal(text: str, messages: Collection[PreflightMessage], code: str) -> Objection:
+    details = tuple(ErrorDetail(message.code, message.message) for message in messages)
+    return Objection(Fate.REFUSED, PreflightError(text, operation="orders.dry_run", code=code, errors=details))
