@@ -1,0 +1,11 @@
+"""A simulated brokerage, for tests, demonstrations and development.
+
+`Simulator` serves the whole interface over HTTP on a loopback port, or in memory: a settable clock, scriptable faults
+and a ledger of everything that happened. The same seed gives the same history.
+"""
+
+from .faults import Fault
+from .ledger import Ledger
+from .simulator import Simulator
+
+__all__ = ["Fault", "Ledger", "Simulator"]

@@ -1,0 +1,216 @@
+"""The simulated brokerage: a request goes in, a response comes out, and time is passed in.
+
+No sockets, no event loop, no clock of its own: ``handle(request, now)`` is all there is to it, which is what makes it
+serve a loopback port and a virtual clock alike. The same seed, requests and times give the same answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from .._generated.operations import OPERATIONS, REQUEST_MODELS
+from ..operation import Operation, Shape
+from ..protocol.request import Request
+from ..protocol.response import Response
+from .call import Call, Customer, Identity
+from .faults import Fate, Fault, FaultPlan
+from .handlers.orders import refuse_broken_rules
+from .intake import Intake
+from .ledger import Entry, Ledger
+from .routes import Router, split_target
+from .wire import Dialect, RefusedError, WireForm, bare, html
+from .world import Settings, World
+
+__all__ = ["Brokerage", "Outcome"]
+
+_USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VERSION = re.compile(r"20\d{6}")
+_OLDEST_VERSION = "20260211"
+_MARKET_SESSIONS_VERSION = "2.0.1"
+_NOBODY = Customer(0, "")
+
+Handler = Callable[[Call], Response]
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a request: the answer (None when there is none), what becomes of it, and the ledger's entry."""
+
+    response: Response | None
+    fate: Fate
+    entry: Entry
+
+
+class Brokerage:
+    """One environment of the service, with its customers, accounts, orders and instruments."""
+
+    def __init__(self, settings: Settings, *, wire: WireForm = "observed", rate_limit: float | None = None) -> None:
+        dialect = Dialect(wire)
+        self.settings = settings
+        self.ledger = Ledger()
+        self.faults = FaultPlan()
+        self.world = World(settings, self.ledger, dialect)
+        self.rate_limit = rate_limit
+        self._accepted: deque[float] = deque()
+        self._intake = Intake(REQUEST_MODELS, dialect)
+        self._router = Router(OPERATIONS.values())
+        areas = self.world.areas()
+        self._handlers: Mapping[str, Handler] = {name: _handler(areas, name) for name in OPERATIONS}
+
+    def handle(self, request: Request, now: float) -> Response:
+        """Answer a request at ``now`` (epoch seconds), whatever faults are scripted."""
+        entry = self.ledger.arrive(now, request.method, _target(request.url))
+        entry.delivered = True
+        return self._process(request, now, entry)
+
+    def serve(self, request: Request, now: float, fault: Fault | None) -> Outcome:
+        """Answer a request that meets ``fault``, if any; its delays have passed already."""
+        entry = self.ledger.arrive(now, request.method, _target(request.url))
+        if fault is None:
+            return Outcome(self._process(request, now, entry), Fate.DELIVER, entry)
+        entry.fault = fault.name
+        response = None
+        if fault.processed:
+            response = self._process(request, now, entry)
+        else:
+            self._identify_operation(entry)
+        if fault.answer is not None:
+            response = fault.answer(response)
+            entry.status = response.status
+        return Outcome(response, fault.fate, entry)
+
+    def advance(self, now: float) -> None:
+        """Let everything happen that is due by ``now``, as the next request would."""
+        self.world.agenda.run(now)
+
+    # Steps of an answer
+
+    def _process(self, request: Request, now: float, entry: Entry) -> Response:
+        self.world.agenda.run(now)
+        path, query = split_target(request.url)
+        found = self._router.find(request.method, path)
+        operation = found[0] if found is not None else None
+        if operation is not None:
+            entry.operation, entry.effect = operation.name, operation.effect.value
+        try:
+            response = self._answer(request, now, entry, found, path, query)
+        except RefusedError as refusal:
+            flat = operation is not None and operation.shape is Shape.BARE and refusal.status in (400, 422)
+            response = _flat(refusal) if flat else refusal.response(path)
+        entry.status = response.status
+        return response
+
+    def _answer(
+        self,
+        request: Request,
+        now: float,
+        entry: Entry,
+        found: tuple[Operation[Any], Mapping[str, str]] | None,
+        path: str,
+        query: str,
+    ) -> Response:
+        if not self._has_room(now):
+            return Response(status=429, headers={}, body=b"")
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        user_agent = headers.get("user-agent")
+        if not user_agent:
+            return html(401, "Authorization Required")
+        if _USER_AGENT.fullmatch(user_agent) is None:
+            raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
+        version = _checked_version(headers.get("accept-version"))
+        operation = found[0] if found is not None else None
+        customer = _NOBODY
+        if operation is None or operation.scope is not None:
+            customer = self._authorized(operation, headers.get("authorization"), now).customer
+        if found is None or (found[0].production_only and self.settings.environment != "production"):
+            raise RefusedError.not_found("the address")
+        return self._dispatch(found, request, now, entry, path, query, customer, version)
+
+    def _dispatch(
+        self,
+        found: tuple[Operation[Any], Mapping[str, str]],
+        request: Request,
+        now: float,
+        entry: Entry,
+        path: str,
+        query: str,
+        customer: Customer,
+        version: str | None,
+    ) -> Response:
+        operation, values = found
+        body, broken_rules = self._intake.body(operation, request.body)
+        if broken_rules:
+            raise refuse_broken_rules(self._intake, broken_rules)
+        call = Call(
+            operation=operation,
+            now=now,
+            context=path,
+            path=values,
+            query=self._intake.query(operation, query),
+            body=body,
+            customer=customer,
+            version=version,
+            entry=entry,
+        )
+        entry.processed = True
+        return self._handlers[operation.name](call)
+
+    def _authorized(self, operation: Operation[Any] | None, authorization: str | None, now: float) -> Identity:
+        scheme, _, token = (authorization or "").partition(" ")
+        identity = self.world.office.identify(token.strip(), now) if scheme.lower() == "bearer" else None
+        if identity is None:
+            raise RefusedError(401, "unauthorized", "Access token is missing, invalid or expired")
+        if operation is not None and operation.scope not in identity.scopes:
+            raise RefusedError.not_permitted(f"The token lacks the scope {operation.scope}")
+        return identity
+
+    def _has_room(self, now: float) -> bool:
+        """Whether the rate limit lets one more request through: a window of one second slides over those let in."""
+        if self.rate_limit is None:
+            return True
+        accepted = self._accepted
+        while accepted and accepted[0] <= now - 1:
+            accepted.popleft()
+        if len(accepted) >= self.rate_limit:
+            return False
+        accepted.append(now)
+        return True
+
+    def _identify_operation(self, entry: Entry) -> None:
+        found = self._router.find(entry.method, split_target(entry.target)[0])
+        if found is not None:
+            entry.operation, entry.effect = found[0].name, found[0].effect.value
+
+
+def _handler(areas: Mapping[str, object], name: str) -> Handler:
+    """The method that answers an operation; one that is missing is a mistake of the simulator."""
+    namespace, _, method = name.partition(".")
+    handler: Handler | None = getattr(areas.get(namespace), method, None)
+    if handler is None:
+        raise NotImplementedError(f"the simulator does not answer {name} yet")
+    return handler
+
+
+def _target(url: str) -> str:
+    path, query = split_target(url)
+    return f"{path}?{query}" if query else path
+
+
+def _checked_version(version: str | None) -> str | None:
+    """The interface version asked for; 406, with a code that is a number, for one that is gone."""
+    if version is None or version == _MARKET_SESSIONS_VERSION:
+        return None
+    if _VERSION.fullmatch(version) is None or version < _OLDEST_VERSION:
+        raise RefusedError(406, 406, f"The version {version} does not exist any more")
+    return version
+
+
+def _flat(refusal: RefusedError) -> Response:
+    """The form in which the token endpoint writes errors."""
+    code = "invalid_request" if refusal.code == "validation_error" else refusal.code
+    return bare({"error_code": code, "error_description": refusal.message}, 400)

@@ -1,0 +1,198 @@
+"""Complex orders: one that triggers others, one that cancels others, and pairs that trade on a price ratio.
+
+There is no way to place one over the interface, so that every environment is born with some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from .._generated.models import OrderStatus
+from .accounts import Account
+from .agenda import Agenda
+from .blotter import Blotter
+from .exchange import Exchange
+from .market import STEP, Market
+from .orders import Leg, Order, Terms
+from .preflight import Preflight
+from .wire import Dialect, RefusedError, money, timestamp
+
+__all__ = ["ComplexDesk", "ComplexOrder"]
+
+
+@attrs.define(kw_only=True, eq=False)
+class ComplexOrder:
+    """Orders that depend on each other. The ratio fields are those of a PAIRS order."""
+
+    number: int
+    account: Account
+    type: str
+    orders: list[Order] = attrs.field(factory=list)
+    trigger: Order | None = None
+    comparator: str | None = None
+    threshold: Decimal | None = None
+    released: bool = False
+    terminal_at: float | None = None
+    related: list[Order] = attrs.field(factory=list)
+
+    @property
+    def members(self) -> list[Order]:
+        """Every order of it that counts at present."""
+        return [*self.orders, *([self.trigger] if self.trigger is not None else [])]
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Put a replacement in the place of the order that it replaces."""
+        self.related.append(old)
+        if self.trigger is old:
+            self.trigger = new
+        self.orders = [new if order is old else order for order in self.orders]
+
+    def wire(self, dialect: Dialect) -> dict[str, Any]:
+        """The complex order as it is sent."""
+        fields: dict[str, Any] = {
+            "id": dialect.identifier(self.number),
+            "account-number": self.account.number,
+            "type": self.type,
+            "ratio-price-comparator": self.comparator,
+            "ratio-price-threshold": None if self.threshold is None else money(self.threshold),
+            "ratio-price-is-threshold-based-on-notional": None if self.threshold is None else False,
+            "terminal-at": None if self.terminal_at is None else timestamp(self.terminal_at),
+            "orders": [order.wire(dialect) for order in self.orders],
+            "trigger-order": None if self.trigger is None else self.trigger.wire(dialect),
+            "related-orders": [self._related(order, dialect) for order in self.related],
+        }
+        return {key: value for key, value in fields.items() if value is not None}
+
+    def _related(self, order: Order, dialect: Dialect) -> dict[str, Any]:
+        fields = {
+            "id": dialect.identifier(order.number),
+            "complex-order-id": dialect.identifier(self.number),
+            "complex-order-tag": order.tag,
+            "replaces-order-id": dialect.identifier(order.replaces),
+            "replacing-order-id": dialect.identifier(order.replaced_by),
+            "status": order.status.value,
+        }
+        return {key: value for key, value in fields.items() if value is not None}
+
+
+class ComplexDesk:
+    """Keeps complex orders and lets their components go when their time has come."""
+
+    def __init__(
+        self, blotter: Blotter, exchange: Exchange, preflight: Preflight, market: Market, agenda: Agenda
+    ) -> None:
+        self._blotter = blotter
+        self._exchange = exchange
+        self._preflight = preflight
+        self._market = market
+        self._agenda = agenda
+        self._known: dict[int, ComplexOrder] = {}
+        blotter.on_change(self._changed)
+
+    def get(self, account: Account, identifier: str) -> ComplexOrder | None:
+        """A complex order of an account by its identifier, None when there is none."""
+        if not identifier.isascii() or not identifier.isdigit():
+            return None
+        found = self._known.get(int(identifier))
+        return found if found is not None and found.account is account else None
+
+    def open(
+        self,
+        kind: str,
+        account: Account,
+        components: Sequence[dict[str, Any]],
+        now: float,
+        *,
+        trigger: dict[str, Any] | None = None,
+        comparator: str | None = None,
+        threshold: Decimal | None = None,
+    ) -> ComplexOrder:
+        """Take a complex order; ``components`` and ``trigger`` are order bodies."""
+        made = ComplexOrder(
+            number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
+        )
+        self._known[made.number] = made
+        if trigger is not None:
+            made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
+        waits = trigger is not None or kind == "PAIRS"
+        for body in components:
+            made.orders.append(self._component(made, body, f"{kind}::order", now, waits=waits))
+        if kind == "PAIRS":
+            self._watch_ratio(made, now)
+        return made
+
+    def edit_pairs(self, found: ComplexOrder, comparator: str | None, threshold: Decimal | None, now: float) -> None:
+        """Change when a PAIRS order trades; RefusedError when it is none, or not waiting any more."""
+        if found.type != "PAIRS":
+            raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
+        if found.released or found.terminal_at is not None:
+            raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
+        if threshold is not None and threshold <= 0:
+            raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
+        found.comparator = comparator or found.comparator
+        found.threshold = found.threshold if threshold is None else threshold
+        for order in found.orders:
+            self._blotter.changed(order, now)
+
+    def _component(self, parent: ComplexOrder, body: dict[str, Any], tag: str, now: float, *, waits: bool) -> Order:
+        terms = Terms(
+            order_type=body["order-type"],
+            time_in_force=body["time-in-force"],
+            price=body.get("price"),
+            price_effect=body.get("price-effect"),
+            stop_trigger=body.get("stop-trigger"),
+        )
+        legs, _ = self._preflight.legs(body["legs"], terms, now)
+        order = self._blotter.add(
+            parent.account, [Leg(x.instrument, x.action, x.quantity, x.quantity) for x in legs], terms, now
+        )
+        order.complex_order, order.tag = parent, tag
+        if waits:
+            self._exchange.hold(order, now)
+        else:
+            self._exchange.receive(order, now)
+        return order
+
+    def _changed(self, order: Order, now: float) -> None:
+        """Follow up on what happened to a component."""
+        parent = order.complex_order
+        if parent is None or order.status is OrderStatus.CONTINGENT:
+            return
+        if order is parent.trigger:
+            self._trigger_changed(parent, order, now)
+        elif order.status is OrderStatus.FILLED and parent.type in ("OCO", "OTOCO"):
+            self._cancel_rest(parent, order, now)
+        if all(member.is_terminal for member in parent.members) and parent.members and parent.terminal_at is None:
+            parent.terminal_at = now
+
+    def _trigger_changed(self, parent: ComplexOrder, trigger: Order, now: float) -> None:
+        if trigger.status is OrderStatus.FILLED:
+            self._release(parent, now)
+        elif trigger.is_terminal and trigger.replaced_by is None:
+            self._cancel_rest(parent, trigger, now)
+
+    def _release(self, parent: ComplexOrder, now: float) -> None:
+        parent.released = True
+        for order in parent.orders:
+            if order.status is OrderStatus.CONTINGENT:
+                self._exchange.release(order, now)
+
+    def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:
+        for order in parent.orders:
+            if order is not except_for and order.is_cancellable:
+                self._exchange.cancel(order, now, by_user=False)
+
+    def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
+        """Release a pair once the ratio of its prices is where it was asked for."""
+        if parent.released or parent.terminal_at is not None or parent.threshold is None:
+            return
+        first, second = (self._market.price(order.legs[0].instrument, now) for order in parent.orders[:2])
+        ratio = first / second
+        if ratio >= parent.threshold if parent.comparator == "gte" else ratio <= parent.threshold:
+            self._release(parent, now)
+        else:
+            self._agenda.at((now // STEP + 1) * STEP, lambda at: self._watch_ratio(parent, at))

@@ -1,0 +1,132 @@
+"""The brokerage's side of an order: previewed, taken, cancelled, replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from .._generated.models import OrderStatus
+from .accounts import Account
+from .blotter import Blotter
+from .exchange import Exchange
+from .orders import Leg, Order, Terms
+from .preflight import Message, Preflight, Preview, refusal_entries, terms_of
+from .wire import Dialect, RefusedError
+
+__all__ = ["Desk"]
+
+
+class Desk:
+    """Takes orders."""
+
+    def __init__(self, preflight: Preflight, blotter: Blotter, exchange: Exchange, dialect: Dialect) -> None:
+        self._preflight = preflight
+        self._blotter = blotter
+        self._exchange = exchange
+        self._dialect = dialect
+        exchange.on_fill(self._abort_replacement)
+
+    def preview(self, account: Account, body: Mapping[str, Any], now: float) -> Preview:
+        """Check a new order; RefusedError when it cannot be taken."""
+        terms = terms_of(body)
+        legs, problems = self._preflight.legs(body["legs"], terms, now)
+        if problems:
+            raise self._failed(problems, None)
+        draft = Order(number=0, account=account, legs=legs, terms=terms)
+        advanced = body.get("advanced-instructions") or {}
+        strict = bool(advanced.get("strict-position-effect-validation"))
+        return self._sound(self._preflight.preview(draft, now, strict_effects=strict))
+
+    def submit(self, account: Account, body: Mapping[str, Any], now: float) -> Preview:
+        """Take a new order; RefusedError when it fails its checks. Nothing is deduplicated."""
+        preview = self.preview(account, body, now)
+        order = self._blotter.add(account, preview.order.legs, preview.order.terms, now)
+        self._reserve(order, preview)
+        self._exchange.receive(order, now)
+        return attrs.evolve(preview, order=order)
+
+    def cancel(self, order: Order, now: float) -> None:
+        """Ask for a cancellation; RefusedError when there is nothing left to cancel."""
+        if not order.is_cancellable:
+            raise RefusedError(422, "cannot_update_order", "This order can no longer be cancelled")
+        self._exchange.cancel(order, now, by_user=True)
+
+    def preview_edit(self, order: Order, body: Mapping[str, Any], now: float) -> Preview:
+        """Check a change of a working order; RefusedError when it cannot be made."""
+        if not order.is_editable:
+            raise RefusedError(422, "cannot_update_order", "This order can no longer be changed")
+        terms = self._edited_terms(order, body)
+        legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
+        if body.get("legs"):
+            asked, problems = self._preflight.legs(body["legs"], terms, now)
+            if problems or [(leg.instrument, leg.action) for leg in asked] != [
+                (leg.instrument, leg.action) for leg in legs
+            ]:
+                problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
+                raise self._failed(problems, None)
+        draft = Order(number=0, account=order.account, legs=legs, terms=terms)
+        draft.replaces = order.number
+        draft.edited = True
+        return self._sound(self._preflight.preview(draft, now, freed=order.reserved))
+
+    def replace(self, order: Order, body: Mapping[str, Any], now: float) -> Order:
+        """Replace a working order by one with other terms; return the new order."""
+        preview = self.preview_edit(order, body, now)
+        new = self._blotter.add(order.account, preview.order.legs, preview.order.terms, now, replaces=order)
+        new.complex_order, new.tag = order.complex_order, order.tag
+        if new.complex_order is not None:
+            new.complex_order.replaced(order, new)
+        order.replaced_by, order.edited = new.number, True
+        self._blotter.release(order, Decimal(0))
+        self._reserve(new, preview)
+        if order.is_at_exchange:
+            self._exchange.begin_replacement(order, now, lambda at: self._replacement_confirmed(order, new, at))
+        else:
+            self._blotter.move(order, OrderStatus.CANCELLED, now)
+            self._exchange.receive(new, now)
+        return new
+
+    def _edited_terms(self, order: Order, body: Mapping[str, Any]) -> Terms:
+        """The terms after an edit: what it leaves out stays where it still makes sense."""
+        terms = terms_of(body)
+        old = order.terms
+        return attrs.evolve(
+            terms,
+            price_effect=terms.price_effect or old.price_effect,
+            external_identifier=terms.external_identifier or old.external_identifier,
+            source=terms.source or old.source,
+            rules=old.rules,
+        )
+
+    def _replacement_confirmed(self, order: Order, new: Order, now: float) -> None:
+        self._blotter.move(order, OrderStatus.CANCELLED, now)
+        if not new.is_terminal:
+            self._exchange.receive(new, now)
+
+    def _abort_replacement(self, order: Order, now: float) -> None:
+        """A fill of the original makes its replacement come to nothing."""
+        if order.status is not OrderStatus.REPLACE_REQUESTED or order.replaced_by is None:
+            return
+        new = self._blotter.get(order.account, str(order.replaced_by))
+        order.replaced_by = None
+        self._exchange.abandon_replacement(order, now)
+        if new is not None and not new.is_terminal:
+            self._blotter.release(order, new.reserved)
+            new.reject_reason = "The order was filled before it could be replaced"
+            self._blotter.move(new, OrderStatus.REJECTED, now)
+
+    def _reserve(self, order: Order, preview: Preview) -> None:
+        """Hold back the buying power that the order needs."""
+        self._blotter.release(order, max(Decimal(0), -preview.impact.change))
+
+    def _sound(self, preview: Preview) -> Preview:
+        if preview.errors:
+            raise self._failed(list(preview.errors), preview.wire(self._dialect))
+        return preview
+
+    def _failed(self, problems: list[Message], data: dict[str, Any] | None) -> RefusedError:
+        message = "One or more preflight checks failed"
+        return RefusedError(422, "preflight_check_failure", message, errors=refusal_entries(problems), data=data)

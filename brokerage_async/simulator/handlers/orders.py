@@ -1,0 +1,158 @@
+"""``orders``: everything about single orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...protocol.response import Response
+from ..accounts import Account
+from ..blotter import Blotter
+from ..calendar import local_date
+from ..call import Call
+from ..desk import Desk
+from ..intake import Intake, Problem
+from ..orders import Order
+from ..wire import Dialect, RefusedError, Slice, item, items
+from .access import Access
+
+__all__ = ["Orders", "refuse_broken_rules"]
+
+_LIST_PAGE, _SEARCH_PAGE, _LARGEST_PAGE = 100, 10, 200
+_RANGE_REQUIRED_SINCE = "20261012"
+
+
+def refuse_broken_rules(intake: Intake, problems: list[Problem]) -> RefusedError:
+    """The answer to an order whose fields do not go together; one such combination fails its preflight instead."""
+    for problem in problems:
+        rule = problem.rule
+        if rule is not None and "time-in-force" in rule.when and "Market" in rule.when.get("order-type", ()):
+            entry = {"code": "gtc_market_orders_not_supported", "message": rule.message}
+            return RefusedError(422, "preflight_check_failure", "One or more preflight checks failed", errors=[entry])
+    return intake.refusal(problems)
+
+
+class Orders:
+    """Answers order requests. Its ``list`` comes last: within the class the name hides the builtin."""
+
+    def __init__(self, access: Access, desk: Desk, blotter: Blotter, dialect: Dialect) -> None:
+        self._access = access
+        self._desk = desk
+        self._blotter = blotter
+        self._dialect = dialect
+        self._last_live: tuple[object, Response] | None = None
+
+    def dry_run(self, call: Call) -> Response:
+        """Check an order; nothing is created."""
+        preview = self._desk.preview(self._access.account(call), call.body, call.now)
+        return item(preview.wire(self._dialect), call.context, 201)
+
+    def submit(self, call: Call) -> Response:
+        """Take an order."""
+        preview = self._desk.submit(self._access.account(call), call.body, call.now)
+        self._note(call, preview.order)
+        return item(preview.wire(self._dialect), call.context, 201)
+
+    def edit_dry_run(self, call: Call) -> Response:
+        """Check a change of an order; nothing is changed."""
+        preview = self._desk.preview_edit(self._order(call), call.body, call.now)
+        return item(preview.wire(self._dialect), call.context, 201)
+
+    def replace(self, call: Call) -> Response:
+        """Put a new order in the place of a working one."""
+        new = self._desk.replace(self._order(call), call.body, call.now)
+        self._note(call, new)
+        return item(new.encoded(self._dialect), call.context)
+
+    def edit(self, call: Call) -> Response:
+        """Change a working order, which makes a new one as well."""
+        return self.replace(call)
+
+    def cancel(self, call: Call) -> Response:
+        """Ask for the cancellation of an order."""
+        order = self._order(call)
+        self._desk.cancel(order, call.now)
+        return item(order.encoded(self._dialect), call.context)
+
+    def search(self, call: Call) -> Response:
+        """Orders of several accounts, any age and status."""
+        if (call.version or "") >= _RANGE_REQUIRED_SINCE and not {"start-date", "start-at"} & set(call.query):
+            problem = {"domain": "start-date", "reason": "start-date or start-at is missing"}
+            raise RefusedError.invalid([problem], 400)
+        accounts = self._access.accounts(call, call.query["account-numbers[]"])
+        return self._page(call, self._matching(call, self._blotter.of(accounts)), _SEARCH_PAGE)
+
+    def live(self, call: Call) -> Response:
+        """Today's orders of several accounts, any status, newest first."""
+        accounts = self._access.accounts(call, call.query["account-numbers[]"])
+        # Pollers ask again and again while nothing happens: the answer is kept as long as it is true.
+        key = (self._blotter.version, local_date(call.now), call.version, call.context, *(a.number for a in accounts))
+        if self._last_live is None or self._last_live[0] != key:
+            self._last_live = key, self._live(call, accounts)
+        return self._last_live[1]
+
+    def list_live(self, call: Call) -> Response:
+        """Today's orders of one account."""
+        orders = self._blotter.today([self._access.account(call)], call.now)
+        return self._page(call, self._matching(call, reversed(orders)), _LIST_PAGE)
+
+    def _live(self, call: Call, accounts: Iterable[Account]) -> Response:
+        orders = self._blotter.today(accounts, call.now)
+        page = None
+        if (call.version or "") >= _RANGE_REQUIRED_SINCE:
+            page = call.slice(len(orders), default=_LARGEST_PAGE, most=_LARGEST_PAGE)
+            orders = orders[page.start : page.stop]
+        return items((order.encoded(self._dialect) for order in orders), call.context, page)
+
+    def _order(self, call: Call) -> Order:
+        order = self._blotter.get(self._access.account(call), call.path["id"])
+        if order is None:
+            raise RefusedError.not_found("order")
+        return order
+
+    def _note(self, call: Call, order: Order) -> None:
+        call.entry.order_ids += (str(order.number),)
+        if order.terms.external_identifier is not None:
+            call.entry.external_identifiers += (order.terms.external_identifier,)
+
+    def _matching(self, call: Call, orders: Iterable[Order]) -> Iterator[Order]:
+        """Those of ``orders`` that pass every filter of the query."""
+        query = call.query
+        statuses = frozenset(query.get("status[]", ()))
+        first, last = query.get("start-date"), query.get("end-date")
+        start, end = query.get("start-at"), query.get("end-at")
+        underlying, kind = query.get("underlying-symbol"), query.get("underlying-instrument-type")
+        future = query.get("futures-symbol")
+        for order in orders:
+            received = order.received_at or 0.0
+            if (
+                (not statuses or order.status.value in statuses)
+                and (first is None or local_date(received) >= first)
+                and (last is None or local_date(received) <= last)
+                and (start is None or received >= start)
+                and (end is None or received <= end)
+                and underlying in (None, order.underlying)
+                and kind in (None, order.legs[0].instrument.underlying_type)
+                and (future is None or future in _futures_symbols(order))
+            ):
+                yield order
+
+    def _page(self, call: Call, matching: Iterator[Order], default: int) -> Response:
+        """One page of orders, which come oldest first, in the direction asked for."""
+        chosen = [*matching]
+        if not call.ascending:
+            chosen.reverse()
+        page: Slice = call.slice(len(chosen), default=default, most=_LARGEST_PAGE)
+        rows = (order.encoded(self._dialect) for order in chosen[page.start : page.stop])
+        return items(rows, call.context, page)
+
+    def list(self, call: Call) -> Response:
+        """Orders of one account, any age and status."""
+        account = self._access.account(call)
+        return self._page(call, self._matching(call, self._blotter.of([account])), _LIST_PAGE)
+
+
+def _futures_symbols(order: Order) -> frozenset[str]:
+    """What a search by futures symbol finds an order under."""
+    if not order.underlying.startswith("/"):
+        return frozenset()
+    return frozenset({order.underlying, *(leg.instrument.symbol for leg in order.legs)})

@@ -1,0 +1,214 @@
+"""Margin requirements and buying power: plain rules whose figures always add up.
+
+Buying power is what an account is worth, less what its positions require, less what its working orders hold back.
+Required are half of the value of shares (all of it in a cash account), the whole value of long options, the largest
+possible loss of a vertical spread, a fifth of the underlying's value for an uncovered short option, and a fixed amount
+per future.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from .accounts import Account
+from .fees import Fees, effect
+from .instrument import FUTURES, Instrument
+from .market import STEP, Market
+from .wire import money
+
+__all__ = ["Holding", "Impact", "MarginDesk", "requirement"]
+
+_ZERO = Decimal(0)
+_CENT = Decimal("0.01")
+_UNCOVERED = Decimal("0.2")
+_MAINTENANCE = Decimal("0.6")
+
+Holding = tuple[Instrument, Decimal]
+"""An instrument and a signed quantity."""
+
+PriceOf = Callable[[Instrument], Decimal]
+
+
+@attrs.define
+class _Long:
+    """A long option, and how much of it does not cover a short one yet."""
+
+    instrument: Instrument
+    quantity: Decimal
+
+
+def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, equity_rate: Decimal) -> Decimal:
+    """What holdings on one underlying, whose price is ``spot``, require together."""
+    total = _ZERO
+    options: dict[str, list[Holding]] = defaultdict(list)
+    for instrument, quantity in holdings:
+        if instrument.option_type is not None:
+            options[instrument.option_type].append((instrument, quantity))
+        elif instrument.is_future:
+            total += abs(quantity) * FUTURES[instrument.symbol[1:-2]].margin
+        else:
+            rate = equity_rate if instrument.instrument_type == "Equity" else Decimal(1)
+            total += abs(quantity) * price_of(instrument) * rate
+    return total + sum((_options(held, price_of, spot) for held in options.values()), _ZERO)
+
+
+def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal) -> Decimal:
+    """What calls, or puts, require: shorts are paired with longs that do not expire before them."""
+    total = _ZERO
+    longs = [_Long(instrument, quantity) for instrument, quantity in held if quantity > 0]
+    for short, quantity in held:
+        uncovered = -quantity
+        for long in longs:
+            paired = min(uncovered, long.quantity)
+            if paired > 0 and _outlives(long.instrument, short):
+                total += paired * _spread_loss(long.instrument, short, price_of)
+                long.quantity -= paired
+                uncovered -= paired
+        total += max(_ZERO, uncovered) * _UNCOVERED * spot * short.multiplier
+    return total + sum(
+        (long.quantity * price_of(long.instrument) * long.instrument.multiplier for long in longs), _ZERO
+    )
+
+
+def _outlives(long: Instrument, short: Instrument) -> bool:
+    return long.expires is not None and short.expires is not None and long.expires >= short.expires
+
+
+def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Decimal:
+    """Most that one vertical can lose from here on."""
+    distance = (long.strike or _ZERO) - (short.strike or _ZERO)
+    width = distance if short.option_type == "C" else -distance
+    return max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
+
+
+@attrs.frozen(kw_only=True)
+class Impact:
+    """What an order would do to an account; all amounts in dollars, signed."""
+
+    current: Decimal
+    margin_change: Decimal
+    isolated: Decimal
+    fees: Fees
+    is_spread: bool
+
+    @property
+    def change(self) -> Decimal:
+        """By how much the buying power changes; negative when the order needs some."""
+        return -(self.margin_change + self.fees.total)
+
+    @property
+    def new(self) -> Decimal:
+        """The buying power afterwards."""
+        return self.current + self.change
+
+    def wire(self) -> dict[str, Any]:
+        """The ``buying-power-effect`` of a placed-order response."""
+        fields = self.comparison()
+        fields["isolated-order-margin-requirement"] = money(self.isolated)
+        fields["isolated-order-margin-requirement-effect"] = effect(self.isolated)
+        fields["is-spread"] = self.is_spread
+        fields["impact"] = money(abs(self.change))
+        fields["effect"] = effect(-self.change)
+        return fields
+
+    def comparison(self) -> dict[str, Any]:
+        """Before, change and after, each with its effect."""
+        amounts = (
+            ("change-in-margin-requirement", -self.margin_change),
+            ("change-in-buying-power", self.change),
+            ("current-buying-power", self.current),
+            ("new-buying-power", self.new),
+        )
+        fields: dict[str, Any] = {}
+        for name, amount in amounts:
+            fields[name] = money(abs(amount))
+            fields[f"{name}-effect"] = effect(-amount)
+        return fields
+
+
+class MarginDesk:
+    """Works out requirements and buying power at market prices."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._known: dict[str, tuple[tuple[int, int, int], Decimal]] = {}
+
+    def pricer(self, now: float, agreed: Mapping[str, Decimal] | None = None) -> PriceOf:
+        """Market prices at ``now``, with ``agreed`` prices (by symbol) in their place where there are some."""
+        market = self._market
+
+        def price_of(instrument: Instrument) -> Decimal:
+            price = agreed.get(instrument.symbol) if agreed else None
+            return market.price(instrument, now) if price is None else price
+
+        return price_of
+
+    def by_underlying(self, account: Account) -> dict[str, list[Holding]]:
+        """The positions of an account, grouped."""
+        groups: dict[str, list[Holding]] = {}
+        for position in account.positions.values():
+            groups.setdefault(position.instrument.underlying, []).append((position.instrument, position.quantity))
+        return groups
+
+    def required(
+        self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
+    ) -> Decimal:
+        """What holdings on one underlying require in an account, to the cent."""
+        spot = self._market.underlying_price(underlying, now)
+        return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
+
+    def equity(self, account: Account, now: float) -> Decimal:
+        """What an account is worth, to the cent."""
+        price = self._market.price
+        worth = (position.worth(price(position.instrument, now)) for position in account.positions.values())
+        return (account.cash + sum(worth, _ZERO)).quantize(_CENT)
+
+    def total_required(self, account: Account, now: float) -> Decimal:
+        """What all positions of an account require, to the cent."""
+        price_of = self.pricer(now)
+        groups = self.by_underlying(account).items()
+        return sum((self.required(account, held, underlying, price_of, now) for underlying, held in groups), _ZERO)
+
+    def buying_power(self, account: Account, now: float) -> Decimal:
+        """What an account can still spend on margin, to the cent."""
+        # Prices move once a minute, or when somebody sets one.
+        key = (int(now // STEP), account.version, self._market.version)
+        known = self._known.get(account.number)
+        if known is None or known[0] != key:
+            known = key, self.equity(account, now) - self.total_required(account, now)
+            self._known[account.number] = known
+        return known[1] - account.reserved
+
+    def impact(
+        self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
+    ) -> Impact:
+        """What ``trades`` at ``agreed`` prices (market prices where none is given) would do to an account."""
+        price_of = self.pricer(now, agreed)
+        underlying = trades[0][0].underlying
+        before = self.by_underlying(account).get(underlying, []) if account.positions else []
+        after = {instrument.symbol: (instrument, quantity) for instrument, quantity in before}
+        for instrument, quantity in trades:
+            held = after.get(instrument.symbol, (instrument, _ZERO))[1]
+            after[instrument.symbol] = (instrument, held + quantity)
+        isolated = self.required(account, trades, underlying, price_of, now)
+        if before:
+            then = self.required(account, after.values(), underlying, price_of, now)
+            margin_change = then - self.required(account, before, underlying, price_of, now)
+        else:
+            margin_change = isolated
+        return Impact(
+            current=self.buying_power(account, now),
+            margin_change=margin_change,
+            isolated=isolated,
+            fees=fees,
+            is_spread=len(trades) > 1,
+        )
+
+    def maintenance(self, required: Decimal) -> Decimal:
+        """The maintenance part of an initial requirement, to the cent."""
+        return (required * _MAINTENANCE).quantize(_CENT)

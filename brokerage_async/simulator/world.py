@@ -1,0 +1,160 @@
+"""Everything that one environment holds, put together: customers, accounts, instruments, orders, alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from .accounts import Account, Accounts
+from .agenda import Agenda
+from .alerts import AlertDesk
+from .blotter import Blotter
+from .books import Books
+from .call import Customer
+from .catalogue import Catalogue, Sizes
+from .chance import Chance, key_of
+from .complex_orders import ComplexDesk
+from .desk import Desk
+from .equities import monthly_expirations
+from .exchange import Exchange
+from .handlers.access import Access
+from .handlers.complex_orders import ComplexOrders
+from .handlers.instruments import Instruments
+from .handlers.margin import Margin
+from .handlers.market_metrics import MarketMetrics
+from .handlers.market_time import MarketTime
+from .handlers.oauth import OAuth
+from .handlers.orders import Orders
+from .handlers.quote_alerts import QuoteAlerts
+from .handlers.transactions import Transactions
+from .handlers.watchlists import Watchlists
+from .instrument import Instrument, occ_symbol
+from .ledger import Ledger
+from .margin import MarginDesk
+from .market import Market
+from .oauth import TokenOffice
+from .preflight import Preflight
+from .wire import Dialect
+
+__all__ = ["Settings", "World"]
+
+_DAY = 86400.0
+_OWNER, _STRANGER = 52_000, 77_000
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What an environment is made from: its name, the seed, when it begins (epoch seconds), sizes and starting cash."""
+
+    environment: str
+    seed: int
+    start: float
+    sizes: Sizes = attrs.field(factory=Sizes)
+    cash: Decimal = Decimal(10_000_000)
+
+
+class World:
+    """The state of one environment, and the parts that work on it."""
+
+    def __init__(self, settings: Settings, ledger: Ledger, dialect: Dialect) -> None:
+        chance = Chance(settings.seed ^ key_of(settings.environment))
+        self.settings = settings
+        self.dialect = dialect
+        self.chance = chance
+        self.agenda = Agenda()
+        self.accounts = Accounts()
+        self.books = Books()
+        self.owner = Customer(_OWNER + chance.below(10_000, 2), "simulated-owner")
+        self.stranger = Customer(_STRANGER + chance.below(10_000, 3), "simulated-stranger")
+        self.catalogue = Catalogue(settings.sizes, chance, settings.start)
+        self.market = Market(self.catalogue, chance)
+        self.margin = MarginDesk(self.market)
+        self.blotter = Blotter(ledger, chance)
+        self.exchange = Exchange(self.blotter, self.books, self.market, self.agenda, chance)
+        self.preflight = Preflight(self.catalogue, self.market, self.margin)
+        self.desk = Desk(self.preflight, self.blotter, self.exchange, dialect)
+        self.complex_desk = ComplexDesk(self.blotter, self.exchange, self.preflight, self.market, self.agenda)
+        self.alerts = AlertDesk(self.catalogue, self.market, self.agenda, chance)
+        self.office = TokenOffice(settings.environment, self.owner, chance)
+        self.complex_order_ids: dict[str, str] = {}
+        self._open_accounts()
+        self._place_complex_orders()
+
+    def areas(self) -> Mapping[str, object]:
+        """What answers the operations, by namespace."""
+        access = Access(self.accounts)
+        return {
+            "oauth": OAuth(self.office),
+            "market_time": MarketTime(self.dialect, self.settings.start),
+            "market_metrics": MarketMetrics(self.catalogue, self.chance),
+            "instruments": Instruments(self.catalogue),
+            "orders": Orders(access, self.desk, self.blotter, self.dialect),
+            "complex_orders": ComplexOrders(access, self.complex_desk, self.margin, self.dialect),
+            "transactions": Transactions(access),
+            "margin": Margin(access, self.margin, self.preflight, self.market, self.blotter, self.dialect),
+            "watchlists": Watchlists(self.dialect),
+            "quote_alerts": QuoteAlerts(self.alerts),
+        }
+
+    # How the environment is born
+
+    def _open_accounts(self) -> None:
+        """Three accounts of the owner (empty; with positions; cash only) and one of somebody else."""
+        start, base = self.settings.start, 1000 + self.chance.below(8000, 4)
+        plan = (("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.stranger))
+        for number, (kind, customer) in enumerate(plan, start=1):
+            account = self.accounts.open(f"5WT{base}{number}", customer, kind, Decimal(0))
+            self.books.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)
+        second = self.accounts.of(self.owner)[1]
+        for month in range(12, 0, -1):
+            interest = Decimal(self.chance.below(5000, 5, month)) / 100
+            self.books.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
+        self._hold_positions(second)
+
+    def _hold_positions(self, account: Account) -> None:
+        """Shares, and a call sold against them."""
+        shares = self.catalogue.instrument("Equity", "AAPL")
+        if shares is None:
+            return
+        account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0))
+        call = self._call_on(shares)
+        account.trade(call, Decimal(-1), self.market.price(call, self.settings.start), Decimal(0))
+
+    def _call_on(self, shares: Instrument) -> Instrument:
+        """An option on shares, about five weeks out and a little above their price."""
+        today = self.catalogue.today
+        expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
+        strike = (self.catalogue.base_price(shares.symbol) * Decimal("1.05") // 5) * 5
+        option = self.catalogue.instrument("Equity Option", occ_symbol(shares.symbol, expires, "C", strike))
+        if option is None:
+            raise LookupError(f"no call on {shares.symbol}")
+        return option
+
+    def _place_complex_orders(self) -> None:
+        """One complex order of each kind in the owner's second account, none of them about to trade."""
+        account, now = self.accounts.of(self.owner)[1], self.settings.start
+        price = self.catalogue.base_price("AAPL")
+        low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
+        buy = self._body("AAPL", "Buy to Open", low)
+        profit, loss = self._body("AAPL", "Sell to Close", high), self._body("AAPL", "Sell to Close", None, stop=low)
+        pair = [self._body("AAPL", "Buy to Open", None), self._body("MSFT", "Sell to Open", None)]
+        desk = self.complex_desk
+        opened = (
+            desk.open("OTOCO", account, [profit, loss], now, trigger=buy),
+            desk.open("OCO", account, [profit, loss], now),
+            desk.open("PAIRS", account, pair, now, comparator="lte", threshold=Decimal("0.25")),
+        )
+        self.complex_order_ids = {order.type: str(order.number) for order in opened}
+
+    def _body(self, symbol: str, action: str, price: Decimal | None, *, stop: Decimal | None = None) -> dict[str, Any]:
+        terms: dict[str, Any] = {"order-type": "Market"}
+        if price is not None:
+            terms = {"order-type": "Limit", "price": price, "price-effect": "Debit" if action[0] == "B" else "Credit"}
+        elif stop is not None:
+            terms = {"order-type": "Stop", "stop-trigger": stop}
+        lasting = "Day" if terms["order-type"] == "Market" else "GTC"
+        leg = {"instrument-type": "Equity", "symbol": symbol, "action": action, "quantity": "10"}
+        return {"time-in-force": lasting, "legs": [leg], **terms}
