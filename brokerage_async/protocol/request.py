@@ -201,7 +201,8 @@ def _text(wire: str, value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, dt.date):
-        return value.isoformat().replace("+00:00", "Z")
+        text = value.isoformat()
+        return f"{text[:-6]}Z" if text.endswith("+00:00") else text
     if isinstance(value, Decimal):
         return format(value, "f")
     raise _no_form(wire, value)

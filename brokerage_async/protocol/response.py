@@ -60,7 +60,7 @@ def read_error(
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
     """
     parsed = codec.decode_error(response.body)
-    code = None if parsed is None or parsed.code is None else str(parsed.code)
+    code = None if parsed is None else _name(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
     text = _unexpected(response) if parsed is None else redact(parsed.message or "the service gave no message")
     kind = _kind(code, response.status)
@@ -98,9 +98,8 @@ def _preview(operation: Operation[Any] | None, response: Response, raw: object) 
 
 
 def _clean(detail: ErrorDetail) -> ErrorDetail:
-    return ErrorDetail(
-        *(None if text is None else redact(str(text)) for text in (detail.code, detail.message, detail.domain))
-    )
+    message = None if detail.message is None else redact(detail.message)
+    return ErrorDetail(_name(detail.code), message, _name(detail.domain))
 
 
 def _unexpected(response: Response) -> str:
@@ -145,26 +144,44 @@ def retry_after(value: str | None, now: float | None = None) -> float | None:
 _EXCERPT_BYTES = 2048
 _EXCERPT_LENGTH = 200
 _MESSAGE_LENGTH = 500
+_NAME_LENGTH = 100
 _REDACTED = "[redacted]"
 _TAGS = re.compile(r"<[^<>]*>")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"'<>,;]+")
-_OPAQUE = re.compile(r"eyJ[A-Za-z0-9_.=-]*|[A-Za-z0-9_+=-]{32,}")
+_LONG = re.compile(r"eyJ[A-Za-z0-9_.=-]*|[A-Za-z0-9_+=-]{32,}")
 _NAMED = re.compile(
     r"(?i)(\b[a-z0-9_-]{0,24}(?:token|secret|password|authorization|api[_-]?key)[\"']?\s*[:=]\s*[\"']?)[^\s\"'&,;<>{}]+"
 )
 
 
-def redact(text: str, limit: int = _MESSAGE_LENGTH) -> str:
-    """Text fit to be shown: one line, no control characters, at most ``limit`` characters, and nothing in it that
-    looks like a bearer token, a JWT, a named secret or another long opaque value."""
-    text = text[: 4 * limit]
-    text = "".join(character if character.isprintable() else " " for character in text)
-    text = _BEARER.sub(rf"\1 {_REDACTED}", " ".join(text.split()))
-    text = _NAMED.sub(rf"\1{_REDACTED}", _OPAQUE.sub(_REDACTED, text))
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+def redact(text: str) -> str:
+    """Text of others, fit to be shown: one line of at most 500 characters, no control characters, and nothing in it
+    that looks like a bearer token, a JWT, a named secret or another long opaque value."""
+    text = _BEARER.sub(rf"\1 {_REDACTED}", _one_line(text[: 4 * _MESSAGE_LENGTH]))
+    return _cut(_NAMED.sub(rf"\1{_REDACTED}", _LONG.sub(_opaque, text)), _MESSAGE_LENGTH)
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body that nobody expected, as :func:`redact` shows it, markup removed."""
+    """The beginning of a body that nobody expected, as :func:`redact` shows it, markup removed, at most 200 characters
+    of it."""
     text = body[:_EXCERPT_BYTES].decode(errors="replace")
-    return redact(_TAGS.sub(" ", text) if text.lstrip().startswith("<") else text, _EXCERPT_LENGTH)
+    return _cut(redact(_TAGS.sub(" ", text) if text.lstrip().startswith("<") else text), _EXCERPT_LENGTH)
+
+
+def _opaque(match: re.Match[str]) -> str:
+    """A long run of letters is still a name (of a code, say); one with digits in it is taken for a secret."""
+    run = match.group()
+    return _REDACTED if run.startswith("eyJ") or any(map(str.isdigit, run)) else run
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _name(text: str | None) -> str | None:
+    """A code or the name of a field, which programs compare and so must stay as it is, unless it is absurd."""
+    return None if text is None else _cut(_one_line(text[: 2 * _NAME_LENGTH]), _NAME_LENGTH)

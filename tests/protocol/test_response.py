@@ -1,0 +1,327 @@
+"""Which error a response is, how long it asks to wait, and how little of an unexpected body is shown."""
+
+import json
+import pickle
+
+import attrs
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brokerage_async import errors
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.errors import APIError, ErrorDetail
+from brokerage_async.models import PlacedOrderResponse
+from brokerage_async.protocol.response import Response, excerpt, is_success, read_error, redact, retry_after
+
+CANCEL = OPERATIONS["orders.cancel"]
+DRY_RUN = OPERATIONS["orders.dry_run"]
+JWT = "eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwcyJ9.c2lnbmF0dXJl"
+
+
+def refused(status, body=b"", *, operation=CANCEL, headers=None, **options):
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    return read_error(operation, Response(status=status, headers=headers or {}, body=body), **options)
+
+
+def envelope(code="some_code", message="said the service", **more):
+    return {"error": {"code": code, "message": message, **more}}
+
+
+class TestClass:
+    @pytest.mark.parametrize(
+        ("status", "expected"),
+        [
+            (400, errors.BadRequestError),
+            (401, errors.AuthenticationError),
+            (403, errors.PermissionDeniedError),
+            (404, errors.NotFoundError),
+            (406, errors.VersionNotSupportedError),
+            (422, errors.UnprocessableError),
+            (429, errors.RateLimitError),
+            (500, errors.ServerError),
+            (502, errors.ServerError),
+            (503, errors.ServerError),
+            (504, errors.ServerError),
+            (599, errors.ServerError),
+            (302, APIError),
+            (405, APIError),
+            (409, APIError),
+            (418, APIError),
+        ],
+    )
+    @pytest.mark.parametrize("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
+    def test_follows_the_status_where_the_code_says_nothing(self, status, expected, body):
+        error = refused(status, body)
+        assert type(error) is expected
+        assert error.status == status
+        assert str(status) in str(error)
+
+    @pytest.mark.parametrize(
+        ("code", "expected"),
+        [
+            ("unauthorized", errors.AuthenticationError),
+            ("token_invalid", errors.AuthenticationError),
+            ("not_permitted", errors.PermissionDeniedError),
+            ("record_not_found", errors.NotFoundError),
+            ("preflight_check_failure", errors.PreflightError),
+            ("cannot_update_order", errors.OrderNotCancellableError),
+            ("internal_server_error", errors.ServerError),
+            ("timeout_error", errors.ServerError),
+        ],
+    )
+    @pytest.mark.parametrize("status", [400, 403, 422, 451])
+    def test_follows_the_code_before_the_status(self, code, expected, status):
+        error = refused(status, envelope(code))
+        assert type(error) is expected
+        assert (error.code, error.status) == (code, status)
+
+    @pytest.mark.parametrize("code", ["unauthorized", "record_not_found", "preflight_check_failure", "x"])
+    def test_a_failing_service_is_never_taken_for_a_refusal(self, code):
+        """It may have placed the order all the same."""
+        error = refused(500, envelope(code))
+        assert type(error) is errors.ServerError
+        assert error.code == code
+
+    def test_only_2xx_is_a_success(self):
+        assert [status for status in range(100, 600) if is_success(Response(status=status))] == list(range(200, 300))
+
+
+class TestWhatItSays:
+    def test_context_of_the_call(self):
+        error = refused(422, envelope("cannot_update_order", "It is filled"), attempts=3)
+        assert error.operation == "orders.cancel"
+        assert error.method == "DELETE"
+        assert error.path == "/accounts/{account_number}/orders/{id}"
+        assert error.attempts == 3
+        assert str(error) == "orders.cancel: It is filled (status 422, code cannot_update_order)"
+
+    def test_outside_of_an_operation(self):
+        error = refused(400, {"error_code": "invalid_grant", "error_description": "Grant revoked"}, operation=None)
+        assert str(error) == "Grant revoked (status 400, code invalid_grant)"
+        assert (error.operation, error.method, error.path) == (None, None, None)
+
+    def test_every_single_problem(self):
+        several = [
+            {"code": "a", "message": "first"},
+            {"domain": "price", "reason": "must be positive"},
+            {"code": 7, "message": None},
+            "text",
+            None,
+        ]
+        error = refused(422, envelope(errors=several))
+        assert error.errors[:2] == (
+            ErrorDetail("a", "first"),
+            ErrorDetail(None, "must be positive", "price"),
+        )
+        assert "  - price: must be positive" in str(error)
+
+    @pytest.mark.parametrize("several", [None, {}, "text", 3, [[]], [{}]])
+    def test_an_odd_list_of_problems_is_no_problem(self, several):
+        assert refused(422, envelope(errors=several)).code == "some_code"
+
+    def test_a_redirect_is_not_followed_and_says_so(self):
+        error = refused(302, headers={"location": "https://elsewhere.example/login?token=abc"})
+        assert type(error) is APIError
+        assert "redirects are not followed" in str(error)
+        assert "https://elsewhere.example/login" in str(error)
+        assert "abc" not in str(error)
+
+    def test_codes_stay_as_they_are_however_long(self):
+        code = "account_is_restricted_to_closing_transactions_only_until_2026"
+        error = refused(422, envelope(code, errors=[{"code": code, "domain": code}]))
+        assert error.code == error.errors[0].code == error.errors[0].domain == code
+        assert len(refused(422, envelope("x" * 100_000)).code) == 100
+
+    def test_an_empty_body(self):
+        assert "the body is empty" in str(refused(504, b"  \n"))
+
+    def test_a_page(self):
+        page = b"<html><head><title>502 Bad Gateway</title></head><body><hr>nginx\x00\r\n</body></html>"
+        assert str(refused(502, page)) == (
+            "orders.cancel: an HTML page came back: '502 Bad Gateway nginx' (status 502)"
+        )
+        assert "an HTML page" in str(refused(502, b"Bad gateway", headers={"content-type": "text/html"}))
+
+    def test_errors_can_be_pickled(self):
+        error = refused(
+            422, envelope("preflight_check_failure", errors=[{"code": "a"}]) | {"data": {}}, operation=DRY_RUN
+        )
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is errors.PreflightError
+        assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+class TestPreview:
+    def test_data_beside_an_error_is_a_model(self):
+        body = envelope("preflight_check_failure") | {"data": {"order-costs": "1.5", "warnings": [{"code": "w"}]}}
+        error = refused(422, body, operation=DRY_RUN)
+        assert isinstance(error.data, PlacedOrderResponse)
+        assert error.data.order_costs == "1.5"
+        assert error.data.warnings[0].code == "w"
+
+    @pytest.mark.parametrize("data", [3, "text", [], [1]])
+    def test_data_of_another_shape_stays_raw(self, data):
+        body = envelope("preflight_check_failure") | {"data": data}
+        assert refused(422, body, operation=DRY_RUN).data == data
+        assert refused(422, body, operation=None).data == data
+
+    def test_an_operation_without_a_result_keeps_it_raw(self):
+        bare = attrs.evolve(CANCEL, result=None)
+        assert refused(422, envelope() | {"data": {"id": "1"}}, operation=bare).data == {"id": "1"}
+
+    def test_no_data(self):
+        assert refused(422, envelope()).data is None
+        assert refused(422, b"").data is None
+
+
+# 1994-11-06 08:49:37 UTC
+NOW = 784111777.0
+
+
+class TestRetryAfter:
+    @pytest.mark.parametrize(
+        ("value", "seconds"),
+        [
+            ("0", 0.0),
+            ("3", 3.0),
+            (" 120 ", 120.0),
+            ("1.5", 1.5),
+            ("999999999999", 999999999999.0),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", 10.0),
+            ("Sunday, 06-Nov-94 08:50:37 GMT", 60.0),
+            ("Sun Nov  6 08:50:37 1994", 60.0),
+            ("Sun, 06 Nov 1994 10:49:47 +0200", 10.0),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 0.0),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ],
+    )
+    def test_both_forms(self, value, seconds):
+        assert retry_after(value, NOW) == seconds
+        assert refused(429, headers={"retry-after": value}, now=NOW).retry_after == seconds
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            None,
+            "",
+            "-1",
+            "soon",
+            "nan",
+            "inf",
+            "1e9",
+            "0x10",
+            "1_000",
+            "٣",
+            "9" * 5000,
+            "Sun, 99 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
+            "x" * 100_000,
+        ],
+    )
+    def test_nonsense_counts_as_absent(self, value):
+        assert retry_after(value, NOW) is None
+
+    def test_a_date_needs_to_know_what_time_it_is(self):
+        assert retry_after("Sun, 06 Nov 1994 08:49:47 GMT") is None
+        assert retry_after("3") == 3.0
+
+    @given(st.text(max_size=40))
+    @example("Mon, 1 Jan 2000 00:00:00 -9999")
+    @example("Mon, 1 Jan 1 00:00:00 +2359")
+    def test_any_text_gives_seconds_or_nothing(self, value):
+        seconds = retry_after(value, NOW)
+        assert seconds is None or seconds >= 0.0
+
+
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"Authorization: Bearer {JWT}",
+            f"bearer {JWT}",
+            "Basic aHVudGVyMg==",
+            f"expired: {JWT}",
+            "client_secret=hunter2",
+            '{"refresh_token":"hunter2"}',
+            '"access_token": "hunter2", "x": 1',
+            "password: hunter2",
+            "Api-Key=hunter2",
+            "https://example.com/?token=hunter2&x=1",
+            "hunter2" * 10,
+            "opaque 0123456789abcdef0123456789abcdef01234567 value",
+        ],
+    )
+    def test_nothing_that_looks_like_one_is_shown(self, text):
+        shown = redact(text)
+        assert "[redacted]" in shown
+        for secret in ("hunter2", JWT, "aHVudGVyMg", "0123456789abcdef", "c2lnbmF0dXJl"):
+            assert secret not in shown
+        for body in (
+            text.encode(),
+            envelope(message=text),
+            envelope(code="x", errors=[{"code": "y", "message": text}]),
+        ):
+            error = refused(422, body)
+            assert "hunter2" not in str(error)
+            assert JWT not in str(error)
+            assert "hunter2" not in repr(error.__dict__)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Couldn't find Future Product with symbol NOPE",
+            "The access token has expired",
+            "You cannot buy for a credit",
+            "tif_next_valid_sesssion",
+            "AAPL  260612C00110000",
+            "refused: account_is_restricted_to_closing_transactions_only",
+        ],
+    )
+    def test_ordinary_words_stay(self, text):
+        assert redact(text) == " ".join(text.split())
+
+    def test_a_body_is_shown_short_in_one_line_without_controls(self):
+        shown = excerpt(b"a\x00b\r\nc\x1b[31m\xff\xe2\x80\xae " + b"word " * 100_000)
+        assert len(shown) <= 200
+        assert shown.startswith("a b c [31m")
+        assert shown.isprintable()
+        assert shown.endswith("…")
+
+    @given(st.binary(max_size=300))
+    @example(b"<" * 4000)
+    @example(b"a-" * 4000)
+    @example(b"token" * 800 + b"=")
+    def test_any_body_can_be_shown(self, body):
+        shown = excerpt(body)
+        assert len(shown) <= 200
+        assert shown == "" or shown.isprintable()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "code", "message", "errors", "data", "domain", "reason", "error_code", "items"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.integers(100, 999), JSON | st.binary(max_size=64), st.sampled_from([CANCEL, DRY_RUN, None]))
+@example(500, b"[" * 100_000, CANCEL)
+@example(422, b'{"error":' * 100_000, CANCEL)
+@example(422, b'{"error":{"code":"\\ud800"},"data":{}}', DRY_RUN)
+@example(422, b'{"error":{"code":' + b"9" * 10_000 + b'},"data":{}}', DRY_RUN)
+def test_any_response_becomes_an_error_that_can_be_shown(status, body, operation):
+    error = refused(status, body, operation=operation)
+    assert isinstance(error, APIError)
+    assert error.status == status
+    assert str(error).encode()
+    assert error.code is None or isinstance(error.code, str)
