@@ -7,7 +7,7 @@ order by itself, and at any later time the order shows what became of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -21,7 +21,7 @@ from ._generated.operations import (
 )
 from .errors import BrokerageError, ConfigurationError, InvalidRequestError
 from .operation import Executor, Operation
-from .order_lists import OrderLists, Sighting, first_day, look_until
+from .order_lists import OrderLists, Sighting, Window, look_until
 from .placement import ChangeOutcome, OrderChange
 from .preview import objection
 from .protocol.reconcile import (
@@ -169,12 +169,14 @@ class _OrderReader:
         self._lists = OrderLists(executor)
         self._account_number = account_number
         self._order_id = order_id
+        now = datetime.now(UTC)
+        self._window = Window.since(now, now)
         self.order: Order | None = None
 
     async def read(self) -> Sighting:
         """Look once. However old the order is, a change makes it part of the list of this trading day."""
         sighting = await self._lists.look(
-            self._account_number, {self._order_id}, by=lambda order: order.id, since=_lately()
+            self._account_number, {self._order_id}, self._window, by=lambda order: order.id
         )
         self.order = sighting.orders.get(self._order_id, self.order)
         return sighting
@@ -192,7 +194,3 @@ class _OrderReader:
 
         await look_until(plan, look)
         return judgement
-
-
-def _lately() -> date:
-    return first_day(datetime.now(UTC))

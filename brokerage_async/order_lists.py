@@ -3,28 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import attrs
 
 from ._generated.models import Order
 from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
-from .errors import BrokerageError
-from .operation import Executor, Page
+from .errors import BrokerageError, ResponseDecodeError
+from .operation import Executor
 from .protocol.reconcile import Finding, Look, LookPlan, is_hopeless, next_look
 
-__all__ = ["OrderLists", "Sighting", "first_day", "look_until"]
+__all__ = ["OrderLists", "Sighting", "Window", "look_until"]
 
 PER_PAGE = 200
-DAYS_BACK = 3
-"""How much older than the order the search begins, so that neither time zones nor a wrong clock hide it."""
+START = timedelta(days=400)
+"""How far before the order the search begins by the clock of this side, which may be very wrong."""
+MARGIN = timedelta(days=3)
+"""How far the listing is read beyond the orders that can be meant."""
 
 
-def first_day(opened_at: datetime) -> date:
-    """The day from which to search for an order that was journaled at this moment."""
-    return (opened_at - timedelta(days=DAYS_BACK)).date()
+@attrs.frozen
+class Window:
+    """How far back the lists are read.
+
+    ``opened_at`` is when the order was written down by the clock of this side, ``journaled`` the same moment by the
+    event loop's. The clock of the service may differ from both, so the end is measured from the newest order listed:
+    an order can be no older, against that one, than the time since it was written down.
+    """
+
+    opened_at: datetime
+    journaled: float
+
+    @classmethod
+    def since(cls, opened_at: datetime, now: datetime) -> Window:
+        """The window of an order that was written down at ``opened_at``; both times by the same clock."""
+        return cls(opened_at, asyncio.get_running_loop().time() - max(0.0, (now - opened_at).total_seconds()))
+
+    def is_past(self, order: Order, newest: datetime) -> bool:
+        """Whether the listing, newest first, has gone beyond every order that can be meant."""
+        if order.received_at is None:
+            return False
+        age = timedelta(seconds=asyncio.get_running_loop().time() - self.journaled)
+        return order.received_at < min(self.opened_at, newest - age) - MARGIN
 
 
 @attrs.frozen(kw_only=True)
@@ -51,36 +73,46 @@ class OrderLists:
         self._executor = executor
 
     async def look(
-        self, account_number: str, wanted: Collection[str], *, by: Callable[[Order], str | None], since: date
+        self, account_number: str, wanted: Collection[str], window: Window, *, by: Callable[[Order], str | None]
     ) -> Sighting:
-        """Read the live list and then the list from ``since`` on, until all of ``wanted`` are seen or both lists end.
+        """Read the live list and then the list of all orders, newest first, as far back as ``window`` says.
 
-        ``by`` tells what an order is known by, such as its external identifier. Never raises a `BrokerageError`.
+        Stops when all of ``wanted`` are seen; ``by`` tells what an order is known by, such as its external
+        identifier. Never raises a `BrokerageError`.
         """
         seen: dict[str, Order] = {}
         complete, failure = True, None
-        for live in (True, False):
+        for listing in (self._live(account_number), self._all(account_number, window)):
             try:
-                async with aclosing(self._pages(account_number, since, live=live)) as pages:  # type: ignore[type-var]
+                async with aclosing(listing) as pages:
                     async for page in pages:
-                        for order in page.items:
+                        for order in page:
                             name = by(order)
                             if name is not None and name in wanted:
                                 seen.setdefault(name, order)
                         if len(seen) == len(wanted):
                             return Sighting(orders=seen, complete=True)
-                        # A success that shows neither orders nor their number proves nothing.
-                        complete &= live or page.pagination is not None or bool(page.items)
             except BrokerageError as error:
                 complete, failure = False, error
         return Sighting(orders=seen, complete=complete, error=failure)
 
-    def _pages(self, account_number: str, since: date, *, live: bool) -> AsyncIterator[Page[Order]]:
-        path = {"account_number": account_number}
-        if live:
-            return self._executor.paginate(ORDERS_LIST_LIVE, path=path, query={"per-page": PER_PAGE}).pages()
-        query = {"per-page": PER_PAGE, "start-date": since}
-        return self._executor.paginate(ORDERS_LIST, path=path, query=query).pages()
+    async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
+        path, query = {"account_number": account_number}, {"per-page": PER_PAGE}
+        async for page in self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query).pages():
+            yield page.items
+
+    async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
+        start = (window.opened_at - START).date()
+        path, query = {"account_number": account_number}, {"per-page": PER_PAGE, "sort": "Desc", "start-date": start}
+        newest: datetime | None = None
+        async for page in self._executor.paginate(ORDERS_LIST, path=path, query=query).pages():
+            if page.pagination is None and not page.items:
+                raise ResponseDecodeError("a list without orders and without their number", operation=ORDERS_LIST.name)
+            yield page.items
+            times = [order.received_at for order in page.items if order.received_at is not None]
+            newest = max([*times, newest] if newest is not None else times, default=None)
+            if newest is not None and page.items and window.is_past(page.items[-1], newest):
+                return
 
 
 async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Sighting]]]) -> Finding:

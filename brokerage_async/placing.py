@@ -20,7 +20,7 @@ from ._generated.operations import ORDERS_SUBMIT
 from .errors import BrokerageError
 from .journal_entry import EntryKey, EntryState, Journal, JournalEntry, JournalError
 from .operation import Executor
-from .order_lists import OrderLists, Sighting, first_day, look_until
+from .order_lists import OrderLists, Sighting, Window, look_until
 from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, fate_of
 
 __all__ = ["Conclusion", "Desk", "Placing", "holding", "new_owner", "quietly", "undisturbed", "write_outcome"]
@@ -119,11 +119,12 @@ async def quietly(what: str, write: Awaitable[object]) -> None:
 class Placing:
     """Carries one journaled order through to an outcome. The entry is claimed by ``owner`` all the while."""
 
-    def __init__(self, desk: Desk, entry: JournalEntry, plan: LookPlan, owner: str) -> None:
+    def __init__(self, desk: Desk, entry: JournalEntry, plan: LookPlan, owner: str, window: Window) -> None:
         self._desk = desk
         self._entry = entry
         self._plan = plan
         self._owner = owner
+        self._window = window
         self.attempts = entry.attempts
 
     async def run(self, *, resubmits: int, sent: bool = False) -> Conclusion:
@@ -173,8 +174,8 @@ class Placing:
             sighting = await self._desk.lists.look(
                 key.account_number,
                 {key.external_identifier},
+                self._window,
                 by=lambda order: order.external_identifier,
-                since=first_day(self._entry.opened_at),
             )
             found.update(sighting.orders)
             count, failure = count + 1, sighting.error

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ._generated.models import Order
 from .journal_entry import EntryKey, EntryState, JournalEntry
-from .order_lists import Sighting, first_day, look_until
+from .order_lists import Sighting, Window, look_until
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, holding, new_owner, write_outcome
 from .protocol.reconcile import Decision, Finding, LookPlan
@@ -71,7 +71,7 @@ async def _reconcile_account(
 ) -> list[Placement]:
     """Look for several orders of one account at once."""
     placements: list[Placement] = []
-    since = first_day(min(entry.opened_at for entry in wanted.values()))
+    window = Window.since(min(entry.opened_at for entry in wanted.values()), await desk.journal.now())
     count, failure = 0, None
 
     async def conclude(entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
@@ -82,9 +82,7 @@ async def _reconcile_account(
 
     async def look() -> tuple[bool, Sighting]:
         nonlocal count, failure
-        sighting = await desk.lists.look(
-            account, wanted.keys(), by=lambda order: order.external_identifier, since=since
-        )
+        sighting = await desk.lists.look(account, wanted.keys(), window, by=lambda order: order.external_identifier)
         count, failure = count + 1, sighting.error
         for name, order in sighting.orders.items():
             await conclude(wanted.pop(name), Decision.PLACED, order, "found when recovering")

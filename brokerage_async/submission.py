@@ -11,7 +11,7 @@ from ._generated.models import PlacedOrderResponse
 from ._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from .errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
 from .journal_entry import EntryKey, EntryState, JournalEntry
-from .order_lists import first_day
+from .order_lists import Window
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome
 from .preview import objection
@@ -80,8 +80,10 @@ class Submission:
 
     async def _carry_through(self, entry: JournalEntry, owner: str, *, sent: bool) -> Placement:
         """Send the order, or look for one that was ``sent`` before, until it has an outcome; and write that down."""
-        journal, placing = self._desk.journal, Placing(self._desk, entry, self._plan, owner)
+        journal = self._desk.journal
         try:
+            window = Window.since(entry.opened_at, await journal.now() if sent else entry.opened_at)
+            placing = Placing(self._desk, entry, self._plan, owner, window)
             async with holding(self._desk, {entry.key}, owner):
                 conclusion = await placing.run(resubmits=self._resubmits, sent=sent)
             # Shielded: an outcome that is known is written down, also when the caller is cancelled just now.
@@ -125,8 +127,8 @@ class Submission:
             sighting = await self._desk.lists.look(
                 entry.key.account_number,
                 {name},
+                Window.since(entry.opened_at, await self._desk.journal.now()),
                 by=lambda seen: seen.external_identifier,
-                since=first_day(entry.opened_at),
             )
             order = sighting.orders.get(name)
         note = f"journaled before: {entry.note or entry.state.value}"

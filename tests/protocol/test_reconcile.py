@@ -204,7 +204,7 @@ def test_the_usual_plan_looks_at_these_times() -> None:
 def test_a_plan_takes_no_nonsense(name: str) -> None:
     for value in (-1, float("nan")):
         with pytest.raises(ValueError, match=name):
-            LookPlan(**{name: value})
+            LookPlan(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
