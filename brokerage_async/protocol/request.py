@@ -192,6 +192,8 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
 
 def _text(wire: str, value: object) -> str:
     """A value as it is written in a query, before percent-encoding."""
+    if type(value) is str:
+        return value
     if isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, str):

@@ -18,10 +18,12 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Any, TypeGuard
 
+import attrs
+
 from .._generated.operations import REQUEST_MODELS
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
-from ..operation import BodyField, Operation, Parameter, RequestModel
-from .rules import broken
+from ..operation import BodyField, Operation, Parameter
+from .rules import CompiledRule
 
 __all__ = ["check", "is_array", "problems_of"]
 
@@ -252,13 +254,18 @@ def _check_parameters(
         for wire in query:
             if wire not in known:
                 findings.add("unknown_parameter", "is no parameter of this operation", str(wire))
-    for rule in operation.rules:
-        for code, place in broken(rule, query, _parameter):
-            findings.add(code, rule.message, place)
+    for rule in _query_rules(operation):
+        for code, place in rule.broken(query, _no_item):
+            findings.add(code, rule.rule.message, place)
 
 
-def _parameter(query: object, wire: str) -> object | None:
-    return query.get(wire) if isinstance(query, Mapping) else None
+@functools.cache
+def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
+    return tuple(map(CompiledRule.of, operation.rules))
+
+
+def _no_item(item: object, wire: str) -> None:
+    """Items of a query are plain values and have no fields."""
 
 
 def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> None:
@@ -285,11 +292,23 @@ def _check_body(findings: _Findings, operation: Operation[Any], body: object | N
 # Models.
 
 
+@attrs.frozen
+class _Described:
+    """What the schema says of a request model, ready for use."""
+
+    fields: tuple[BodyField, ...]
+    names: Mapping[str, str]
+    rules: tuple[CompiledRule, ...]
+
+
 @functools.cache
-def _described(model: Any) -> tuple[RequestModel, Mapping[str, str]] | None:
-    """What the schema says of a request model, with its attribute names by wire name; None if it is no such model."""
+def _described(model: Any) -> _Described | None:
+    """What the schema says of a class; None if it is no request model."""
     described = REQUEST_MODELS.get(model)
-    return None if described is None else (described, {field.wire: field.name for field in described.fields})
+    if described is None:
+        return None
+    names = {field.wire: field.name for field in described.fields}
+    return _Described(described.fields, names, tuple(map(CompiledRule.of, described.rules)))
 
 
 def _check_model(findings: _Findings, expected: Any, model: object, prefix: str) -> None:
@@ -298,18 +317,19 @@ def _check_model(findings: _Findings, expected: Any, model: object, prefix: str)
         findings.add(*_wrong_type(f"a {expected.__name__}" if described else "a request model", model), prefix)
         return
     dot = f"{prefix}." if prefix else ""
-    for field in described[0].fields:
-        value = getattr(model, field.name)
+    values: dict[str, object | None] = {}
+    for field in described.fields:
+        values[field.wire] = value = getattr(model, field.name)
         if value is not None or field.required:
             _check_value(findings, field, value, dot + field.wire)
-    for rule in described[0].rules:
-        for code, place in broken(rule, model, _read):
-            findings.add(code, rule.message, dot + place)
+    for rule in described.rules:
+        for code, place in rule.broken(values, _read):
+            findings.add(code, rule.rule.message, dot + place)
 
 
 def _read(model: object, wire: str) -> object | None:
     """The field of a model by wire name; None where there is none, or the model is not one."""
     kind: Any = type(model)
     described = _described(kind)
-    name = None if described is None else described[1].get(wire)
+    name = None if described is None else described.names.get(wire)
     return None if name is None else getattr(model, name)

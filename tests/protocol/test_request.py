@@ -205,6 +205,19 @@ class TestQueries:
         with pytest.raises(InvalidRequestError):
             encode_query((query("types[]", array=True),), {"types[]": value})
 
+    def test_enumerations_of_any_make_are_written_by_value(self):
+        class Mixed(str, enum.Enum):  # noqa: UP042
+            ONE = "one 1"
+
+        class Plain(enum.Enum):
+            TWO = "two"
+            THREE = 3
+
+        values = [Mixed.ONE, Plain.TWO, Plain.THREE, Side.NEWEST]
+        assert encode_query((query("types[]", array=True),), {"types[]": values}) == (
+            "types[]=one%201&types[]=two&types[]=3&types[]=Desc"
+        )
+
     def test_decimals_are_written_without_exponent(self):
         assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
 

@@ -6,11 +6,15 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async.operation import Rule
-from brokerage_async.protocol.rules import broken
+from brokerage_async.protocol.rules import CompiledRule
 
 
-def findings(rule, subject):
-    return list(broken(rule, subject, lambda value, wire: value.get(wire) if isinstance(value, dict) else None))
+def field(item, wire):
+    return item.get(wire) if isinstance(item, dict) else None
+
+
+def findings(rule, values):
+    return list(CompiledRule.of(rule).broken(values, field))
 
 
 def rule(**parts):
@@ -40,6 +44,22 @@ class TestConditions:
         assert findings(only_gtd, {"gtc-date": dt.date(2026, 1, 2)}) == [("forbidden", "gtc-date")]
         assert findings(only_gtd, {"time-in-force": "GTD", "gtc-date": dt.date(2026, 1, 2)}) == []
         assert findings(only_gtd, {"time-in-force": "Day"}) == []
+
+    def test_conditions_inside_and_outside_of_an_array(self):
+        mixed = rule(
+            when={"order-type": ("Limit",), "legs[].kind": ("Option",)},
+            unless={"source": ("desk",), "legs[].symbol": ("B",)},
+            require=("price", "legs[].quantity"),
+        )
+        legs = [{"kind": "Option", "symbol": "A"}, {"kind": "Option", "symbol": "B"}, {"kind": "Stock", "symbol": "C"}]
+        price_and = [("required", "price"), ("required", "legs[0].quantity")]
+        assert findings(mixed, {"order-type": "Limit", "source": "desk", "legs": legs}) == price_and
+        assert findings(mixed, {"order-type": "Limit", "source": "web", "legs": legs}) == [
+            *price_and,
+            ("required", "price"),
+            ("required", "legs[1].quantity"),
+        ]
+        assert findings(mixed, {"order-type": "Stop", "legs": legs}) == []
 
     def test_booleans_are_compared_as_their_text(self):
         whole = rule(when={"active": ("true",)}, require=("symbol",))
