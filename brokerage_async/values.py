@@ -96,11 +96,15 @@ class Model:
     __slots__ = ()
 
     def __repr__(self) -> str:
+        fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
+        secretive = not all(field.repr for field in fields)
         shown = []
-        for field in attrs.fields(cast("type[attrs.AttrsInstance]", type(self))):
+        for field in fields:
             value = getattr(self, field.name)
-            if value is not None and not (field.name == "extra" and not value):
-                shown.append(f"{field.name}={value!r}" if field.repr else f"{field.name}=...")
+            if value is None or (field.name == "extra" and not value):
+                continue
+            hidden = not field.repr or (secretive and field.name == "extra")
+            shown.append(f"{field.name}=..." if hidden else f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

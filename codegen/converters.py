@@ -86,9 +86,9 @@ def _single(field: Field) -> tuple[str, str, str]:
         case "decimal":
             return _decimal(forms, key)
         case "date" if forms:
-            return "str", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
+            return "DateText", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
         case "date-time" if "empty" in forms:
-            return "str | int", f'moment_or_keep(v, o, "{key}")', "v.isoformat()"
+            return "MomentText | int", f'moment_or_keep(v, o, "{key}")', "v.isoformat()"
         case "date-time" if forms:
             return "Moment | int", "v if isinstance(v, datetime) else read_epoch(v)", ""
     return _PLAIN[kind], "", ""

@@ -104,9 +104,12 @@ from .models import (
     WatchlistEntry,
 )
 
-__all__ = ["WIRES", "DecimalText", "Moment", "Wire"]
+__all__ = ["WIRES", "DateText", "DecimalText", "Moment", "MomentText", "Wire"]
 
+# Text that is read further when the model is built, and moments that name their offset.
 DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
+DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
+MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -706,7 +709,7 @@ class FutureOptionWire(Wire, rename="kebab"):
     is_primary_deliverable: bool | None = None
     is_vanilla: bool | None = None
     last_trade_time: str | None = None
-    maturity_date: str | None = None
+    maturity_date: DateText | None = None
     multiplier: DecimalText | None = None
     notional_value: DecimalText | None = None
     option_root_symbol: str | None = None

@@ -5,8 +5,9 @@ Read off the generated structs themselves, on first use, so that nothing has to 
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
@@ -16,8 +17,9 @@ import attrs
 import msgspec
 
 from .._generated.converters import Wire
+from ..values import OpenStrEnum
 
-__all__ = ["Slot", "layout", "nested"]
+__all__ = ["Slot", "equivalents", "layout", "nested"]
 
 
 @attrs.frozen(kw_only=True)
@@ -31,6 +33,7 @@ class Slot:
         child: the wire struct of a nested model, if it is one; ``many`` when there is a list of them.
         scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
         array: whether it is a list of scalars.
+        settled: whether a value of the right type is readable for sure; otherwise only building the model tells.
     """
 
     key: str
@@ -41,6 +44,14 @@ class Slot:
     many: bool = False
     scalars: frozenset[str] = frozenset()
     array: bool = False
+    settled: bool = False
+
+    @property
+    def native(self) -> type[Any] | None:
+        """The JSON type that is expected, when it is plain text or an integer; None for anything else."""
+        if self.scalars == {"int"}:
+            return int
+        return str if self.scalars in ({"str"}, {"decimal"}) and self.type != Decimal | None else None
 
 
 @cache
@@ -57,11 +68,10 @@ def nested(wire: type[Wire]) -> frozenset[type[Wire]]:
 def _slot(field: msgspec.structs.FieldInfo) -> Slot:
     target = field.name.partition("__alias")[0]
     child: type[Wire] | None = None
-    many = array = False
+    many = array = settled = False
     scalars: set[str] = set()
     for option in _options(field.type):
-        origin = get_origin(option)
-        if origin in (list, tuple):
+        if get_origin(option) in (list, tuple):
             array = True
             inner = _options(get_args(option)[0])
             child = next((each for each in inner if _is_wire(each)), None)
@@ -71,9 +81,10 @@ def _slot(field: msgspec.structs.FieldInfo) -> Slot:
             child = option
         else:
             scalars.update(filter(None, [_scalar(option)]))
+            settled = settled or option in _SETTLED or (isinstance(option, type) and issubclass(option, OpenStrEnum))
     return Slot(
-        key=field.encode_name, attribute=field.name, target=target, type=field.type,
-        child=child, many=many, scalars=frozenset(scalars), array=array and child is None,
+        key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child, many=many,
+        scalars=frozenset(scalars), array=array and child is None, settled=settled and not array and len(scalars) <= 1,
     )  # fmt: skip
 
 
@@ -85,11 +96,32 @@ def _is_wire(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Wire)
 
 
+_SETTLED = (str, int, bool, date)
 _NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
 
 
 def _scalar(annotation: Any) -> str | None:
     if get_origin(annotation) is Annotated:
         base, meta = get_args(annotation)
-        return "decimal" if meta.extra else _NAMES[base]
+        return str(meta.extra["kind"]) if meta.extra else _NAMES[base]
     return _NAMES.get(annotation)
+
+
+def equivalents(slot: Slot, raw: Any) -> Iterator[Any]:
+    """The same value in other JSON types, where nothing can be lost or guessed."""
+    kind = type(raw)
+    if kind is int and ("str" in slot.scalars or "decimal" in slot.scalars):
+        yield str(raw)
+    elif kind in (Decimal, float):
+        if "decimal" in slot.scalars:
+            yield str(raw)
+        if "int" in slot.scalars and abs(raw) < 1 << 53 and raw == int(raw):
+            yield int(raw)
+    elif kind is str:
+        if "int" in slot.scalars and "str" not in slot.scalars and _DIGITS.fullmatch(raw):
+            yield int(raw)
+        if "datetime" in slot.scalars:
+            yield f"{raw}Z"  # A moment without an offset is UTC.
+
+
+_DIGITS = re.compile(r"-?[0-9]{1,18}")

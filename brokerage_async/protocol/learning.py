@@ -1,8 +1,9 @@
-"""Unknown fields, learned: the wire structs grow the keys that the service was seen to send.
+"""What the service was seen to send beyond the schema, learned: the wire structs grow with it.
 
 A generated wire struct refuses unknown keys, which costs nothing and loses nothing. When a body is refused, the keys
 that it brought are learned: from then on a variant of the struct decodes them in C like any other, and its ``build``
-puts them into the model's ``extra``. What nests the struct gets a variant as well. What was learned holds for the
+puts them into the model's ``extra``. A field that was seen to arrive as another JSON type, a number where text was
+expected, is likewise taken in both. What nests the struct gets a variant as well. What was learned holds for the
 process; it is bounded, and keys beyond the bound take the slower road row by row.
 """
 
@@ -16,15 +17,16 @@ import msgspec
 
 from .._generated.converters import WIRES, Wire
 from ..values import Extra
-from .layout import Slot, layout, nested
+from .layout import Slot, equivalents, layout, nested
 
-__all__ = ["current", "forget", "learn", "learned_keys"]
+__all__ = ["current", "forget", "learn", "learned_keys", "relax"]
 
 #: Keys that one type may learn. An object whose keys are data would otherwise grow a struct without end.
 MOST_KEYS = 64
 
 _lock = threading.Lock()
 _learned: dict[type[Wire], dict[str, str | None]] = {}
+_relaxed: dict[type[Wire], frozenset[Slot]] = {}
 _variants: dict[type[Wire], type[Wire]] = {}
 
 
@@ -42,6 +44,7 @@ def forget() -> None:
     """Start from the schema again."""
     with _lock:
         _learned.clear()
+        _relaxed.clear()
         _variants.clear()
 
 
@@ -61,6 +64,15 @@ def learn(model: type[Any], rows: Iterable[Any]) -> bool:
         if grown:
             _variants.update(_make_variants(grown))
     return bool(grown)
+
+
+def relax(wire: type[Wire], slot: Slot) -> None:
+    """Learn that the value of a key of text or integers arrives as the other, or as a number with a fraction."""
+    if slot.array or slot.native is None or slot in _relaxed.get(wire, ()):
+        return
+    with _lock:
+        _relaxed[wire] = _relaxed.get(wire, frozenset()) | {slot}
+        _variants.update(_make_variants({wire}))
 
 
 def _collect(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, str | None]]) -> None:
@@ -98,8 +110,10 @@ def _make_variants(grown: set[type[Wire]]) -> dict[type[Wire], type[Wire]]:
 
 def _variant(wire: type[Wire], variants: Mapping[type[Wire], type[Wire]]) -> type[Wire]:
     fields: dict[str, Any] = {}
+    relaxed = _relaxed.get(wire, frozenset())
     for key, slot in layout(wire).items():
-        fields[key] = (slot.attribute, _annotation(slot, variants), msgspec.field(default=None, name=key))
+        annotation = Any if slot in relaxed else _annotation(slot, variants)
+        fields[key] = (slot.attribute, annotation, msgspec.field(default=None, name=key))
     order = list(fields)
     pairs = []
     for number, (key, before) in enumerate(_learned.get(wire, {}).items()):
@@ -112,7 +126,7 @@ def _variant(wire: type[Wire], variants: Mapping[type[Wire], type[Wire]]) -> typ
         wire.__name__,
         [fields[key] for key in order],
         bases=(Wire,),
-        namespace={"build": _builder(wire, pairs), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
+        namespace={"build": _builder(wire, pairs, relaxed), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
         module=wire.__module__,
         gc=False,
         forbid_unknown_fields=True,
@@ -129,8 +143,8 @@ def _annotation(slot: Slot, variants: Mapping[type[Wire], type[Wire]]) -> Any:
     return list[child] | None if slot.many else child | None
 
 
-def _builder(wire: type[Wire], pairs: list[tuple[str, str]]) -> Callable[[Any], Any]:
-    build: Callable[[Any], Any] = wire.build
+def _builder(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
+    build = _relaxed_builder(wire.build, relaxed) if relaxed else wire.build
     put = object.__setattr__
     unset = msgspec.UNSET
 
@@ -149,7 +163,24 @@ def _builder(wire: type[Wire], pairs: list[tuple[str, str]]) -> Callable[[Any], 
         model = build(self)
         value = self.learned_0
         if value is not unset:
-            put(model, "extra", Extra({**model.extra, only_key: value}))
+            put(model, "extra", Extra({**model.extra, only_key: value} if model.extra else {only_key: value}))
         return model
 
     return build_with_one
+
+
+def _relaxed_builder(build: Callable[[Any], Any], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
+    """Puts the values of the relaxed fields into the type that is expected there before it builds."""
+    wanted = [(slot.attribute, slot.native, slot) for slot in relaxed]
+
+    def build_relaxed(self: Any) -> Any:
+        for attribute, native, slot in wanted:
+            value = getattr(self, attribute)
+            if value is not None and value.__class__ is not native:
+                equivalent = next(equivalents(slot, value), None)
+                if equivalent is None:
+                    raise ValueError(f"{slot.key} cannot be read")
+                setattr(self, attribute, equivalent)
+        return build(self)
+
+    return build_relaxed

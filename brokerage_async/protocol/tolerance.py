@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from decimal import Decimal
 from typing import Any
 
@@ -20,8 +20,8 @@ import msgspec
 from .._generated.converters import WIRES, Wire
 from ..errors import ResponseDecodeError
 from ..values import Extra
-from .layout import Slot, layout
-from .learning import current, learn
+from .layout import Slot, equivalents, layout
+from .learning import current, learn, relax
 
 __all__ = ["UNREADABLE", "Findings", "kind_of", "parse", "structure_one", "structure_rows", "structure_steps"]
 
@@ -44,15 +44,18 @@ class Findings:
     operation: str
     strict: bool = False
 
-    def report(self, path: str, reason: str) -> None:
-        """Tell of one place; ``path`` is its exact JSON path. Raises ResponseDecodeError in strict mode."""
+    def report(self, path: str, reason: str, outcome: str = "") -> None:
+        """Tell of one place: its exact JSON path, what is wrong there, what was done about it.
+
+        Raises ResponseDecodeError in strict mode, where nothing is done about it.
+        """
         if self.strict:
             raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=self.operation)
         pattern = re.sub(r"\[\d+\]", "[]", path)
         if (self.operation, pattern) not in _told:
             if len(_told) < _MOST_TOLD:
                 _told.add((self.operation, pattern))
-            logger.warning("%s: %s: %s", self.operation, pattern, reason)
+            logger.warning("%s: %s: %s%s", self.operation, pattern, reason, outcome)
 
 
 def parse(body: bytes | memoryview) -> Any:
@@ -129,7 +132,7 @@ def structure_one(model: type[Any], raw: Any, path: str, findings: Findings) -> 
 
 def _structure(wire: type[Wire], row: Any, path: str, findings: Findings) -> Any:
     if not isinstance(row, dict):
-        findings.report(path, f"expected an object, got {kind_of(row)}; left out")
+        findings.report(path, f"expected an object, got {kind_of(row)}", "; left out")
         return _UNFIT
     try:
         return msgspec.convert(row, current(wire)).build()
@@ -147,7 +150,7 @@ def _repair(wire: type[Wire], row: dict[str, Any], path: str, findings: Findings
     return parts.built()
 
 
-_KEPT = "kept as raw JSON in extra"
+_KEPT = "; kept as raw JSON in extra"
 
 
 @attrs.define(kw_only=True)
@@ -193,8 +196,10 @@ class _Parts:
             value = _fitted(self.wire, slot, raw)
             if value is _UNFIT:
                 self._reject(slot, raw, path, _expected(slot))
-            else:
-                self.fitting[slot.key] = value
+                return
+            self.fitting[slot.key] = value
+            if value is not raw:
+                relax(self.wire, slot)
             return
         values = [_fitted(self.wire, slot, item, as_list=True) for item in raw]
         for index, value in enumerate(values):
@@ -206,38 +211,22 @@ class _Parts:
         self.fitting[slot.key] = [value for value in values if value is not _UNFIT]
 
     def _reject(self, slot: Slot, raw: Any, path: str, expected: str) -> None:
-        self.findings.report(path, f"expected {expected}, got {kind_of(raw)}; {_KEPT}")
+        self.findings.report(path, f"expected {expected}, got {kind_of(raw)}", _KEPT)
         self.extra[slot.key] = raw
 
 
 def _fitted(wire: type[Wire], slot: Slot, raw: Any, *, as_list: bool = False) -> Any:
-    for candidate in (raw, *_equivalents(slot, raw)):
+    """The value, or what it plainly stands for, if it can be read; else _UNFIT."""
+    for candidate in (raw, *equivalents(slot, raw)):
         try:
-            msgspec.convert({slot.key: [candidate] if as_list else candidate}, wire).build()
+            if slot.settled:
+                msgspec.convert(candidate, slot.type)
+            else:
+                msgspec.convert({slot.key: [candidate] if as_list else candidate}, wire).build()
         except UNREADABLE:
             continue
         return candidate
     return _UNFIT
-
-
-def _equivalents(slot: Slot, raw: Any) -> Iterator[Any]:
-    """The same value in other JSON types, where nothing can be lost or guessed."""
-    kind = type(raw)
-    if kind is int and ("str" in slot.scalars or "decimal" in slot.scalars):
-        yield str(raw)
-    elif kind in (Decimal, float):
-        if "decimal" in slot.scalars:
-            yield str(raw)
-        if "int" in slot.scalars and abs(raw) < 1 << 53 and raw == int(raw):
-            yield int(raw)
-    elif kind is str:
-        if "int" in slot.scalars and "str" not in slot.scalars and _DIGITS.fullmatch(raw):
-            yield int(raw)
-        if "datetime" in slot.scalars:
-            yield f"{raw}Z"  # A moment without an offset is UTC.
-
-
-_DIGITS = re.compile(r"-?[0-9]{1,18}")
 
 
 def _expected(slot: Slot) -> str:
