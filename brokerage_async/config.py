@@ -46,21 +46,23 @@ class Secret(str):
         return "'<secret>'"
 
 
-def _hidden(value: object, field: attrs.Attribute[Any]) -> Secret:
-    """A non-empty text, hidden."""
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigurationError(f"{field.name} must be a non-empty text")
-    return Secret(value)
+def _hidden(value: object) -> Secret:
+    return Secret(value) if isinstance(value, str) else Secret()
+
+
+def _given(instance: Any, attribute: attrs.Attribute[Any], value: str) -> None:
+    if not value.strip():
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty text")
 
 
 def _base_address(value: object) -> str:
     """``value`` as ``scheme://host[:port][/prefix]`` without a slash at the end."""
     text = value.rstrip("/") if isinstance(value, str) else ""
     parts = urlsplit(text)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigurationError(f"base_url must be an absolute http or https address, not {value!r}")
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
     return text
 
 
@@ -99,8 +101,8 @@ class RefreshToken:
     ``client_id`` may be left out; ``scope`` (words separated by spaces) asks for less than was granted.
     """
 
-    client_secret: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
-    refresh_token: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    client_secret: str = attrs.field(converter=_hidden, validator=_given)
+    refresh_token: str = attrs.field(converter=_hidden, validator=_given)
     client_id: str | None = None
     scope: str | None = None
 
@@ -113,9 +115,9 @@ class AuthorizationCode:
     """
 
     client_id: str
-    client_secret: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    client_secret: str = attrs.field(converter=_hidden, validator=_given)
     redirect_uri: str
-    code: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    code: str = attrs.field(converter=_hidden, validator=_given)
 
 
 @runtime_checkable
@@ -135,7 +137,7 @@ class TokenProvider(Protocol):
 class StaticToken:
     """One access token, used until the service refuses it."""
 
-    access_token: str = attrs.field(converter=attrs.Converter(_hidden, takes_field=True))
+    access_token: str = attrs.field(converter=_hidden, validator=_given)
 
     async def get_token(self) -> str:
         """The token."""
@@ -152,6 +154,12 @@ Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
 def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float | None) -> None:
     if value is not None and not value > 0:
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be greater than 0, not {value!r}")
+
+
+def _positive_rates(instance: Any, attribute: attrs.Attribute[Any], rates: Mapping[str, float]) -> None:
+    for name, rate in rates.items():
+        if not rate > 0:
+            raise ConfigurationError(f"the rate of {name} must be greater than 0, not {rate!r}")
 
 
 def _not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
@@ -212,7 +220,7 @@ class Limits:
     tokens: int | None = attrs.field(default=1, validator=_at_least_one)
     reads_per_second: float | None = attrs.field(default=None, validator=_positive)
     trades_per_second: float | None = attrs.field(default=None, validator=_positive)
-    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=_positive_rates)
     adaptive: bool = True
 
     @classmethod

@@ -1,0 +1,138 @@
+"""What may be repeated, and when."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import errors
+from brokerage_async.config import RetryPolicy
+from brokerage_async.operation import Effect
+from brokerage_async.protocol.retry import (
+    TABLE,
+    Action,
+    Outcome,
+    RetryBudget,
+    backoff,
+    bounded_wait,
+    decide,
+    outcome_of,
+    throttle_pause,
+)
+
+EXPECTED = """
+              not-sent  lost    server-error  throttled  unauthorized  refused
+    read      repeat    repeat  repeat        wait       refresh       raise
+    preflight repeat    repeat  repeat        wait       refresh       raise
+    mutate    repeat    raise   raise         wait       refresh       raise
+"""
+HEAD, *ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
+CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HEAD, row[1:], strict=True)]
+
+
+@pytest.mark.parametrize(("effect", "outcome", "action"), CELLS)
+def test_table(effect, outcome, action):
+    decision = decide(Effect(effect), Outcome(outcome), attempt=1, policy=RetryPolicy(), refreshed=False)
+    assert decision is Action(action)
+
+
+def test_table_is_complete():
+    assert {(effect.value, outcome.value) for effect in TABLE for outcome in TABLE[effect]} == {
+        (effect, outcome) for effect, outcome, _ in CELLS
+    }
+
+
+@given(
+    effect=st.sampled_from(Effect),
+    outcome=st.sampled_from(sorted(set(Outcome) - {Outcome.SUCCESS})),
+    attempt=st.integers(1, 10),
+    most=st.integers(1, 10),
+    refreshed=st.booleans(),
+)
+def test_no_policy_makes_the_unsafe_safe(effect, outcome, attempt, most, refreshed):
+    action = decide(effect, outcome, attempt=attempt, policy=RetryPolicy(max_attempts=most), refreshed=refreshed)
+    if attempt >= most or (effect is Effect.MUTATE and outcome in {Outcome.LOST, Outcome.SERVER_ERROR}):
+        assert action is Action.RAISE
+    if outcome is Outcome.UNAUTHORIZED and refreshed:
+        assert action is Action.RAISE
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (errors.RequestNotSentError(), Outcome.NOT_SENT),
+        (errors.ResponseLostError(), Outcome.LOST),
+        (errors.DeadlineExceededError(), Outcome.LOST),
+        (errors.RateLimitError(status=429), Outcome.THROTTLED),
+        (errors.AuthenticationError(status=401), Outcome.UNAUTHORIZED),
+        (errors.ServerError(status=502), Outcome.SERVER_ERROR),
+        (errors.APIError(status=500), Outcome.SERVER_ERROR),
+        (errors.APIError(status=302), Outcome.REFUSED),
+        (errors.BadRequestError(status=400), Outcome.REFUSED),
+        (errors.PreflightError(status=422), Outcome.REFUSED),
+        (errors.TokenError(transient=True), Outcome.REFUSED),
+        (errors.ResponseDecodeError(), Outcome.REFUSED),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_outcomes(error, outcome):
+    assert outcome_of(error) is outcome
+
+
+class TestWaiting:
+    @given(attempt=st.integers(1, 10_000), fraction=st.floats(0, 1, exclude_max=True))
+    def test_full_jitter_under_a_doubling_cap(self, attempt, fraction):
+        policy = RetryPolicy(base_delay=0.5, max_delay=8)
+        assert 0 <= backoff(policy, attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
+
+    def test_doubles_until_capped(self):
+        policy = RetryPolicy(base_delay=0.5, max_delay=3)
+        assert [backoff(policy, attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+
+    def test_throttling_always_waits(self):
+        policy = RetryPolicy(base_delay=0.5, max_delay=3)
+        assert [throttle_pause(policy, streak, 0.0) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
+
+    @pytest.mark.parametrize(("wish", "wait"), [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
+    def test_wishes_are_capped(self, wish, wait):
+        assert bounded_wait(RetryPolicy(), wish) == wait
+
+
+class TestBudget:
+    def test_an_outage_drains_it(self):
+        budget = RetryBudget(100)
+        granted = 0
+        while budget.spend(Outcome.SERVER_ERROR) is not None:
+            granted += 1
+        assert granted == 20
+
+    def test_lost_answers_cost_more(self):
+        budget = RetryBudget(100)
+        assert (budget.spend(Outcome.LOST), budget.spend(Outcome.NOT_SENT)) == (10, 5)
+
+    def test_a_repetition_that_helped_is_given_back(self):
+        budget = RetryBudget(100)
+        budget.earn(budget.spend(Outcome.LOST))
+        assert budget.tokens == 100
+
+    def test_successes_fill_it_slowly(self):
+        budget = RetryBudget(10)
+        budget.spend(Outcome.LOST)
+        for _ in range(20):
+            budget.earn(0)
+        assert budget.tokens == 10
+
+    def test_no_bound(self):
+        budget = RetryBudget(None)
+        assert all(budget.spend(Outcome.LOST) == 0 for _ in range(1000))
+
+    @given(st.lists(st.sampled_from(["spend", "succeed"]), max_size=200))
+    def test_stays_within_bounds(self, steps):
+        budget = RetryBudget(30)
+        for step in steps:
+            if step == "spend":
+                budget.spend(Outcome.LOST)
+            else:
+                budget.earn(0)
+            assert 0 <= budget.tokens <= 30

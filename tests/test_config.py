@@ -1,0 +1,192 @@
+"""The values that configure a client."""
+
+from __future__ import annotations
+
+import pickle
+import pprint
+
+import attrs
+import pytest
+
+from brokerage_async.config import (
+    AuthorizationCode,
+    Environment,
+    Limits,
+    RefreshToken,
+    RetryPolicy,
+    Secret,
+    StaticToken,
+    TokenProvider,
+    authorization_url,
+    settings_from_env,
+)
+from brokerage_async.errors import ConfigurationError
+from tests.loops import on_real_time
+
+HIDDEN = "s3cr3t-value"
+CREDENTIALS = [
+    RefreshToken(client_secret=HIDDEN, refresh_token=HIDDEN, client_id="app", scope="read"),
+    AuthorizationCode(client_id="app", client_secret=HIDDEN, redirect_uri="https://app.example/back", code=HIDDEN),
+    StaticToken(HIDDEN),
+]
+
+
+@pytest.mark.parametrize("credentials", CREDENTIALS, ids=lambda value: type(value).__name__)
+class TestSecrets:
+    def test_show_in_no_dump(self, credentials):
+        dumps = [repr(credentials), str(credentials), f"{credentials}", pprint.pformat(credentials)]
+        dumps += [repr(attrs.asdict(credentials)), repr([credentials]), pprint.pformat(attrs.astuple(credentials))]
+        assert not [dump for dump in dumps if HIDDEN in dump]
+
+    def test_have_no_dict_to_dump(self, credentials):
+        with pytest.raises(TypeError):
+            vars(credentials)
+
+    def test_survive_pickling(self, credentials):
+        assert pickle.loads(pickle.dumps(credentials)) == credentials
+
+    def test_cannot_be_changed(self, credentials):
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            credentials.client_secret = "other"
+
+
+def test_secret_is_its_text_except_in_a_repr():
+    secret = Secret("abc")
+    assert secret == "abc"
+    assert f"Bearer {secret}" == "Bearer abc"
+    assert "abc" not in repr({"Authorization": secret})
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", None, 5])
+def test_missing_secret_is_named_not_shown(wrong):
+    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty text"):
+        RefreshToken(client_secret="x", refresh_token=wrong)
+
+
+@on_real_time
+async def test_static_token_gives_itself_and_nothing_else():
+    token = StaticToken("abc")
+    assert isinstance(token, TokenProvider)
+    assert await token.get_token() == "abc"
+    assert token.invalidate("abc") is False
+
+
+class TestEnvironment:
+    def test_two_worlds(self):
+        assert Environment.production("https://a.example").is_production
+        assert not Environment.sandbox("https://a.example").is_production
+        assert Environment.production("https://a.example") != Environment.sandbox("https://a.example")
+
+    @pytest.mark.parametrize(
+        ("given", "kept"),
+        [
+            ("https://api.example.com/", "https://api.example.com"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("https://gate.example/brokerage/v1/", "https://gate.example/brokerage/v1"),
+        ],
+    )
+    def test_base_address(self, given, kept):
+        assert Environment.sandbox(given).base_url == kept
+
+    @pytest.mark.parametrize(
+        "wrong",
+        ["", "api.example.com", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
+         "https://a.example#x", None],
+    )  # fmt: skip
+    def test_unusable_base_address(self, wrong):
+        with pytest.raises(ConfigurationError, match="base_url"):
+            Environment.production(wrong)
+
+    def test_password_in_address_is_not_repeated(self):
+        with pytest.raises(ConfigurationError) as caught:
+            Environment.production("https://user:hunter2@a.example")
+        assert "hunter2" not in str(caught.value)
+
+
+class TestAuthorizationUrl:
+    def test_everything_encoded(self):
+        url = authorization_url(
+            Environment.sandbox("https://a.example", "https://my.example/auth.html"),
+            client_id="id&1",
+            redirect_uri="https://app.example/back?x=1",
+            scope="read trade",
+            state="s/t",
+        )
+        assert url == (
+            "https://my.example/auth.html?client_id=id%261&redirect_uri=https%3A%2F%2Fapp.example%2Fback%3Fx%3D1"
+            "&response_type=code&scope=read%20trade&state=s%2Ft"
+        )
+
+    def test_optional_parts_left_out(self):
+        environment = Environment.sandbox("https://a.example", "https://my.example/auth?lang=en")
+        assert authorization_url(environment, client_id="i", redirect_uri="https://b.example").endswith(
+            "?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"
+        )
+
+    def test_needs_the_page(self):
+        with pytest.raises(ConfigurationError, match="auth_page_url"):
+            authorization_url(Environment.sandbox("https://a.example"), client_id="i", redirect_uri="u")
+
+
+class TestPolicies:
+    @pytest.mark.parametrize(
+        "arguments",
+        [{"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0}],
+    )
+    def test_senseless_retry_policy(self, arguments):
+        with pytest.raises(ConfigurationError, match=rf"RetryPolicy\.{next(iter(arguments))}"):
+            RetryPolicy(**arguments)
+
+    def test_none_sends_once(self):
+        assert RetryPolicy.none().max_attempts == 1
+
+    def test_values_compare_and_hash(self):
+        assert RetryPolicy(jitter=lambda: 0.5) == RetryPolicy()
+        assert len({RetryPolicy(), RetryPolicy(), Limits(), Limits()}) == 2
+
+    @pytest.mark.parametrize("arguments", [{"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0}])
+    def test_senseless_limits(self, arguments):
+        with pytest.raises(ConfigurationError, match=rf"Limits\.{next(iter(arguments))}"):
+            Limits(**arguments)
+
+    def test_rates_of_operations_must_be_positive(self):
+        with pytest.raises(ConfigurationError, match=r"orders\.live"):
+            Limits(per_operation={"orders.live": 0})
+
+    def test_unlimited(self):
+        limits = Limits.unlimited()
+        assert (limits.reads, limits.trades, limits.tokens, limits.adaptive) == (None, None, None, False)
+
+
+COMPLETE = {
+    "BROKERAGE_BASE_URL": "https://a.example/",
+    "BROKERAGE_CLIENT_SECRET": "cs",
+    "BROKERAGE_REFRESH_TOKEN": "rt",
+}
+
+
+class TestFromEnv:
+    def test_least(self):
+        settings = settings_from_env(COMPLETE)
+        assert settings == {
+            "environment": Environment.sandbox("https://a.example"),
+            "credentials": RefreshToken(client_secret="cs", refresh_token="rt"),
+        }
+
+    def test_most(self):
+        more = {"ENVIRONMENT": "production", "CLIENT_ID": "id", "SCOPE": "read", "USER_AGENT": "me/1",
+                "ACCEPT_VERSION": "20261012"}  # fmt: skip
+        settings = settings_from_env(COMPLETE | {f"BROKERAGE_{key}": value for key, value in more.items()})
+        assert settings["environment"].is_production
+        assert settings["credentials"].client_id == "id"
+        assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
+
+    def test_everything_wrong_is_named_at_once_without_values(self):
+        with pytest.raises(ConfigurationError) as caught:
+            settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})
+        assert [problem.domain for problem in caught.value.errors] == [
+            "BROKERAGE_BASE_URL",
+            "BROKERAGE_REFRESH_TOKEN",
+            "BROKERAGE_ENVIRONMENT",
+        ]
+        assert HIDDEN not in str(caught.value)
