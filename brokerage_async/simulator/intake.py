@@ -6,7 +6,7 @@ every problem. Keys of a body that are not documented, or wrongly cased, are pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -17,10 +17,10 @@ import attrs
 import msgspec
 
 from ..operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
-from ..protocol.rules import broken
+from ..protocol.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = ["Intake", "Problem", "decimal_of", "epoch_of"]
+__all__ = ["Intake", "Problem", "broken_rules", "decimal_of", "epoch_of", "query_rules"]
 
 _BOOLEANS = {"true": True, "false": False}
 
@@ -70,13 +70,30 @@ def _required(operation: Operation[Any]) -> tuple[str, ...]:
     return tuple(wire for wire, parameter in _query_parameters(operation).items() if parameter.required)
 
 
+@lru_cache(maxsize=256)
+def query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
+    """The rules over the query of an operation."""
+    return tuple(map(CompiledRule.of, operation.rules))
+
+
+def broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[Problem]:
+    """What breaks rules over several fields, in values by wire name."""
+    return [
+        Problem(code, rule.rule.message, place, rule=rule.rule)
+        for rule in rules
+        for code, place in rule.broken(values, _get)
+    ]
+
+
 class Intake:
     """Reads queries and bodies."""
 
     def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect) -> None:
-        self._models = models
+        self._rules_of = {model: tuple(map(CompiledRule.of, spec.rules)) for model, spec in models.items()}
         self._dialect = dialect
         self._fields = {model: {field.wire: field for field in spec.fields} for model, spec in models.items()}
+        # A dry-run and the submission after it carry the same bytes.
+        self._checked = lru_cache(maxsize=256)(self._check)
 
     def query(self, operation: Operation[Any], text: str) -> dict[str, Any]:
         """The parsed values of a query, by wire name; keys that are not documented are ignored."""
@@ -98,28 +115,34 @@ class Intake:
             else:
                 values[key] = value
         problems += [Problem("required", "is missing", wire) for wire in _required(operation) if wire not in values]
-        for rule in operation.rules:
-            problems += [Problem(code, rule.message, place, rule=rule) for code, place in broken(rule, values, _get)]
+        problems += broken_rules(query_rules(operation), values)
         if problems:
             raise self.refusal(problems)
         return values
 
     def body(self, operation: Operation[Any], content: bytes | None) -> tuple[dict[str, Any], list[Problem]]:
-        """The JSON object of a body and the rules over several fields that it breaks; anything else wrong is 422."""
+        """The JSON object of a body and the rules over several fields that it breaks; anything else wrong is 422.
+
+        The object is shared with later requests of the same body, and must not be changed.
+        """
         if operation.body is None:
             return {}, []
         if not content:
             if operation.body_required:
                 raise self.refusal([Problem("required", "is missing", "body")])
             return {}, []
+        document, problems, broken_rules = self._checked(operation.body, content)
+        if problems:
+            raise self.refusal(problems)
+        return document, broken_rules
+
+    def _check(self, model: type[Any], content: bytes) -> tuple[dict[str, Any], list[Problem], list[Problem]]:
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise RefusedError(400, "invalid_json", "The body is not JSON") from None
-        problems = list(self._object(operation.body, document, ""))
-        if problems:
-            raise self.refusal(problems)
-        return document, list(self._rules(operation.body, document))
+        problems = list(self._object(model, document, ""))
+        return document, problems, [] if problems else list(self._rules(model, document))
 
     def refusal(self, problems: list[Problem]) -> RefusedError:
         """The answer to ``problems``: 400 when a page or filter value is malformed, else 422."""
@@ -165,10 +188,8 @@ class Intake:
             yield Problem("invalid", message, place)
 
     def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[Problem]:
-        spec = self._models[model]
-        for rule in spec.rules:
-            yield from (Problem(code, rule.message, place, rule=rule) for code, place in broken(rule, value, _get))
-        for field in spec.fields:
+        yield from broken_rules(self._rules_of[model], value)
+        for field in self._fields[model].values():
             nested = value.get(field.wire)
             if field.model is not None and nested is not None:
                 for entry in nested if field.array else (nested,):

@@ -6,9 +6,9 @@ from datetime import date
 from typing import Any
 
 from ...protocol.response import Response
-from ...protocol.rules import broken
 from ..calendar import CALENDARS, Calendar, Session, half_days, holidays, local_date
 from ..call import Call
+from ..intake import broken_rules, query_rules
 from ..wire import Dialect, RefusedError, dumps, item, items, timestamp
 
 __all__ = ["MarketTime"]
@@ -50,9 +50,9 @@ class MarketTime:
         first: date = call.query.get("from-date", local_date(call.now))
         last: date = call.query["to-date"]
         limits = {"from-date": first, "to-date": last}
-        for rule in call.operation.rules:
-            for code, place in broken(rule, limits, lambda subject, wire: limits.get(wire)):
-                raise RefusedError.invalid([self._dialect.problem(code, rule.message, place)])
+        problems = broken_rules(query_rules(call.operation), limits)
+        if problems:
+            raise RefusedError.invalid(self._dialect.problem(one.code, one.message, one.domain) for one in problems)
         if last < first:
             raise RefusedError.invalid([self._dialect.problem("invalid", "to-date lies before from-date", "to-date")])
         calendar = CALENDARS[call.query.get("instrument-collection", "Equity")]

@@ -1,0 +1,111 @@
+"""A brokerage without sockets, and a short way to ask it things at a time of one's own."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import Simulator
+
+
+class House:
+    """A simulated brokerage whose time stands still unless ``wait`` is called."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("equities", 200)
+        options.setdefault("equity_options", 100)
+        options.setdefault("chain_rows", 50)
+        self.sim = Simulator(**options)
+        self.brokerage = self.sim.brokerage
+        self.world = self.brokerage.world
+        self.now = self.brokerage.settings.start
+        self.headers = {"User-Agent": "house-tests/1.0"}
+        self.accounts = self.sim.account_numbers
+        self.account = self.accounts[0]
+
+    def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
+        """Send one request; keyword arguments are further headers, None takes one away."""
+        changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
+        sent = {name: value for name, value in {**self.headers, **changed}.items() if value is not None}
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = Request(method=method, url=f"http://house.invalid{target}", headers=sent, body=content)
+        return self.brokerage.handle(request, self.now)
+
+    def get(self, target: str, **headers: str | None) -> Any:
+        """The JSON of a successful GET."""
+        response = self.ask("GET", target, **headers)
+        assert response.status == 200, response.body
+        return json.loads(response.body)
+
+    def rows(self, target: str) -> list[Any]:
+        """The items of a successful list."""
+        items: list[Any] = self.get(target)["data"]["items"]
+        return items
+
+    def token(self, **body: str) -> Response:
+        """Ask for a token by the owner's refresh token; keyword arguments change the body."""
+        asked = {
+            "grant_type": "refresh_token",
+            "refresh_token": self.sim.refresh_token,
+            "client_secret": self.sim.client_secret,
+            **body,
+        }
+        return self.ask("POST", "/oauth/token", asked, authorization=None)
+
+    def login(self, **body: str) -> House:
+        """Use a fresh access token from now on."""
+        self.headers["Authorization"] = f"Bearer {json.loads(self.token(**body).body)['access_token']}"
+        return self
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and everything happen that is due."""
+        self.now += seconds
+        self.brokerage.advance(self.now)
+
+    def wait_until(self, moment: str) -> None:
+        """Let time pass until an ISO 8601 date-time; the token is renewed."""
+        self.wait(datetime.fromisoformat(moment).timestamp() - self.now)
+        self.login()
+
+    # Orders
+
+    def place(self, body: dict[str, Any], account: str | None = None) -> str:
+        """Submit an order; return its identifier."""
+        response = self.ask("POST", f"/accounts/{account or self.account}/orders", body)
+        assert response.status == 201, response.body
+        return str(json.loads(response.body)["data"]["order"]["id"])
+
+    def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
+        """An order as the account's list shows it."""
+        rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
+        (found,) = [row for row in rows if str(row["id"]) == identifier]
+        return dict(found)
+
+    def status(self, identifier: str, account: str | None = None) -> str:
+        """The status of an order."""
+        return str(self.order(identifier, account)["status"])
+
+    def history(self, identifier: str) -> list[str]:
+        """Every status that an order had, from the ledger."""
+        return [event.after for event in self.brokerage.ledger.events if event.order_id == identifier]
+
+
+def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str = "Equity") -> Any:
+    """A leg of an order body."""
+    fields = {"symbol": symbol, "instrument-type": kind, "action": action, "quantity": quantity}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def limit(price: str = "100.00", *legs: Any, effect: str = "Debit", **more: Any) -> dict[str, Any]:
+    """A limit order body; at its default price it rests."""
+    terms = {"order-type": "Limit", "time-in-force": "Day", "price": price, "price-effect": effect}
+    return {**terms, "legs": list(legs) or [leg()], **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def market(*legs: Any, **more: Any) -> dict[str, Any]:
+    """A market order body."""
+    terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
+    return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
