@@ -83,7 +83,7 @@ def judge(error: Exception) -> Verdict:
 
 def url_length(key: str) -> int:
     """Characters that ``key`` takes in a URL as one more value of an array parameter, its name included."""
-    return 16 + (len(key) if key.isascii() and key.isalnum() else len(quote(key, safe="")))
+    return 16 + (len(key) if key.isascii() and key.isalnum() else len(quote(key, safe="", errors="replace")))
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
-from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
@@ -23,7 +22,7 @@ try:
 except ImportError as missing:
     raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[frames]"') from missing
 
-__all__ = ["Column", "columns_of", "schema_of", "table_of", "table_of_found"]
+__all__ = ["Column", "columns_of", "joined", "schema_of", "table_of", "table_of_found"]
 
 DECIMAL = pa.decimal128(38, 18)
 _WIDE = pa.decimal256(76, 38)
@@ -48,6 +47,9 @@ class Column:
     write: Callable[[Any], Any] | None = None
 
 
+_KNOWN: dict[type[Any], tuple[Column, ...]] = {}
+
+
 def schema_of(model: type[Any], *, key: bool = False) -> pa.Schema:
     """The Arrow schema of a model's table; with ``key``, the text column ``key`` comes first."""
     keys = [pa.field("key", pa.string())] if key else []
@@ -66,6 +68,11 @@ def table_of(items: Collection[Any], model: type[Any], *, keys: Sequence[str] | 
     return pa.table(dict(zip(names, arrays, strict=True)))
 
 
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of the same model as one; a column that is wide in one of them is wide in all."""
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
 def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> pa.Table:
     """The values of a mapping, or the items of those that are lists, as rows beside their ``key``."""
     keys, items = list[str](), list[Any]()
@@ -79,10 +86,11 @@ def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> 
     return pa.table({"key": pa.array([], pa.string())}) if model is None else table_of(items, model, keys=keys)
 
 
-@cache
 def columns_of(model: type[Any]) -> tuple[Column, ...]:
     """The columns of an attrs class, in the order of its fields."""
-    return _columns(model, frozenset())
+    if model not in _KNOWN:
+        _KNOWN[model] = _columns(model, frozenset())
+    return _KNOWN[model]
 
 
 def _columns(model: type[Any], outer: frozenset[type[Any]]) -> tuple[Column, ...]:

@@ -1,17 +1,30 @@
-"""Lists that arrive page by page: lazily, in order, and with pages fetched ahead when asked to."""
+"""Lists that arrive page by page: lazily, in order, and with pages fetched ahead when asked to.
+
+The service counts pages from the present state of a list, so rows move between pages while a walk is under way. A row
+that comes again on a later page is dropped, and a total that changes is reported once on the logger
+``brokerage_async.pager``: a row may then have slipped by.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from .errors import ConfigurationError
+import attrs
+
+from .errors import BrokerageError, ConfigurationError
 from .operation import Operation, Page, Pager
 from .protocol.codec import Decoded
 from .protocol.pagination import next_offset
+from .seen import Seen
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["OffsetPager", "Page", "Pager"]
 
@@ -20,6 +33,8 @@ E = TypeVar("E")
 
 OFFSET = "page-offset"
 SIZE = "per-page"
+
+logger = logging.getLogger("brokerage_async.pager")
 
 
 class Fetch(Protocol):
@@ -38,7 +53,11 @@ class Fetch(Protocol):
 
 
 class OffsetPager(Pager[E], Generic[E]):
-    """A `Pager` over page numbers. It can be iterated any number of times; each time asks the service anew."""
+    """A `Pager` over page numbers. It can be iterated any number of times; each time asks the service anew.
+
+    A page that fails for a passing reason is asked for again by itself, as every read is. When it fails for good, the
+    error's notes name its page offset, from which another walk can go on (``page_offset=`` of the endpoint).
+    """
 
     __slots__ = ("_ahead", "_fetch", "_operation", "_path", "_query")
 
@@ -65,60 +84,71 @@ class OffsetPager(Pager[E], Generic[E]):
         return self._items()
 
     def pages(self) -> AsyncIterator[Page[E]]:
-        """The pages themselves, in order."""
-        return self._pages_ahead() if self._ahead else self._pages()
+        """The pages themselves, in order, without the items that an earlier page held."""
+        return self._walk()
 
     async def collect(self, max_items: int | None = None) -> list[E]:
         """All items as a list, or the first ``max_items`` of them, fetching no page that is not needed."""
         items: list[E] = []
-        if max_items is not None and max_items <= 0:
-            return items
-        async with aclosing(self.pages()) as pages:  # type: ignore[type-var]
+        async with aclosing(self._walk(max_items)) as pages:
             async for page in pages:
                 items.extend(page.items)
-                if max_items is not None and len(items) >= max_items:
-                    del items[max_items:]
-                    break
-        return items
+        return items[:max_items]
 
     def prefetch(self, pages: int) -> OffsetPager[E]:
         """The same list, with up to ``pages`` pages in flight ahead of the one that is being consumed.
 
-        The first page is always fetched alone, because it tells how many there are.
+        The first page is always fetched alone, because it tells how many there are. Where it does not tell, every
+        page is.
         """
         if pages < 0:
             raise ConfigurationError(f"pages must not be negative, not {pages}")
         return OffsetPager(self._fetch, self._operation, self._path, self._query, ahead=pages)
 
-    async def _items(self) -> AsyncIterator[E]:
-        async with aclosing(self.pages()) as pages:  # type: ignore[type-var]
+    async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
+        """All items, or the first ``max_items``, as an Arrow table with a column for each field (extra ``frames``).
+
+        Decimals are ``decimal128(38, 18)``, points in time ``timestamp('us', 'UTC')``, dates ``date32``; nested models
+        are structs, unknown fields JSON text in ``extra``. Pages are turned into columns as they arrive.
+        """
+        from .frames import joined, table_of  # only here: pyarrow is an extra
+
+        model = self._operation.result
+        assert model is not None, "every paginated operation has a model"
+        async with aclosing(self._walk(max_items)) as pages:
+            tables = [table_of(page.items, model) async for page in pages]
+        return joined([table_of((), model), *tables]).slice(0, max_items)
+
+    async def _items(self) -> AsyncGenerator[E, None]:
+        async with aclosing(self._walk()) as pages:
             async for page in pages:
                 for item in page.items:
                     yield item
 
-    async def _pages(self) -> AsyncIterator[Page[E]]:
-        offset: int | None = self._start
-        while offset is not None:
-            page = await self._page(offset)
-            yield page
-            offset = self._following(page)
-
-    async def _pages_ahead(self) -> AsyncIterator[Page[E]]:
-        page = await self._page(self._start)
-        following = self._following(page)
-        last = _last_offset(page.pagination)
+    async def _walk(self, max_items: int | None = None) -> AsyncGenerator[Page[E], None]:
+        """The pages in order, until the list ends or ``max_items`` are there."""
+        if max_items is not None and max_items <= 0:
+            return
+        course = _Course(self._operation)
         flying: deque[asyncio.Task[Page[E]]] = deque()
-        ahead = page.page_offset + 1
+        offset: int | None = self._start
+        beyond = self._start  # the first page that has not been asked for
         try:
-            while True:
-                while following is not None and ahead <= max(last, following) and len(flying) < self._ahead:
-                    flying.append(asyncio.create_task(self._page(ahead)))
-                    ahead += 1
-                yield page
-                if following is None:
-                    return
-                page = await (flying.popleft() if flying else self._page(following))
-                following = self._following(page)
+            while offset is not None:
+                page = await (flying.popleft() if flying else self._page(offset))
+                beyond = max(beyond, offset + 1)
+                shown = course.take(page)
+                offset = None if course.ended else self._following(page)
+                if max_items is not None:
+                    max_items -= len(shown.items)
+                    if max_items <= 0:
+                        offset = None
+                if offset is not None:
+                    end = min(_pages_in_all(page), offset + self._ahead, offset + _pages_for(max_items, page))
+                    while beyond < end:
+                        flying.append(asyncio.create_task(self._page(beyond)))
+                        beyond += 1
+                yield shown
         finally:
             for task in flying:
                 task.cancel()
@@ -130,7 +160,11 @@ class OffsetPager(Pager[E], Generic[E]):
         return offset if isinstance(offset, int) else 0
 
     async def _page(self, offset: int) -> Page[E]:
-        decoded = await self._fetch(self._operation, path=self._path, query=self._query | {OFFSET: offset})
+        try:
+            decoded = await self._fetch(self._operation, path=self._path, query=self._query | {OFFSET: offset})
+        except BrokerageError as error:
+            error.add_note(f"the walk can go on from page_offset={offset}")
+            raise
         return Page(tuple(decoded.value), decoded.pagination, offset)
 
     def _following(self, page: Page[E]) -> int | None:
@@ -139,6 +173,73 @@ class OffsetPager(Pager[E], Generic[E]):
         return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
 
 
-def _last_offset(pagination: Any) -> int:
-    total = getattr(pagination, "total_pages", None)
-    return -1 if total is None else total - 1
+class _Course(Generic[E]):
+    """What one walk has seen so far, and what follows from it."""
+
+    __slots__ = ("_before", "_identity", "_name", "_seen", "_stale", "_told", "_total", "ended")
+
+    def __init__(self, operation: Operation[list[E]]) -> None:
+        self._name = operation.name
+        self._identity = _identifying(operation.result)
+        self._seen = Seen()
+        self._before: tuple[E, ...] = ()
+        self._stale = 0
+        self._total: int | None = None
+        self._told = False
+        self.ended = False
+
+    def take(self, page: Page[E]) -> Page[E]:
+        """The page without the items of earlier pages."""
+        self._compare_total(page.pagination)
+        fresh = page.items if self._identity is None else self._without_repeats(page.items, self._identity)
+        self._stale = self._stale + 1 if not fresh or page.items == self._before else 0
+        self._before = page.items
+        # A service that ignores page-offset sends its first page for ever. A single page without anything new may also
+        # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
+        self.ended = self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
+        return page if len(fresh) == len(page.items) else Page(fresh, page.pagination, page.page_offset)
+
+    def _without_repeats(self, items: tuple[E, ...], identity: str) -> tuple[E, ...]:
+        """What no earlier page held. Within a page the service may say what it likes."""
+        fresh: list[E] = []
+        here: set[str] = set()
+        for item in items:
+            value = getattr(item, identity)
+            if value is None or (key := str(value)) in here:
+                fresh.append(item)
+            elif self._seen.add(key):
+                here.add(key)
+                fresh.append(item)
+        return tuple(fresh)
+
+    def _compare_total(self, pagination: Any) -> None:
+        total = getattr(pagination, "total_items", None)
+        if total is None:
+            return
+        if self._total not in (None, total) and not self._told:
+            self._told = True
+            logger.warning(
+                "%s: the list changed from %d to %d items while it was read; a row may have slipped by between pages",
+                self._name,
+                self._total,
+                total,
+            )
+        self._total = total
+
+
+def _identifying(model: type[Any] | None) -> str | None:
+    """The field that tells one row of a list from another: its id, or its symbol where rows have no id."""
+    if model is None or not attrs.has(model):
+        return None
+    fields = attrs.fields_dict(model)
+    return next((name for name in ("id", "symbol") if name in fields), None)
+
+
+def _pages_in_all(page: Page[Any]) -> int:
+    """How many pages the list has; 0 when the page does not tell."""
+    return getattr(page.pagination, "total_pages", None) or 0
+
+
+def _pages_for(items: int | None, page: Page[Any]) -> int:
+    """How many pages like this one hold so many items."""
+    return sys.maxsize if items is None else -(-items // max(1, len(page.items)))
