@@ -9,13 +9,19 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import aiohttp
 from yarl import URL
 
 from .delivery import Delivery, classify
-from .errors import ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
+from .errors import (
+    BrokerageError,
+    ConfigurationError,
+    RequestNotSentError,
+    ResponseDecodeError,
+    ResponseLostError,
+)
 from .protocol.request import Request
 from .protocol.response import Response
 
@@ -127,11 +133,9 @@ class AiohttpTransport:
                 middlewares=(once,),
             )
             body = await self._read(response)
-        except ResponseDecodeError:
-            raise
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             if response is None or response.status < 400:
-                self._fail(request, error.error if isinstance(error, ConnectionDroppedError) else error, once.written)
+                raise _failure(request, error, once.written) from _harmless(error)
             body = b""  # the status of an error answer tells enough
         return Response(status=response.status, headers=response.headers, body=body)
 
@@ -147,9 +151,12 @@ class AiohttpTransport:
         session = getattr(self, "_session", None)
         if session is not None and self._owned and not session.closed:
             _warn("unclosed Client: use `async with`, or `await client.aclose()`", ResourceWarning, source=self)
-            connector = session.connector
-            session.detach()
-            connector.close()
+            closing = session.close()
+            try:
+                closing.send(None)  # as far as it goes without waiting: sockets closed, and no second warning by aiohttp
+            except (StopIteration, RuntimeError):
+                return
+            closing.close()
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
@@ -177,7 +184,7 @@ class AiohttpTransport:
             length = response.content_length
             if length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
-                    self._refuse_size(response)
+                    raise _TooLargeError(self._max_body)
                 return await response.read()
             chunks: list[bytes] = []
             size = 0
@@ -185,38 +192,46 @@ class AiohttpTransport:
                 chunks.append(chunk)
                 size += len(chunk)
                 if size > self._max_body:
-                    self._refuse_size(response)
+                    raise _TooLargeError(self._max_body)
         except BaseException:
             response.close()
             raise
         response.release()
         return b"".join(chunks)
 
-    def _refuse_size(self, response: aiohttp.ClientResponse) -> NoReturn:
-        raise ResponseDecodeError(
-            f"the body is larger than {self._max_body} bytes", method=response.method, status=response.status
-        )
 
-    def _fail(self, request: Request, error: Exception, written: bool) -> NoReturn:
-        """Raise what ``error`` says about the request, in the library's own terms."""
-        if isinstance(error, ConfigurationError):
-            raise error
-        delivery = classify(error, written=written)
-        operation = request.operation
-        context: dict[str, Any] = {
-            "operation": operation.name if operation else None,
-            "method": request.method,
-            "path": operation.path if operation else None,
-        }
-        reason = _describe(error, request)
-        # An aiohttp response error holds the headers of the request, the access token among them.
-        cause = None if isinstance(error, aiohttp.ClientResponseError) else error
-        if delivery is Delivery.NEVER_SENT:
-            address = URL(request.url).origin()
-            raise RequestNotSentError(f"could not reach {address}: {reason}", **context) from cause
-        if delivery is Delivery.ANSWERED:
-            raise ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context) from cause
-        raise ResponseLostError(f"sent, but no complete answer came: {reason}", **context) from cause
+class _TooLargeError(Exception):
+    """The body is larger than the transport reads."""
+
+
+def _failure(request: Request, error: Exception, written: bool) -> BrokerageError:
+    """What ``error`` says about the request, in the library's own terms."""
+    if isinstance(error, BrokerageError):
+        return error
+    if isinstance(error, ConnectionDroppedError):
+        error = error.error
+    operation = request.operation
+    context: dict[str, Any] = {
+        "operation": operation.name if operation else None,
+        "method": request.method,
+        "path": operation.path if operation else None,
+    }
+    if isinstance(error, _TooLargeError):
+        return ResponseDecodeError(f"the body is larger than {error} bytes", **context)
+    reason = _describe(error, request)
+    delivery = classify(error, written=written)
+    if delivery is Delivery.NEVER_SENT:
+        return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
+    if delivery is Delivery.ANSWERED:
+        return ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context)
+    return ResponseLostError(f"sent, but no complete answer came: {reason}", **context)
+
+
+def _harmless(error: Exception) -> Exception | None:
+    """``error`` as the cause of another, unless it holds the headers of the request, the access token among them."""
+    if isinstance(error, ConnectionDroppedError):
+        return error.error
+    return None if isinstance(error, aiohttp.ClientResponseError | BrokerageError) else error
 
 
 def _describe(error: Exception, request: Request) -> str:

@@ -61,16 +61,16 @@ def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest
     if isinstance(credentials, RefreshToken):
         return TokenRequest(
             grant_type=GrantType.REFRESH_TOKEN,
-            refresh_token=credentials.refresh_token,
-            client_secret=credentials.client_secret,
+            refresh_token=str(credentials.refresh_token),
+            client_secret=str(credentials.client_secret),
             client_id=credentials.client_id,
             scope=credentials.scope,
         )
     return TokenRequest(
         grant_type=GrantType.AUTHORIZATION_CODE,
-        code=credentials.code,
+        code=str(credentials.code),
         client_id=credentials.client_id,
-        client_secret=credentials.client_secret,
+        client_secret=str(credentials.client_secret),
         redirect_uri=credentials.redirect_uri,
     )
 

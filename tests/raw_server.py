@@ -1,0 +1,88 @@
+"""A server of raw bytes: it counts what really arrives, and answers, drops or stalls exactly as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from types import TracebackType
+
+Act = Callable[[asyncio.StreamWriter], object]
+
+
+def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | None = None) -> bytes:
+    """The bytes of an answer; ``length`` lies about the size of the body."""
+    lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body) if length is None else length}", *headers]
+    if not any(line.lower().startswith("content-type") for line in headers):
+        lines.append("Content-Type: application/json")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+class RawServer:
+    """Follows ``script``, one entry per request over all connections; the last entry repeats.
+
+    An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
+    never answer), or a tuple of bytes and None: send, then close.
+    """
+
+    def __init__(self, *script: bytes | tuple[bytes, None] | str | None) -> None:
+        self.script = list(script) or [answer()]
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.arrived = asyncio.Event()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> RawServer:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    @property
+    def lines(self) -> list[str]:
+        """The request line of every request."""
+        return [request.split(b"\r\n", 1)[0].decode() for request in self.requests]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        self._writers.add(writer)
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while True:
+                self.requests.append(await self._read(reader))
+                self.arrived.set()
+                step = self.script[min(len(self.requests), len(self.script)) - 1]
+                if step == "stall":
+                    await asyncio.sleep(3600)
+                if isinstance(step, tuple):
+                    writer.write(step[0])
+                    await writer.drain()
+                if not isinstance(step, bytes):
+                    break
+                writer.write(step)
+                await writer.drain()
+        writer.close()
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            await writer.wait_closed()
+
+    @staticmethod
+    async def _read(reader: asyncio.StreamReader) -> bytes:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = 0
+        for line in head.lower().split(b"\r\n"):
+            if line.startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return head + await reader.readexactly(length)
