@@ -271,7 +271,7 @@ async def test_an_order_that_is_found_nowhere_is_an_error(service: Service, clie
     service.answers["/customers/me/orders"] = [row(8, "Live")]
     with pytest.raises(errors.NotFoundError, match="order 7"):
         await client.watch.order("me", "A1", 7)
-    assert service.times(SEARCH) == pytest.approx([0, 5, 10])
+    assert sorted(set(service.times(SEARCH))) == pytest.approx([0, 5, 10])
 
 
 async def test_waiting_for_an_order_out_of_reach_fails(service: Service, client: Client) -> None:

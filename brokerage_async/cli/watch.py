@@ -1,0 +1,179 @@
+"""``brokerage-async watch orders | alerts | market``: a table of what changes, or a line of JSON per change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator
+from datetime import datetime
+from typing import Annotated, Any
+
+import attrs
+import typer
+from rich.live import Live
+from rich.table import Table
+
+from ..changes import Change
+from ..client import Client
+from ..models import MarketSession, Order, QuoteAlert, converter
+from ..poll import Watcher
+from .console import connect, err, out, run
+
+__all__ = ["register"]
+
+ROWS = 30  # the table shows the items that changed last
+
+Changes = Watcher[Any] | AsyncGenerator[Change[Any], None]
+
+AsJson = Annotated[bool, typer.Option("--json", help="print one change per line instead of a table")]
+Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
+Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out what is there already")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow what changes until Ctrl-C.")
+    for command in (orders, alerts, market):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="watch")
+
+
+def orders(
+    account: Annotated[list[str], typer.Option(help="account number, may be repeated")],
+    customer: Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")] = "me",
+    interval: Interval = 2.0,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+) -> None:
+    """Follow today's orders of accounts."""
+    board = Board("Orders", ("order", "status", "what", "filled", "price"), order_row)
+    run(
+        follow(
+            lambda client: client.watch.orders(
+                customer, account, interval=interval, initial=not only_new, on_error=complain
+            ),
+            None if as_json else board,
+            count,
+        )
+    )
+
+
+def alerts(interval: Interval = 5.0, as_json: AsJson = False, only_new: OnlyNew = False, count: Count = None) -> None:
+    """Follow the quote alerts of the user."""
+    board = Board("Quote alerts", ("alert", "symbol", "condition"), alert_row)
+    run(
+        follow(
+            lambda client: client.watch.quote_alerts(interval=interval, initial=not only_new, on_error=complain),
+            None if as_json else board,
+            count,
+        )
+    )
+
+
+def market(
+    collection: Annotated[str, typer.Argument(help="Equity, CME or CFE")] = "Equity",
+    extended: Annotated[bool, typer.Option(help="also the hours around the regular session")] = False,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+) -> None:
+    """Follow the sessions of a market as they open and close."""
+    board = Board(f"Sessions of {collection}", ("day", "opens", "closes"), session_row)
+    run(
+        follow(
+            lambda client: client.watch.market(collection, extended=extended, initial=not only_new, on_error=complain),
+            None if as_json else board,
+            count,
+        )
+    )
+
+
+async def follow(watch: Callable[[Client], Changes], board: Board | None, count: int | None) -> None:
+    """Show ``count`` changes (None: all to come), on the board or as lines."""
+    async with connect() as client, contextlib.aclosing(watch(client)) as changes:
+        with board.shown() if board is not None else contextlib.nullcontext(print_line) as show:
+            seen = 0
+            async for change in changes:
+                show(change)
+                seen += 1
+                if seen == count:
+                    return
+
+
+def complain(error: Exception) -> None:
+    """Say on stderr that a poll failed; it will be repeated."""
+    err.print(f"{type(error).__name__}: {error}", style="yellow", markup=False, highlight=False)
+
+
+def print_line(change: Change[Any]) -> None:
+    """Print a change as one line of JSON."""
+    record = {
+        "kind": change.kind,
+        "key": change.key,
+        "at": change.at,
+        "fields": change.fields,
+        "before": converter.unstructure(change.before),
+        "after": converter.unstructure(change.after),
+    }
+    typer.echo(json.dumps(record, ensure_ascii=False, default=str))
+
+
+@attrs.define
+class Board:
+    """A table of the items that changed last, with what changed."""
+
+    title: str
+    columns: tuple[str, ...]
+    cells: Callable[[Any], tuple[object, ...]]
+    rows: dict[Any, Change[Any]] = attrs.Factory(dict)
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[Callable[[Change[Any]], None]]:
+        """Show the table while inside; yields what puts a change on it."""
+        with Live(self.table(), console=out, auto_refresh=False, vertical_overflow="crop") as live:
+
+            def show(change: Change[Any]) -> None:
+                self.rows.pop(change.key, None)
+                self.rows[change.key] = change
+                live.update(self.table(), refresh=True)
+
+            yield show
+
+    def table(self) -> Table:
+        table = Table(title=self.title, title_justify="left")
+        for heading in ("at", *self.columns, "change"):
+            table.add_column(heading)
+        for change in list(self.rows.values())[-ROWS:]:
+            what = f"{change.kind} {', '.join(change.fields)}".rstrip()
+            style = "dim" if change.after is None else None
+            cells = (text(each) for each in (change.at, *self.cells(change.item), what))
+            table.add_row(*cells, style=style)
+        return table
+
+
+def text(value: object) -> str:
+    """A cell: times of day in local time, nothing for None."""
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%m-%d %H:%M:%S")
+    return "" if value is None else str(value)
+
+
+def order_row(order: Order) -> tuple[object, ...]:
+    """Cells of an order."""
+    legs = order.legs or ()
+    what = "; ".join(f"{leg.action} {leg.quantity} {leg.symbol}" for leg in legs)
+    prices = {fill.fill_price for leg in legs for fill in leg.fills or () if fill.fill_price is not None}
+    filled = sum(len(leg.fills or ()) for leg in legs)
+    return order.id, order.status, what, f"{filled} fills" if filled else None, min(prices, default=order.price)
+
+
+def alert_row(alert: QuoteAlert) -> tuple[object, ...]:
+    """Cells of a quote alert."""
+    return alert.alert_external_id, alert.symbol, f"{alert.field} {alert.operator} {alert.threshold}"
+
+
+def session_row(session: MarketSession) -> tuple[object, ...]:
+    """Cells of a market session."""
+    return session.session_date, session.open_at, session.close_at
