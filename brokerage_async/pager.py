@@ -55,8 +55,8 @@ class Fetch(Protocol):
 class OffsetPager(Pager[E], Generic[E]):
     """A `Pager` over page numbers. It can be iterated any number of times; each time asks the service anew.
 
-    A page that fails for a passing reason is asked for again by itself, as every read is. When it fails for good, the
-    error's notes name its page offset, from which another walk can go on (``page_offset=`` of the endpoint).
+    A page that fails for a passing reason is asked for again by itself, as every read is. When one fails for good,
+    the error's notes name its page offset, from which another walk can go on (``page_offset=`` of the endpoint).
     """
 
     __slots__ = ("_ahead", "_fetch", "_operation", "_path", "_query")
@@ -163,7 +163,8 @@ class OffsetPager(Pager[E], Generic[E]):
         try:
             decoded = await self._fetch(self._operation, path=self._path, query=self._query | {OFFSET: offset})
         except BrokerageError as error:
-            error.add_note(f"the walk can go on from page_offset={offset}")
+            if offset > self._start:
+                error.add_note(f"the walk can go on from page_offset={offset}")
             raise
         return Page(tuple(decoded.value), decoded.pagination, offset)
 
