@@ -2,16 +2,20 @@
 
 import datetime as dt
 import enum
+import json
 import pickle
+from collections.abc import Iterable
 from decimal import Decimal
 from urllib.parse import unquote
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
+from brokerage_async.models import NewOrder, NewOrderLeg, NewOrderRules, OrderType, TimeInForce
 from brokerage_async.operation import Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
@@ -359,3 +363,80 @@ def test_any_arguments_give_a_request_or_one_of_our_errors(path, query, strict):
         assert request.url.isascii()
         assert request.url.isprintable()
         assert " " not in request.url
+
+
+ODD = st.one_of(
+    ANYTHING,
+    st.sampled_from([Decimal("NaN"), Decimal("-0"), Decimal("1E+99999"), "\ud800", b"\xff", float("nan"), 2**70]),
+)
+LEGS = st.one_of(
+    ODD.filter(lambda value: isinstance(value, Iterable)),
+    st.lists(
+        st.builds(NewOrderLeg, action=ODD, instrument_type=ODD, quantity=ODD, symbol=ODD, extra=st.just({})), max_size=3
+    ),
+)
+RAW = st.recursive(
+    st.one_of(st.none(), st.text(), st.floats(), st.decimals(), st.integers(), st.binary(max_size=2), st.just({1, 2})),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=5,
+)
+ORDERS = st.builds(
+    NewOrder,
+    order_type=st.one_of(st.sampled_from(OrderType), ODD),
+    time_in_force=st.one_of(st.sampled_from(TimeInForce), ODD),
+    legs=LEGS,
+    gtc_date=ODD,
+    price=ODD,
+    value=ODD,
+    automated_source=ODD,
+    external_identifier=ODD,
+    rules=st.one_of(ODD, st.builds(NewOrderRules, cancel_at=ODD, conditions=LEGS)),
+    extra=st.one_of(st.just({}), st.dictionaries(st.text(max_size=3), RAW, max_size=2)),
+)
+
+
+def sound_order(**changes):
+    order = NewOrder(
+        order_type=OrderType.MARKET,
+        time_in_force=TimeInForce.DAY,
+        legs=[NewOrderLeg(action="Buy", instrument_type="Future", quantity=Decimal(1), symbol="/ESZ6")],
+    )
+    return attrs.evolve(order, **changes)
+
+
+@given(ORDERS, st.booleans())
+@example(sound_order(extra={"x": object()}), False)
+@example(sound_order(extra={"x": 2**100}), False)
+@example(sound_order(extra={"x": float("nan")}), False)
+@example(sound_order(extra={"x": "\ud800"}), False)
+@example(sound_order(extra={"\ud800": 1}), False)
+@example(sound_order(source="\ud800"), False)
+@example(sound_order(price=Decimal("-0")), True)
+@example(sound_order(price=Decimal("1E+60")), True)
+@example(sound_order(source="x" * 1_000_000), True)
+def test_any_order_becomes_json_or_one_of_our_errors(order, strict):
+    submit = OPERATIONS["orders.submit"]
+    try:
+        request = build(submit, base_url=BASE, headers={}, path={"account_number": "1"}, body=order, strict=strict)
+    except BrokerageError:
+        pass
+    else:
+        json.loads(request.body.decode("utf-8"), parse_constant=pytest.fail)
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_body_nested_too_deeply_is_refused():
+    with pytest.raises(InvalidRequestError):
+        build(
+            OPERATIONS["orders.submit"],
+            base_url=BASE,
+            headers={},
+            path={"account_number": "1"},
+            body=sound_order(extra={"x": nested(100_000)}),
+        )

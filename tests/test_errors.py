@@ -1,0 +1,129 @@
+"""The tree of exceptions: what belongs under what, what each carries, and that all survive pickling and copying."""
+
+import copy
+import pickle
+
+import pytest
+
+from brokerage_async import errors
+from brokerage_async.errors import APIError, BrokerageError, ErrorDetail, TransportError, UnprocessableError
+
+CLASSES = [getattr(errors, name) for name in errors.__all__ if name != "ErrorDetail"]
+CONTEXT = {
+    "operation": "orders.submit",
+    "method": "POST",
+    "path": "/accounts/{account_number}/orders",
+    "attempts": 2,
+    "code": "some_code",
+    "status": 499,
+    "errors": (ErrorDetail("a", "first"), ErrorDetail("b", "second", "legs[0].quantity")),
+    "retry_after": 1.5,
+}
+
+
+@pytest.mark.parametrize(
+    ("parent", "children"),
+    [
+        (
+            BrokerageError,
+            {
+                "ConfigurationError",
+                "InvalidRequestError",
+                "TransportError",
+                "ResponseDecodeError",
+                "TokenError",
+                "APIError",
+                "OrderOutcomeUnknownError",
+            },
+        ),
+        (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
+        (
+            APIError,
+            {
+                "BadRequestError",
+                "AuthenticationError",
+                "PermissionDeniedError",
+                "NotFoundError",
+                "VersionNotSupportedError",
+                "UnprocessableError",
+                "RateLimitError",
+                "ServerError",
+            },
+        ),
+        (UnprocessableError, {"PreflightError", "OrderNotCancellableError"}),
+    ],
+)
+def test_the_tree(parent, children):
+    assert {child.__name__ for child in parent.__subclasses__() if child.__module__ == errors.__name__} == children
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+class TestEveryError:
+    def test_carries_its_context(self, kind):
+        error = kind("it failed", **CONTEXT)
+        assert {name: getattr(error, name) for name in CONTEXT} == CONTEXT
+        assert error.message == "it failed"
+        assert str(error) == "orders.submit: it failed\n  - first\n  - legs[0].quantity: second"
+
+    def test_needs_no_context(self, kind):
+        error = kind()
+        assert (error.message, str(error), error.errors, error.attempts) == ("", "", (), 0)
+        assert (error.operation, error.code, error.status, error.retry_after) == (None, None, None, None)
+
+    @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+    def test_survives_pickling(self, kind, protocol):
+        error = kind("it failed", **CONTEXT)
+        error.add_note("seen at noon")
+        again = pickle.loads(pickle.dumps(error, protocol))
+        assert type(again) is kind
+        assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__)
+
+    def test_survives_copying(self, kind):
+        error = kind("it failed", **CONTEXT)
+        for again in (copy.copy(error), copy.deepcopy(error)):
+            assert (type(again), str(again), again.__dict__) == (kind, str(error), error.__dict__)
+
+    def test_is_caught_as_a_brokerage_error(self, kind):
+        with pytest.raises(BrokerageError):
+            raise kind("it failed")
+
+
+class TestMaybeProcessed:
+    @pytest.mark.parametrize(
+        ("kind", "expected"),
+        [
+            (errors.TransportError, True),
+            (errors.RequestNotSentError, False),
+            (errors.ResponseLostError, True),
+            (errors.DeadlineExceededError, True),
+        ],
+    )
+    def test_is_assumed_unless_known_otherwise(self, kind, expected):
+        assert kind("x").maybe_processed is expected
+
+    def test_can_be_told(self):
+        error = errors.DeadlineExceededError("x", maybe_processed=False, attempts=0)
+        assert error.maybe_processed is False
+        assert pickle.loads(pickle.dumps(error)).maybe_processed is False
+
+
+def test_what_only_some_errors_carry():
+    assert errors.TokenError("x").transient is False
+    assert errors.TokenError("x", transient=True).transient is True
+    assert errors.ResponseDecodeError("x", json_path="$.data").json_path == "$.data"
+    assert errors.UnprocessableError("x", data={"order": 1}).data == {"order": 1}
+    unknown = errors.OrderOutcomeUnknownError("x", account_number="5WT00001", external_identifier="e-1", attempts=1)
+    assert (unknown.account_number, unknown.external_identifier, unknown.attempts) == ("5WT00001", "e-1", 1)
+    assert pickle.loads(pickle.dumps(unknown)).external_identifier == "e-1"
+
+
+def test_a_detail_says_what_it_knows():
+    assert str(ErrorDetail("a", "first", "price")) == "price: first"
+    assert str(ErrorDetail("a", None, "price")) == "price: a"
+    assert str(ErrorDetail("a")) == "a"
+    assert str(ErrorDetail()) == "unspecified"
+    assert {ErrorDetail("a"), ErrorDetail("a")} == {ErrorDetail("a")}
+
+
+def test_errors_given_as_a_list_become_a_tuple():
+    assert BrokerageError("x", errors=[ErrorDetail("a")]).errors == (ErrorDetail("a"),)

@@ -1,0 +1,127 @@
+"""Modules import from lower layers only, or from their own layer without cycles; nobody imports the package root."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import brokerage_async
+
+PACKAGE = "brokerage_async"
+ROOT = Path(brokerage_async.__file__).parent
+
+LAYERS = (
+    {"_version", "errors", "operation", "values"},
+    {"_generated", "config"},
+    {"protocol", "models"},
+    {"delivery", "limiter", "observers", "transport"},
+    {"frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
+    {
+        *("bulk", "bulk_engine", "ranges"),
+        *("cadence", "changes", "market_clock", "poll", "watch"),
+        *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
+        *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
+        *("recovery", "rereading", "submission", "symbols", "tickets"),
+    },
+    {"client"},
+    {"cli", "pytest_plugin", "simulator"},
+    {"__main__"},
+)
+"""Lowest first; a folder stands for all that is in it."""
+
+SIMULATOR_SEES = {"errors", "operation", "values", "_generated", "models", "protocol", "simulator"}
+SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
+
+
+def module_of(path: Path) -> str:
+    parts = [PACKAGE, *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imports_of(module: str) -> Iterator[str]:
+    """Every module of the package that a module imports: at its top, inside functions, or for types only."""
+    path = FILES[module]
+    folder = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = folder.split(".")[: len(folder.split(".")) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            if base.split(".")[0] == PACKAGE:
+                for alias in node.names:
+                    inner = f"{base}.{alias.name}"
+                    yield inner if inner in FILES else base
+
+
+IMPORTS = {module: set(imports_of(module)) for module in FILES}
+WITHIN = [module for module in FILES if module != PACKAGE]
+
+
+def place(module: str) -> str:
+    """The name that stands for a module in the layers."""
+    return module.split(".")[1]
+
+
+def layer(module: str) -> int:
+    for number, names in enumerate(LAYERS):
+        if place(module) in names:
+            return number
+    raise AssertionError(f"{module} has no place in the layers")
+
+
+@pytest.mark.parametrize("module", WITHIN)
+def test_a_module_imports_from_its_layer_or_below(module: str) -> None:
+    assert PACKAGE not in IMPORTS[module], "the package root is for users"
+    above = {name for name in IMPORTS[module] if layer(name) > layer(module)}
+    if module == SIMULATOR_SHELL:
+        above -= {f"{PACKAGE}.client"}
+    assert not above
+
+
+def test_there_are_no_cycles() -> None:
+    graph = {module: IMPORTS[module] - {module} for module in WITHIN}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a cycle: {' -> '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("module", [module for module in WITHIN if place(module) == "simulator"])
+def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
+    """Else one mistake could be made on both sides and cancel out; only its shell hands out clients."""
+    seen = {place(name) for name in IMPORTS[module]}
+    allowed = SIMULATOR_SEES | ({"client", "config"} if module == SIMULATOR_SHELL else set())
+    assert seen <= allowed
+
+
+def test_only_the_transport_knows_aiohttps_client() -> None:
+    """And the client, which is handed sessions and trace configurations of aiohttp."""
+    pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
+    assert {place(module) for module in pattern} <= {"client", "config", "delivery", "transport", "simulator"}
+
+
+def test_the_protocol_does_no_io() -> None:
+    forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
+    for module in WITHIN:
+        if place(module) in {"protocol", "_generated", "errors", "operation", "values", "models"}:
+            assert not imported_packages(module) & forbidden, module
+
+
+def imported_packages(module: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
