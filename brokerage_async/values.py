@@ -155,8 +155,11 @@ def as_optional_object(value: Mapping[str, Any] | None) -> Mapping[str, Any] | N
 def read_decimal(raw: str | int) -> Decimal:
     """A finite decimal. Cached: prices and sizes repeat a great deal, and a hit costs a third of a conversion.
 
-    Raises ValueError for anything that is not a finite number.
+    Raises ValueError for anything that is not a finite number as JSON would write it.
     """
+    # Decimal also takes underscores, spaces around and digits of other scripts, and would not give them back.
+    if raw.__class__ is str and not _is_bare(raw):
+        raise ValueError(f"not a decimal: {raw!r}")
     try:
         value = Decimal(raw)
     except ArithmeticError:
@@ -164,6 +167,10 @@ def read_decimal(raw: str | int) -> Decimal:
     if not value.is_finite():
         raise ValueError(f"not a finite decimal: {raw!r}")
     return value
+
+
+def _is_bare(text: str) -> bool:
+    return text.isascii() and "_" not in text and text.strip() == text
 
 
 def keep(target: Any, key: str, raw: Any) -> None:
@@ -230,6 +237,8 @@ def read_moment(text: str) -> datetime:
 
 def read_integer(text: str) -> int:
     """An integer that arrived as text."""
+    if not text.removeprefix("-").isdecimal() or not text.isascii():
+        raise ValueError(f"not an integer: {text!r}")
     return int(text)
 
 

@@ -48,10 +48,10 @@ def render(spec: Spec, environment: Environment) -> str:
 def _rename(fields: tuple[Field, ...]) -> str:
     """The rule that turns the Python names into wire names, as an argument of the struct."""
     if all(field.wire == field.name for field in fields):
-        return "None"
+        return ""
     if all(field.wire == field.name.replace("_", "-") for field in fields):
-        return '"kebab"'
-    return repr({field.name: field.wire for field in fields})
+        return ', rename="kebab"'
+    return f", rename={ {field.name: field.wire for field in fields} }"
 
 
 def _view(field: Field) -> WireField:

@@ -67,6 +67,11 @@ class Node:
         """Where it stands, such as ``$.schemas.Order.properties.order-type.x-wire[0]``."""
         return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
 
+    @property
+    def members(self) -> dict[str, Any]:
+        """The object that stands here as a dict; empty when it is something else."""
+        return self.value if isinstance(self.value, dict) else {}
+
     def get(self, key: str) -> Node | None:
         """The member of this name, its ``$ref`` followed; None when there is none."""
         if not isinstance(self.value, dict) or key not in self.value:
@@ -75,8 +80,7 @@ class Node:
 
     def text(self, key: str, default: str = "") -> str:
         """The member of this name as text on one line."""
-        value = self.value.get(key, default) if isinstance(self.value, dict) else default
-        return " ".join(str(value).split())
+        return " ".join(str(self.members.get(key, default)).split())
 
     def items(self) -> Iterator[tuple[str, Node]]:
         """The members of an object, each with its ``$ref`` followed."""
@@ -96,7 +100,7 @@ class Node:
 
     def reference(self) -> str | None:
         """The text of ``$ref``, if there is one and it was not followed."""
-        return self.value.get("$ref") if isinstance(self.value, dict) else None
+        return self.members.get("$ref")
 
     def resolved(self) -> Node:
         """What ``$ref`` points at, overlaid with the keys that stand beside it; the node itself without one."""
@@ -162,7 +166,7 @@ class Document:
             origin.problem(f"$ref to {reference!r}: there is no file {file}")
             return Node(self, origin.file, origin.path, {})
         for part in filter(None, pointer.split("/")):
-            if not isinstance(node.value, dict) or part not in node.value:
+            if not isinstance(node.value, dict) or part not in node.members:
                 origin.problem(f"$ref to {reference!r}: {file} has no {part!r} there")
                 return Node(self, origin.file, origin.path, {})
             node = Node(self, file, (*node.path, part), node.value[part])
@@ -181,7 +185,7 @@ class Document:
             while stack:
                 node = stack.pop()
                 if isinstance(node.value, dict):
-                    stack.extend(node.child(part, value) for part, value in node.value.items())
+                    stack.extend(node.child(part, value) for part, value in node.members.items())
                     yield node
                 elif isinstance(node.value, list):
                     stack.extend(node.child(part, value) for part, value in enumerate(node.value))

@@ -135,7 +135,7 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
         blocks.append(_filled(operation.description))
     if arguments := _argument_lines(operation, flat):
         blocks.append("Args:\n" + "\n".join(arguments))
-    if operation.returns:
+    if operation.result:
         one = "The pages of the list, fetched as they are used. " if operation.shape == "page" else ""
         blocks.append("Returns:\n" + _filled(f"{one}{operation.returns}", "    "))
     blocks.append("Raises:\n" + "\n".join(_raise_lines(operation)))

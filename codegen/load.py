@@ -17,6 +17,24 @@ __all__ = ["SchemaError", "load"]
 #: What surrounds the resources of an answer; the codec knows these shapes, no class is made of them.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
 
+#: Names that the generated classes need for themselves: the type of another field, say.
+RESERVED = {
+    "any",
+    "attrs",
+    "bool",
+    "build",
+    "date",
+    "datetime",
+    "dict",
+    "extra",
+    "int",
+    "list",
+    "of",
+    "self",
+    "str",
+    "tuple",
+}
+
 
 def load(folder: Path) -> Spec:
     """The schema in ``folder``. Raises SchemaError with one line per problem: file, JSON path, reason."""
@@ -51,19 +69,19 @@ def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict
         node.problem("has no description")
     if not node.text("x-section"):
         node.problem("has no x-section, the part of the service document that it follows")
-    if "enum" in node.value:
+    if "enum" in node.members:
         enums[name] = _read_enum(name, node)
-    elif node.value.get("type") == "object" and "properties" in node.value:
+    elif node.members.get("type") == "object" and "properties" in node.members:
         models[name] = _read_model(name, node)
     else:
         node.problem("is neither an enumeration nor an object with properties")
 
 
 def _read_enum(name: str, node: Node) -> Enum:
-    if node.value.get("x-open-enum") is not True:
+    if node.members.get("x-open-enum") is not True:
         node.problem("needs x-open-enum: true; the service may send values that are not listed")
     values = [str(value) for value in node.value["enum"]]
-    names = node.value.get("x-enum-varnames") or [constant(value) for value in values]
+    names = node.members.get("x-enum-varnames") or [constant(value) for value in values]
     if len(names) != len(values):
         node.problem(f"x-enum-varnames has {len(names)} names for {len(values)} values")
     for value, member in zip(values, names, strict=False):
@@ -72,7 +90,7 @@ def _read_enum(name: str, node: Node) -> Enum:
     for what, entries in (("value", values), ("name", names)):
         for entry in {entry for entry in entries if entries.count(entry) > 1}:
             node.problem(f"the {what} {entry!r} occurs twice")
-    seen_only = tuple(node.value.get("x-observed", ()))
+    seen_only = tuple(node.members.get("x-observed", ()))
     for value in seen_only:
         if value not in values:
             node.problem(f"x-observed names {value!r}, which is not in enum")
@@ -82,12 +100,12 @@ def _read_enum(name: str, node: Node) -> Enum:
         section=node.text("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
         seen_only=seen_only,
-        observed=node.value.get("x-provenance") == "observed",
+        observed=node.members.get("x-provenance") == "observed",
     )
 
 
 def _read_model(name: str, node: Node) -> Model:
-    required = node.value.get("required", [])
+    required = node.members.get("required", [])
     fields = []
     properties = node.raw("properties")
     for wire, _ in properties.items() if properties else ():
@@ -99,22 +117,24 @@ def _read_model(name: str, node: Node) -> Model:
         if wire not in wires:
             node.problem(f"required names {wire!r}, which is no property")
     names = [field.name for field in fields]
-    for repeated in {entry for entry in names if names.count(entry) > 1 or entry in ("extra", "self")}:
-        node.problem(f"two properties, or a property and what every model has, would be called {repeated!r}")
+    for repeated in sorted({name for name in names if names.count(name) > 1}):
+        node.problem(f"two properties would be called {repeated!r}")
+    for reserved in sorted(RESERVED & set(names)):
+        node.problem(f"a property would be called {reserved!r}, which would hide what every model has or uses")
     return Model(
         name=name,
         description=node.text("description"),
         section=node.text("x-section"),
         fields=tuple(fields),
         rules=read_rules(node, wires),
-        observed=node.value.get("x-provenance") == "observed",
+        observed=node.members.get("x-provenance") == "observed",
     )
 
 
 def _read_field(wire: str, written: Node, required: bool) -> Field:
     node = written.resolved()
-    description = " ".join(str(written.value.get("description", node.text("description"))).split())
-    if "description" not in written.value:
+    description = " ".join(str(written.members.get("description", node.text("description"))).split())
+    if "description" not in written.members:
         written.problem("has no description")
     return Field(
         name=snake(wire),
@@ -122,6 +142,6 @@ def _read_field(wire: str, written: Node, required: bool) -> Field:
         type=read_type(written),
         description=description,
         required=required,
-        observed=written.value.get("x-provenance") == "observed",
-        aliases=tuple(written.value.get("x-aliases", ())),
+        observed=written.members.get("x-provenance") == "observed",
+        aliases=tuple(written.members.get("x-aliases", ())),
     )

@@ -49,7 +49,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
     parameters = _read_parameters(path, node)
     status, shape, result, returns = _read_result(node)
     body, body_required = _read_body(node)
-    if node.value.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
+    if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
         node.problem(f"x-flatten-body: {body} has required fields; only optional ones can become keyword parameters")
     return Operation(
         name=name,
@@ -59,7 +59,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         description=node.text("description"),
         section=node.text("x-section"),
         effect=node.text("x-effect"),
-        scope=node.value.get("x-scope"),
+        scope=node.members.get("x-scope"),
         shape=shape,
         result=result,
         returns=returns,
@@ -69,10 +69,10 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         body=body,
         body_name=node.text("x-body-name", "body"),
         body_required=body_required,
-        flatten_body=bool(node.value.get("x-flatten-body")),
+        flatten_body=bool(node.members.get("x-flatten-body")),
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
-        production_only=node.value.get("x-environments") == ["production"],
-        observed=node.value.get("x-provenance") == "observed",
+        production_only=node.members.get("x-environments") == ["production"],
+        observed=node.members.get("x-provenance") == "observed",
     )
 
 
@@ -96,8 +96,8 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
             location=location,
             type=read_type(schema),
             description=written.text("description"),
-            required=bool(written.value.get("required")),
-            observed=written.value.get("x-provenance") == "observed",
+            required=bool(written.members.get("required")),
+            observed=written.members.get("x-provenance") == "observed",
         )
         if parameter.type.kind in ("model", "object", "decimal"):
             schema.problem(f"a parameter cannot be of kind {parameter.type.kind}")
@@ -124,7 +124,7 @@ def _read_body(node: Node) -> tuple[str | None, bool]:
     if schema is None or schema.component is None:
         body.problem("content.application/json.schema must be a $ref to a component")
         return None, False
-    return schema.component, bool(body.value.get("required"))
+    return schema.component, bool(body.members.get("required"))
 
 
 def _json_schema(node: Node) -> Node | None:
@@ -153,10 +153,10 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     result = next((name for _, name in read if name), None)
     if len({name for _, name in read}) != 1:
         schema.problem("the alternatives hold different things")
-    if len(read) > 1 and node.value.get("x-result") is None:
+    if len(read) > 1 and node.members.get("x-result") is None:
         node.problem("has alternatives; x-result: one or many must say what is returned")
-    shape = node.value.get("x-result") or ("page" if node.value.get("x-paginated") else next(iter(shapes)))
-    if ("page" in shapes) != bool(node.value.get("x-paginated")):
+    shape = node.members.get("x-result") or ("page" if node.members.get("x-paginated") else next(iter(shapes)))
+    if ("page" in shapes) != bool(node.members.get("x-paginated")):
         node.problem("x-paginated: true and PageEnvelope go together")
     return int(status), str(shape), result, returns
 

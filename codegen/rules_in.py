@@ -23,10 +23,10 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
     if not isinstance(node.value, dict):
         node.problem(f"expected a rule, found {node.value!r}")
         return None
-    demands = [key for key in _DEMANDS if key in node.value]
+    demands = [key for key in _DEMANDS if key in node.members]
     if len(demands) != 1:
         node.problem(f"needs exactly one of {', '.join(_DEMANDS)}; found {', '.join(demands) or 'none'}")
-    for key in node.value:
+    for key in node.members:
         if key not in _KEYS:
             node.problem(f"unknown key {key!r}; a rule has {', '.join(sorted(_KEYS))}")
     if not node.text("message"):
@@ -37,7 +37,7 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
     arguments: list[tuple[str, object]] = [
         (key.replace("-", "_"), _argument(node, key, node.value[key]))
         for key in ("when", "unless", *demands)
-        if key in node.value
+        if key in node.members
     ]
     return Rule(arguments=(*arguments, ("message", node.text("message"))))
 

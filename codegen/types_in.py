@@ -24,8 +24,8 @@ _WIRE_FORMS = {
 def read_type(written: Node) -> Type:
     """The type of a property or parameter; an unusable one is noted and read as text."""
     node = written.resolved()
-    declared = node.value.get("type")
-    wire = tuple(written.value.get("x-wire", ()))
+    declared = node.members.get("type")
+    wire = tuple(written.members.get("x-wire", ()))
     if declared == "array":
         items = node.raw("items")
         if items is None:
@@ -37,30 +37,30 @@ def read_type(written: Node) -> Type:
         forms = tuple(dict.fromkeys((*item.wire, *wire)))
         if set(wire) - {"mapping"} or (wire and item.kind in ("model", "object")):
             node.problem(f"x-wire {list(wire)} does not go with an array of {item.kind}")
-        return Type(kind=item.kind, name=item.name, array=True, wire=forms, min_items=node.value.get("minItems"))
+        return Type(kind=item.kind, name=item.name, array=True, wire=forms, min_items=node.members.get("minItems"))
     kind, name = _scalar(node, declared)
     if extra := set(wire) - _WIRE_FORMS.get(kind, set()):
         written.problem(f"x-wire {sorted(extra)} does not go with a field of kind {kind}")
-    return Type(kind=kind, name=name, wire=wire, secret=node.value.get("format") == "password")
+    return Type(kind=kind, name=name, wire=wire, secret=node.members.get("format") == "password")
 
 
 def _scalar(node: Node, declared: object) -> tuple[str, str | None]:
     if node.component is not None:
-        return ("enum" if "enum" in node.value else "model"), node.component
-    if "enum" in node.value:
+        return ("enum" if "enum" in node.members else "model"), node.component
+    if "enum" in node.members:
         node.problem("lists its values in place; make the enumeration a component of its own")
-    elif declared == "object" or "properties" in node.value:
-        if "properties" in node.value:
+    elif declared == "object" or "properties" in node.members:
+        if "properties" in node.members:
             node.problem("describes an object in place; make it a component of its own")
         return "object", None
     elif declared in ("integer", "boolean"):
         return str(declared), None
     elif isinstance(declared, list) and sorted(map(str, declared)) == ["integer", "string"]:
         return "identifier", None
-    elif declared == "string" and node.value.get("format") in _FORMATS:
-        return _FORMATS[node.value.get("format")], None
+    elif declared == "string" and node.members.get("format") in _FORMATS:
+        return _FORMATS[node.members.get("format")], None
     elif declared == "string":
-        node.problem(f"format {node.value.get('format')!r} is not one of {', '.join(filter(None, _FORMATS))}")
+        node.problem(f"format {node.members.get('format')!r} is not one of {', '.join(filter(None, _FORMATS))}")
     elif node.value:
         node.problem(f"type {declared!r} is not one of string, integer, boolean, array, object")
     return "string", None

@@ -60,7 +60,7 @@ def check_words(document: Document) -> None:
 
 
 def _check_extensions(node: Node) -> None:
-    for key, value in node.value.items():
+    for key, value in node.members.items():
         if not isinstance(key, str) or not key.startswith("x-"):
             continue
         if key not in EXTENSIONS:
@@ -75,7 +75,7 @@ def _check_extensions(node: Node) -> None:
 
 def _check_property_names(node: Node) -> None:
     underscored = node.file in UNDERSCORED_FILES
-    for name in node.value:
+    for name in node.members:
         if not (is_underscored(str(name)) if underscored else is_dasherized(str(name))):
             style = "joined by underscores" if underscored else "joined by dashes"
             node.problem(f"the property {name!r} is not in lower case with its words {style}")

@@ -54,7 +54,8 @@ def formatted(source: str) -> str:
     return source
 
 
-_STYLE = ("--config", "line-length=120", "--config", "target-version='py311'", "--stdin-filename", "generated.py")
+_SETTINGS = ("line-length=120", "target-version='py311'", "lint.isort.known-first-party=['brokerage_async']")
+_STYLE = (*(part for setting in _SETTINGS for part in ("--config", setting)), "--stdin-filename", "generated.py")
 
 
 def stale(files: dict[str, str], folder: Path) -> list[str]:

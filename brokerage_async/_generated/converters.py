@@ -177,7 +177,7 @@ class PaginationWire(Wire, rename="kebab"):
 _ErrorBody = twin(ErrorBody)
 
 
-class ErrorBodyWire(Wire, rename=None):
+class ErrorBodyWire(Wire):
     """ErrorBody on the wire."""
 
     code: str | int | None = None
@@ -213,7 +213,7 @@ class ErrorBodyWire(Wire, rename=None):
 _ErrorDetail = twin(ErrorDetail)
 
 
-class ErrorDetailWire(Wire, rename=None):
+class ErrorDetailWire(Wire):
     """ErrorDetail on the wire."""
 
     code: str | None = None
@@ -566,7 +566,7 @@ class EquityWire(Wire, rename="kebab"):
 _TickSize = twin(TickSize)
 
 
-class TickSizeWire(Wire, rename=None):
+class TickSizeWire(Wire):
     """TickSize on the wire."""
 
     value: DecimalText | None = None
@@ -1561,7 +1561,7 @@ class FeeCalculationWire(Wire, rename="kebab"):
 _FeeBreakdown = twin(FeeBreakdown)
 
 
-class FeeBreakdownWire(Wire, rename=None):
+class FeeBreakdownWire(Wire):
     """FeeBreakdown on the wire."""
 
     name: str | None = None
@@ -3050,7 +3050,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
 _NewQuoteAlert = twin(NewQuoteAlert)
 
 
-class NewQuoteAlertWire(Wire, rename=None):
+class NewQuoteAlertWire(Wire):
     """NewQuoteAlert on the wire."""
 
     field: AlertField | None = None
@@ -3089,7 +3089,7 @@ class NewQuoteAlertWire(Wire, rename=None):
 _TokenRequest = twin(TokenRequest)
 
 
-class TokenRequestWire(Wire, rename=None):
+class TokenRequestWire(Wire):
     """TokenRequest on the wire."""
 
     grant_type: GrantType | None = None
@@ -3135,7 +3135,7 @@ class TokenRequestWire(Wire, rename=None):
 _TokenResponse = twin(TokenResponse)
 
 
-class TokenResponseWire(Wire, rename=None):
+class TokenResponseWire(Wire):
     """TokenResponse on the wire."""
 
     access_token: str | None = None
@@ -3175,7 +3175,7 @@ class TokenResponseWire(Wire, rename=None):
 _TokenErrorBody = twin(TokenErrorBody)
 
 
-class TokenErrorBodyWire(Wire, rename=None):
+class TokenErrorBodyWire(Wire):
     """TokenErrorBody on the wire."""
 
     error_code: str | None = None

@@ -128,11 +128,7 @@ class MarketTime:
         """
         return await self._executor.execute(
             MARKET_TIME_SESSIONS,
-            query={
-                "to-date": to_date,
-                "from-date": from_date,
-                "instrument-collection": instrument_collection,
-            },
+            query={"to-date": to_date, "from-date": from_date, "instrument-collection": instrument_collection},
         )
 
     async def current_sessions(
@@ -160,9 +156,7 @@ class MarketTime:
         """
         return await self._executor.execute(
             MARKET_TIME_CURRENT_SESSIONS,
-            query={
-                "instrument-collections[]": instrument_collections,
-            },
+            query={"instrument-collections[]": instrument_collections},
         )
 
     async def equity_holidays(self) -> HolidayCalendar:
@@ -224,13 +218,8 @@ class MarketMetrics:
         """
         return await self._executor.execute(
             MARKET_METRICS_EARNINGS_REPORTS,
-            path={
-                "symbol": symbol,
-            },
-            query={
-                "start-date": start_date,
-                "end-date": end_date,
-            },
+            path={"symbol": symbol},
+            query={"start-date": start_date, "end-date": end_date},
         )
 
     async def dividends(self, symbol: str) -> list[Dividend]:
@@ -257,9 +246,7 @@ class MarketMetrics:
         """
         return await self._executor.execute(
             MARKET_METRICS_DIVIDENDS,
-            path={
-                "symbol": symbol,
-            },
+            path={"symbol": symbol},
         )
 
 
@@ -344,11 +331,7 @@ class Instruments:
         """
         return await self._executor.execute(
             INSTRUMENTS_EQUITY_OPTIONS,
-            query={
-                "symbol[]": symbols,
-                "active": active,
-                "with-expired": with_expired,
-            },
+            query={"symbol[]": symbols, "active": active, "with-expired": with_expired},
         )
 
     async def warrant(self, symbol: str) -> Warrant:
@@ -373,9 +356,7 @@ class Instruments:
         """
         return await self._executor.execute(
             INSTRUMENTS_WARRANT,
-            path={
-                "symbol": symbol,
-            },
+            path={"symbol": symbol},
         )
 
     async def futures_option_chain(self, symbol: str) -> list[FutureOption]:
@@ -401,9 +382,7 @@ class Instruments:
         """
         return await self._executor.execute(
             INSTRUMENTS_FUTURES_OPTION_CHAIN,
-            path={
-                "symbol": symbol,
-            },
+            path={"symbol": symbol},
         )
 
 
@@ -467,9 +446,7 @@ class Orders:
         """
         return self._executor.paginate(
             ORDERS_LIST,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             query={
                 "page-offset": page_offset,
                 "per-page": per_page,
@@ -512,9 +489,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_SUBMIT,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             body=order,
         )
 
@@ -570,9 +545,7 @@ class Orders:
         """
         return self._executor.paginate(
             ORDERS_LIST_LIVE,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             query={
                 "page-offset": page_offset,
                 "per-page": per_page,
@@ -613,9 +586,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_DRY_RUN,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             body=order,
         )
 
@@ -649,10 +620,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_REPLACE,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
             body=edit,
         )
 
@@ -685,10 +653,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_EDIT,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
             body=edit,
         )
 
@@ -720,10 +685,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_CANCEL,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
         )
 
     async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEdit) -> PlacedOrderResponse:
@@ -752,10 +714,7 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_EDIT_DRY_RUN,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
             body=edit,
         )
 
@@ -813,9 +772,7 @@ class Orders:
         """
         return self._executor.paginate(
             ORDERS_SEARCH,
-            path={
-                "customer_id": customer_id,
-            },
+            path={"customer_id": customer_id},
             query={
                 "account-numbers[]": account_numbers,
                 "page-offset": page_offset,
@@ -857,12 +814,8 @@ class Orders:
         """
         return await self._executor.execute(
             ORDERS_LIVE,
-            path={
-                "customer_id": customer_id,
-            },
-            query={
-                "account-numbers[]": account_numbers,
-            },
+            path={"customer_id": customer_id},
+            query={"account-numbers[]": account_numbers},
         )
 
 
@@ -898,10 +851,7 @@ class ComplexOrders:
         """
         return await self._executor.execute(
             COMPLEX_ORDERS_GET,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
         )
 
     async def edit_pairs(
@@ -939,10 +889,7 @@ class ComplexOrders:
         """
         return await self._executor.execute(
             COMPLEX_ORDERS_EDIT_PAIRS,
-            path={
-                "account_number": account_number,
-                "id": id,
-            },
+            path={"account_number": account_number, "id": id},
             body=PairsEdit(
                 ratio_price_comparator=None if ratio_price_comparator is None else Comparator(ratio_price_comparator),
                 ratio_price_threshold=ratio_price_threshold,
@@ -1013,9 +960,7 @@ class Transactions:
         """
         return self._executor.paginate(
             TRANSACTIONS_LIST,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             query={
                 "page-offset": page_offset,
                 "per-page": per_page,
@@ -1068,9 +1013,7 @@ class Margin:
         """
         return await self._executor.execute(
             MARGIN_DRY_RUN,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
             body=order,
         )
 
@@ -1097,9 +1040,7 @@ class Margin:
         """
         return await self._executor.execute(
             MARGIN_REQUIREMENTS,
-            path={
-                "account_number": account_number,
-            },
+            path={"account_number": account_number},
         )
 
 
@@ -1224,9 +1165,6 @@ class QuoteAlerts:
         Args:
             alert_external_id: Identifier of the alert, as in its alert-external-id.
 
-        Returns:
-            The alert is cancelled.
-
         Raises:
             errors.AuthenticationError: 401.
             errors.PermissionDeniedError: 403.
@@ -1240,9 +1178,7 @@ class QuoteAlerts:
         """
         return await self._executor.execute(
             QUOTE_ALERTS_CANCEL,
-            path={
-                "alert_external_id": alert_external_id,
-            },
+            path={"alert_external_id": alert_external_id},
         )
 
 
