@@ -18,13 +18,16 @@ from .errors import (
     TransportError,
 )
 
-__all__ = ["CATCH_UP", "Cadence", "Pacing", "is_fatal"]
+__all__ = ["CATCH_UP", "Cadence", "Pacing", "Streak", "is_fatal"]
 
 Pacing = Callable[[], Awaitable[float]]
 """Tells the present interval in seconds; asked after every poll."""
 
 CATCH_UP = 0.25
 """Seconds by which a poll may be late and still be made up for; beyond that it is left out."""
+
+MOST_REFUSALS = 10
+"""Polls in a row that may be refused for their access token, each after a fresh one, before that is taken to last."""
 
 logger = logging.getLogger("brokerage_async.watch")
 
@@ -76,15 +79,33 @@ class Cadence:
         return max(interval, doubled, retry_after or 0.0)
 
 
-def is_fatal(error: Exception, failures: int) -> bool:
-    """Whether polling on is pointless; ``failures`` counts those in a row, this one included.
+@attrs.define
+class Streak:
+    """Failures since the last success: how many ``in_all``, and how many ``alike`` (of the class of the last one)."""
 
-    Lost answers, 429, 5xx, undecodable bodies and passing token failures are worth another poll, and so are two
-    refused tokens in a row. A missing permission or resource, a dead grant, a closed client, or a mistake in the
-    fetch itself are not.
+    in_all: int = 0
+    alike: int = 0
+    last: Exception | None = None
+
+    def note(self, failure: Exception | None) -> None:
+        """Count a poll that failed, or start again after one that did not."""
+        if failure is None:
+            self.in_all = self.alike = 0
+        else:
+            self.in_all += 1
+            self.alike = self.alike + 1 if type(failure) is type(self.last) else 1
+        self.last = failure
+
+
+def is_fatal(error: Exception, repeated: int) -> bool:
+    """Whether polling on is pointless; ``repeated`` counts the failures of this kind in a row, this one included.
+
+    Lost answers, 429, 5xx, undecodable bodies and passing token failures are worth another poll, and so are refused
+    tokens, up to `MOST_REFUSALS` in a row. A missing permission or resource, a dead grant, a closed client, or a
+    mistake in the fetch itself are not.
     """
     if isinstance(error, TokenError):
         return not error.transient
     if isinstance(error, AuthenticationError):
-        return failures > 2
+        return repeated >= MOST_REFUSALS
     return not isinstance(error, (TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError))

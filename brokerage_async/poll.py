@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from .cadence import Cadence, Pacing, is_fatal
+from .cadence import Cadence, Pacing, Streak, is_fatal
 from .changes import Change, diff, keyed
 from .errors import BrokerageError
 
@@ -113,21 +113,19 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        due, failures = loop.time(), 0
+        due, streak = loop.time(), Streak()
         while self._watchers:
-            failure = await self._poll()
+            streak.note(await self._poll())
             interval = await self._cadence.current()
-            if failure is None:
-                failures = 0
+            if (failure := streak.last) is None:
                 due = self._cadence.next_due(due, interval, loop.time())
+            elif self._fatal(failure, streak.alike):
+                raise failure
             else:
-                failures += 1
-                if self._fatal(failure, failures):
-                    raise failure
                 for watcher in list(self._watchers):
                     watcher.report(failure)
-                due = loop.time() + self._cadence.backoff(failures, interval, getattr(failure, "retry_after", None))
-                del failure
+                retry_after = getattr(failure, "retry_after", None)
+                due = loop.time() + self._cadence.backoff(streak.in_all, interval, retry_after)
             late = random.random() * self._cadence.jitter * interval  # noqa: S311 - spreads load, guards no secret
             await asyncio.sleep(due + late - loop.time())
 
@@ -321,7 +319,7 @@ def poll(
         max_backoff: most seconds between two polls while they fail.
         on_error: hears every failure that may pass; an exception of its own ends the iteration. Default: a warning
             on the logger ``brokerage_async.watch``.
-        fatal: decides from an error and the number of failures in a row whether to end.
+        fatal: decides whether to end, from an error and how often errors of its kind have come in a row.
         now: the clock that ``Change.at`` is read from.
 
     Raises:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.cadence import CATCH_UP, Cadence, is_fatal
+from brokerage_async.cadence import CATCH_UP, Cadence, Streak, is_fatal
 
 seconds = st.floats(0.01, 100)
 
@@ -106,9 +106,15 @@ def test_what_ends_a_loop(error: Exception, fatal: bool) -> None:
     assert is_fatal(error, 100) is fatal
 
 
-def test_refused_tokens_end_a_loop_the_third_time_in_a_row() -> None:
-    assert [is_fatal(errors.AuthenticationError(status=401), failures) for failures in (1, 2, 3)] == [
-        False,
-        False,
-        True,
-    ]
+def test_refused_tokens_end_a_loop_when_they_keep_coming() -> None:
+    refused = errors.AuthenticationError(status=401)
+    assert [is_fatal(refused, repeated) for repeated in (1, 9, 10)] == [False, False, True]
+
+
+def test_a_streak_counts_failures_in_all_and_alike() -> None:
+    streak, counts = Streak(), []
+    outage, refused = errors.ServerError(), errors.AuthenticationError()
+    for failure in (outage, outage, refused, refused, refused, outage, None, outage):
+        streak.note(failure)
+        counts.append((streak.in_all, streak.alike))
+    assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]

@@ -180,6 +180,15 @@ async def test_what_cannot_pass_ends_the_iteration_after_what_is_known(error: Ex
     assert script.starts == [0, 1]
 
 
+async def test_refused_tokens_count_only_among_themselves() -> None:
+    refused, outage = errors.AuthenticationError("no", status=401), errors.ServerError("down", status=502)
+    answers = [*[refused] * 9, outage, *[refused] * 9, {"a": 1}, *[refused] * 10]
+    async with watch(Script(*answers), max_backoff=1.0, on_error=lambda error: None) as watcher:
+        assert await take(watcher, 1) == [("added", "a", None, 1)]
+        with pytest.raises(errors.AuthenticationError):
+            await anext(watcher)
+
+
 async def test_a_key_that_fails_ends_the_iteration() -> None:
     with pytest.raises(ZeroDivisionError):
         await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))

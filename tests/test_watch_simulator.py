@@ -1,0 +1,211 @@
+"""Watching the simulated brokerage in trouble; its ledger says what really happened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, RetryPolicy, errors
+from brokerage_async.models import NewOrder, NewOrderLeg, Order, converter
+from brokerage_async.simulator import Simulator
+from brokerage_async.watch import Change, Watch, Watcher, is_terminal
+
+LIVE = r"/orders/live"
+SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
+TROUBLE = ("html(502)", "status(503)", "rate_limited", "drop_before", "drop_after", "truncate", "refuse", "garbage",
+           "unauthorized", "delay(40)", "hang", "after_html(504)")  # fmt: skip
+
+
+def order(rng: random.Random) -> NewOrder:
+    """Most fill at once, others rest until they are cancelled or expire, or live on for days."""
+    leg = NewOrderLeg(instrument_type="Equity", symbol=rng.choice(["AAPL", "MSFT"]), action="Buy to Open",
+                      quantity=Decimal(rng.randint(1, 5)))  # fmt: skip
+    if rng.random() < 0.6:
+        return NewOrder(order_type="Market", time_in_force="Day", legs=(leg,))
+    return NewOrder(
+        order_type="Limit", time_in_force="GTC" if rng.random() < 0.2 else "Day", price=Decimal("5.00"),
+        price_effect="Debit", legs=(leg,)
+    )  # fmt: skip
+
+
+class Log:
+    """What a consumer was told, across restarts."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[str, list[str]] = defaultdict(list)
+        self.ends: Counter[tuple[str, str]] = Counter()
+        self.changes = 0
+
+    def add(self, change: Change[Order]) -> None:
+        self.changes += 1
+        if change.after is None:
+            assert change.before is not None
+            return
+        status = str(change.after.status)
+        if not self.statuses[change.key] or self.statuses[change.key][-1] != status:
+            self.statuses[change.key].append(status)
+        if is_terminal(change.after) and (change.before is None or not is_terminal(change.before)):
+            self.ends[change.key, status] += 1
+
+    def compare(self, simulator: Simulator, accounts: Iterable[str], start: int = 0) -> None:
+        """Every end exactly once, none invented; every status one that the order really had, in the true order."""
+        events = [event for event in simulator.ledger.events[start:] if event.account_number in accounts]
+        assert self.ends == Counter((event.order_id, event.after) for event in events if event.terminal)
+        truth: dict[str, list[str]] = defaultdict(list)
+        for event in events:
+            truth[event.order_id].append(event.after)
+        for key, told in self.statuses.items():
+            rest = iter(truth[key])
+            assert all(status in rest for status in told), (key, told, truth[key])
+
+
+async def consume(watcher: Watcher[Order], log: Log, rng: random.Random) -> None:
+    async for change in watcher:
+        log.add(change)
+        if rng.random() < 0.002:
+            await asyncio.sleep(rng.uniform(0, 5))
+
+
+async def trade(client: Client, account: str, rng: random.Random, count: int) -> None:
+    """Send orders over some time, and cancel some of those that rest."""
+    for _ in range(count):
+        placed = await client.orders.submit(account, order(rng))
+        assert placed.order is not None
+        await asyncio.sleep(rng.uniform(0, 0.1))
+        if rng.random() < 0.2:
+            with contextlib.suppress(errors.OrderNotCancellableError):
+                await client.orders.cancel(account, placed.order.id)
+
+
+async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
+    while True:
+        await asyncio.sleep(rng.uniform(1, 10))
+        simulator.faults.add("GET", LIVE, rng.choice(TROUBLE), times=rng.randint(1, 6))
+        if rng.random() < 0.2:
+            simulator.expire_tokens()
+
+
+class Process:
+    """A process that watches orders: it can be killed, and started again from what it wrote down."""
+
+    def __init__(self, simulator: Simulator, accounts: list[str], log: Log, rng: random.Random) -> None:
+        self.simulator, self.accounts, self.log, self.rng = simulator, accounts, log, rng
+        self.written: str | None = None
+        self.failures: Counter[str] = Counter()
+
+    async def start(self) -> None:
+        self.client = self.simulator.client(retry=RetryPolicy(max_attempts=2))
+        seed = None if self.written is None else converter.structure(json.loads(self.written), list[Order])
+        watch = Watch(self.client, now=lambda: self.simulator.clock.time)
+        self.watcher = watch.orders("me", self.accounts, interval=1.0, jitter=0.1, seed=seed, on_error=self.failed)
+        self.task = asyncio.create_task(consume(self.watcher, self.log, self.rng))
+
+    def failed(self, error: Exception) -> None:
+        self.failures[type(error).__name__] += 1
+
+    async def kill(self) -> None:
+        self.task.cancel()
+        await asyncio.wait({self.task})
+        assert self.task.cancelled(), self.task.exception()
+        self.written = json.dumps(converter.unstructure(list(self.watcher.snapshot.values())))
+        await self.watcher.aclose()
+        await self.client.aclose()
+
+
+def next_day(simulator: Simulator) -> None:
+    morning = (simulator.clock.time + timedelta(days=1)).replace(hour=14, minute=0)
+    simulator.clock.set(morning)
+
+
+@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.parametrize("seed", [1])
+async def test_every_end_is_told_exactly_once_whatever_happens(seed: int) -> None:
+    rng, log = random.Random(seed), Log()
+    simulator = Simulator(seed=seed, **SMALL)
+    accounts = [simulator.account_numbers[0], simulator.account_numbers[2]]
+    async with simulator.client() as client:
+        process = Process(simulator, accounts, log, rng)
+        await process.start()
+        for day in range(3):
+            trouble = asyncio.create_task(make_trouble(simulator, rng))
+            half = [trade(client, rng.choice(accounts), rng, 25) for _ in range(20)]
+            await asyncio.gather(*half)
+            if day == 1:
+                await process.kill()
+                await asyncio.gather(*[trade(client, rng.choice(accounts), rng, 5) for _ in range(20)])
+                await process.start()
+            await asyncio.gather(*[trade(client, rng.choice(accounts), rng, 25) for _ in range(20)])
+            trouble.cancel()
+            simulator.clock.set(simulator.clock.time.replace(hour=19, minute=59, second=50))
+            simulator.faults.clear()
+            await asyncio.sleep(300)
+            next_day(simulator)
+            await asyncio.sleep(5)
+        await process.kill()
+    simulator.settle()
+    log.compare(simulator, accounts)
+    events = sum(event.account_number in accounts for event in simulator.ledger.events)
+    ends = sum(log.ends.values())
+    faults = Counter(entry.fault for entry in simulator.ledger.requests if entry.fault is not None)
+    print(f"{events} order events, {ends} ends told once each, {log.changes} changes")
+    print(f"faults met: {dict(faults)}; failed polls: {dict(process.failures)}")
+    assert events > 10_000
+    assert len(faults) > 8
+
+
+async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
+    rng, log = random.Random(2), Log()
+    failures: list[Exception] = []
+    quick = RetryPolicy(max_attempts=2, base_delay=0.01)
+    async with Simulator(seed=2, **SMALL) as simulator, simulator.client(retry=quick) as client:
+        account = simulator.account_numbers[0]
+        for fault in ("html(502)", "rate_limited", "drop_after", "truncate", "unauthorized"):
+            simulator.faults.add("GET", LIVE, fault, times=3)
+        async with client.watch.orders("me", [account], interval=0.02, floor=0.0, on_error=failures.append) as watcher:
+            consumer = asyncio.create_task(consume(watcher, log, rng))
+            for step in range(40):
+                await client.orders.submit(account, order(rng))
+                simulator.clock.advance(0.3)
+                await asyncio.sleep(0.01)
+                if step == 20:
+                    await simulator.restart()
+                    simulator.expire_tokens()
+            simulator.clock.advance(10)
+            simulator.clock.set(simulator.clock.time.replace(hour=20, minute=1))
+            simulator.settle()
+            ends = sum(event.terminal for event in simulator.ledger.events if event.account_number == account)
+            async with asyncio.timeout(10):
+                while sum(log.ends.values()) < ends:  # noqa: ASYNC110 - a look from outside
+                    await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
+            consumer.cancel()
+            await asyncio.wait({consumer})
+        log.compare(simulator, [account])
+    assert ends > 30
+    assert failures
+
+
+async def test_a_dead_grant_ends_the_iteration() -> None:
+    async with Simulator(**SMALL) as simulator, simulator.client() as client:
+        client_accounts: Any = [simulator.account_numbers[1]]
+        async with client.watch.orders(simulator.customer_id, client_accounts, interval=0.02, floor=0.0) as watcher:
+            await anext(watcher)
+            simulator.revoke()
+            with pytest.raises(errors.TokenError):
+                async for _ in watcher:
+                    pass
+
+
+async def test_an_account_of_somebody_else_ends_the_iteration() -> None:
+    async with Simulator(**SMALL) as simulator, simulator.client() as client:
+        with pytest.raises(errors.PermissionDeniedError):
+            await anext(client.watch.orders(simulator.customer_id, [simulator.foreign_account_number]))
