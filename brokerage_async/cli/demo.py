@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,8 @@ from rich.table import Table
 
 from .. import models
 from ..client import Client
+from ..journal import MemoryJournal
+from ..observers import Attempt
 from ..simulator import Simulator
 from .console import err, on_real_service, out, run
 
@@ -28,31 +30,40 @@ PAGE_SIZE = 1_000
 PREFETCH = 4
 CHAIN_PRODUCT = "ES"
 BULK_SYMBOLS = 500
-SPEED_UP = 5.0  # simulated seconds that pass between two looks at the order
+LOOK_EVERY = 0.05  # seconds; the simulator suspends nobody for polling so hard
 
 
 @attrs.define
 class Report:
-    """What the demo did, a row per step."""
+    """What the demo did, a row per step, and every request that it took."""
 
-    steps: list[tuple[str, str, int, float]] = attrs.Factory(list)
+    attempts: list[Attempt] = attrs.Factory(list)
+    steps: list[tuple[str, str, int, int, float]] = attrs.Factory(list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time a step; the body fills in ``what`` and ``items``."""
+        """Time a step and count its requests; the body fills in ``what`` and ``items``."""
         row: dict[str, Any] = {"what": "", "items": 0}
-        started = time.perf_counter()
+        started, sent = time.perf_counter(), len(self.attempts)
         yield row
-        self.steps.append((name, row["what"], row["items"], time.perf_counter() - started))
+        elapsed = time.perf_counter() - started
+        self.steps.append((name, row["what"], row["items"], len(self.attempts) - sent, elapsed))
 
     def table(self) -> Table:
-        table = Table(title="What happened", title_justify="left")
+        """The steps, with the whole below them."""
+        repeated = sum(attempt.number > 1 for attempt in self.attempts)
+        received = sum(attempt.response_bytes for attempt in self.attempts) / 1e6
+        table = Table(
+            title="What happened",
+            title_justify="left",
+            caption=f"{len(self.attempts)} requests, {repeated} of them repetitions; {received:.1f} MB of JSON",
+        )
         for heading in ("step", "what"):
             table.add_column(heading)
-        for heading in ("items", "seconds", "items/s"):
+        for heading in ("items", "requests", "seconds"):
             table.add_column(heading, justify="right")
-        for name, what, items, seconds in self.steps:
-            table.add_row(name, what, f"{items:,}", f"{seconds:.3f}", f"{items / seconds:,.0f}" if items > 1 else "")
+        for name, what, items, requests, seconds in self.steps:
+            table.add_row(name, what, f"{items:,}", f"{requests:,}", f"{seconds:.3f}")
         return table
 
 
@@ -71,7 +82,7 @@ def demo() -> None:
 
 async def show() -> None:
     report = Report()
-    async with stage() as (client, simulator):
+    async with stage(report) as (client, simulator):
         await read_market(client, report)
         symbols = await page_equities(client, report)
         await fetch_in_bulk(client, report, symbols[:BULK_SYMBOLS])
@@ -84,13 +95,13 @@ async def show() -> None:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[tuple[Client, Simulator | None]]:
+async def stage(report: Report) -> AsyncIterator[tuple[Client, Simulator | None]]:
     """The client of the real service, or one on an embedded simulator together with it."""
     if on_real_service():
-        async with Client.from_env() as client:
+        async with Client.from_env(observers=[report.attempts.append]) as client:
             yield client, None
     else:
-        async with Simulator() as simulator, simulator.client() as client:
+        async with Simulator() as simulator, simulator.client(observers=[report.attempts.append]) as client:
             out.print(
                 f"Simulated brokerage at {simulator.base_url}, account {simulator.account_numbers[0]}", highlight=False
             )
@@ -151,7 +162,8 @@ async def trade(client: Client, simulator: Simulator, report: Report) -> None:
         row.update(what=f"{len(preview.warnings or ())} warnings", items=1)
     out.print(preview_table(preview))
     with report.step("order placed") as row:
-        placement = await client.order_entry().place(account, order, allow_warnings=True)
+        entry = client.order_entry(MemoryJournal())  # on the simulator nothing is worth recovering
+        placement = await entry.place(account, order, allow_warnings=True)
         row.update(what=f"{placement.outcome}, {placement.external_identifier}", items=1)
     if placement.order is None or placement.order.id is None:
         return
@@ -170,15 +182,16 @@ class History:
 
 
 async def watch_to_the_end(client: Client, simulator: Simulator, account: str, order_id: str) -> History:
-    """Follow the order through the live list, letting simulated time pass between the looks."""
+    """Follow the order through the live list until it is terminal."""
     statuses: list[str] = []
-    changes = client.watch.orders(simulator.customer_id, [account], interval=0.05)
-    async for change in changes:
-        if change.key == order_id and change.after is not None:
-            statuses.append(str(change.after.status))
-            if change.after.terminal_at is not None:
-                return History(change.after, statuses)
-        simulator.clock.advance(SPEED_UP)
+    async with aclosing(
+        client.watch.orders(simulator.customer_id, [account], interval=LOOK_EVERY, floor=LOOK_EVERY)
+    ) as changes:
+        async for change in changes:
+            if change.key == order_id and change.after is not None:
+                statuses.append(str(change.after.status))
+                if change.after.terminal_at is not None:
+                    return History(change.after, list(dict.fromkeys(statuses)))
     raise AssertionError("a watcher does not end by itself")
 
 
@@ -200,11 +213,12 @@ def preview_table(preview: models.PlacedOrderResponse) -> Table:
 
 def fills_table(order: models.Order) -> Table:
     table = Table(title=f"Order {order.id}: {order.status}", title_justify="left")
-    for heading in ("leg", "quantity", "price", "venue", "filled at"):
+    for heading in ("leg", "quantity", "price", "venue", "filled at (UTC)"):
         table.add_column(heading)
     for leg in order.legs or ():
         for fill in leg.fills or ():
-            row = (f"{leg.action} {leg.symbol}", fill.quantity, fill.fill_price, fill.destination_venue, fill.filled_at)
+            at = f"{fill.filled_at:%H:%M:%S.%f}"[:-3] if fill.filled_at else None
+            row = (f"{leg.action} {leg.symbol}", fill.quantity, fill.fill_price, fill.destination_venue, at)
             table.add_row(*(str(value) for value in row))
     return table
 
