@@ -131,6 +131,7 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
         raise InvalidRequestError("takes no body", operation=operation.name)
     try:
         text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
-        return converter.structure(json.loads(text), operation.body)
+        model: object = converter.structure(json.loads(text), operation.body)
+        return model
     except (OSError, ValueError, TypeError) as problem:
         raise InvalidRequestError(f"the body cannot be read: {problem}", operation=operation.name) from None
