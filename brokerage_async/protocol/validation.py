@@ -6,7 +6,8 @@ position: ``to-date``, ``legs[1].quantity``.
 
 The ``code`` of each problem is one of ``required``, ``forbidden``, ``wrong_type``, ``not_text``, ``not_finite``,
 ``out_of_range``, ``naive_date_time``, ``unknown_value``, ``unknown_parameter``, ``too_few_items``,
-``too_many_items``, ``not_distinct``, ``exclusive``, ``value_not_allowed``, ``span_too_long`` and ``unsafe_segment``.
+``too_many_items``, ``not_distinct``, ``exclusive``, ``value_not_allowed``, ``span_too_long``, ``unsafe_segment`` and,
+when there are absurdly many, ``more_problems``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ logger = logging.getLogger("brokerage_async.request")
 _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128
 _DECIMAL_DIGITS = 64
+_MOST_PROBLEMS = 100
 
 _Fault = tuple[str, str]
 """Code and message of one problem."""
@@ -96,8 +98,17 @@ class _Findings:
     def add(self, code: str, message: str, domain: str) -> None:
         self.problems.append(ErrorDetail(code, message, domain or None))
 
+    @property
+    def enough(self) -> bool:
+        """Whether looking further would only bury the reader."""
+        return len(self.problems) >= _MOST_PROBLEMS
+
     def distinct(self) -> tuple[ErrorDetail, ...]:
-        return tuple(dict.fromkeys(self.problems))
+        several = tuple(dict.fromkeys(self.problems))
+        if len(several) <= _MOST_PROBLEMS:
+            return several
+        rest = ErrorDetail("more_problems", f"and more: only the first {_MOST_PROBLEMS} problems are listed")
+        return (*several[:_MOST_PROBLEMS], rest)
 
 
 # Single values: one function per kind, each returning what is wrong.
@@ -217,6 +228,9 @@ def _check_value(findings: _Findings, field: Parameter | BodyField, value: objec
             findings.add("too_few_items", _too_few(field, least), domain)
         stem = domain.removesuffix("[]")
         for index, item in enumerate(value):
+            if findings.enough:
+                findings.add("more_problems", "may hold more problems than are listed", stem)
+                break
             _check_single(findings, field, item, f"{stem}[{index}]")
 
 

@@ -197,6 +197,12 @@ class TestParameters:
             ("wrong_type", "types[2]"),
         ]
 
+    def test_absurdly_many_problems_are_not_all_listed(self):
+        found = query_problems({"types[]": [5] * 1_000_000, "per-page": "x"})
+        assert len(found) == 101
+        assert found[:2] == [("wrong_type", "per-page"), ("wrong_type", "types[0]")]
+        assert found[-1] == ("more_problems", None)
+
     def test_rules_are_applied(self):
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
         assert query_problems(too_long) == [("span_too_long", "to-date"), ("exclusive", "types[]")]
