@@ -122,7 +122,7 @@ async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Si
     looks: list[Look] = []
     while not isinstance(step := next_look(plan, looks), Finding):
         await asyncio.sleep(max(0.0, began + step - loop.time()))
-        at = loop.time() - began
+        at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
         found, sighting = await look()
         looks.append(Look(at=at, complete=sighting.complete, found=found, hopeless=sighting.hopeless))
     return step
