@@ -23,7 +23,12 @@ TERMINAL_PAUSE = 60.0
 """Seconds after a refusal of the credentials during which the token endpoint is left alone."""
 
 TRANSIENT_PAUSE = 1.0
-"""The same after a passing failure, for the first one; each further one in a row doubles it."""
+LONGEST_TRANSIENT_PAUSE = 16.0
+"""The same after a passing failure: each further one in a row doubles it."""
+
+
+LEAST_STORED_LIFE = 30.0
+"""Seconds that a token from a store must still live to be taken."""
 
 
 class Tokens(Protocol):
@@ -185,7 +190,8 @@ class TokenManager:
         if done is not None and not done.done():
             done.set_result(None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._rest(TokenError(f"the token could not be refreshed: {error}", transient=True), TRANSIENT_PAUSE)
+            text = f"the token refresh failed with {type(error).__name__}"
+            self._rest(TokenError(text, transient=True), TRANSIENT_PAUSE)
 
     async def _run(self) -> None:
         """One refresh: look into the store, then ask, repeating passing failures."""
@@ -246,16 +252,16 @@ class TokenManager:
             return False
         if stored is None or stored.access_token == self._refused:
             return False
-        lease = Lease.start(stored.access_token, stored.expires_at - self._wall_clock(), now)
-        if now >= lease.expires_at or (self._lease is not None and self._lease.token == lease.token):
+        left = stored.expires_at - self._wall_clock()
+        if left < LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):
             return False
-        self._lease = lease
+        self._lease = Lease.start(stored.access_token, left, now)
         return True
 
     def _note_failure(self, error: TokenError) -> None:
         if error.transient:
             self._failures += 1
-            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), TERMINAL_PAUSE)
+            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), LONGEST_TRANSIENT_PAUSE)
             pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
         else:
             pause = TERMINAL_PAUSE

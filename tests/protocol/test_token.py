@@ -1,0 +1,128 @@
+"""What the token endpoint is told, and what its answers mean."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from brokerage_async.config import AuthorizationCode, RefreshToken
+from brokerage_async.errors import RequestNotSentError, TokenError
+from brokerage_async.protocol import codec
+from brokerage_async.protocol.response import Response
+from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
+
+
+def test_refresh_request():
+    body = codec.encode(grant_request(RefreshToken(client_secret="cs", refresh_token="rt")))
+    assert json.loads(body) == {"grant_type": "refresh_token", "client_secret": "cs", "refresh_token": "rt"}
+
+
+def test_refresh_request_with_everything():
+    credentials = RefreshToken(client_secret="cs", refresh_token="rt", client_id="id", scope="read trade")
+    assert json.loads(codec.encode(grant_request(credentials))) == {
+        "grant_type": "refresh_token",
+        "client_secret": "cs",
+        "refresh_token": "rt",
+        "client_id": "id",
+        "scope": "read trade",
+    }
+
+
+def test_code_request():
+    credentials = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example/b", code="c")
+    assert json.loads(codec.encode(grant_request(credentials))) == {
+        "grant_type": "authorization_code",
+        "client_secret": "cs",
+        "client_id": "id",
+        "code": "c",
+        "redirect_uri": "https://a.example/b",
+    }
+
+
+def test_request_shows_no_secret():
+    assert "s3cr3t" not in repr(grant_request(RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")))
+
+
+class TestGrant:
+    def test_refresh(self):
+        body = b'{"access_token":"abc","token_type":"Bearer","expires_in":900}'
+        grant = read_grant(Response(status=200, body=body))
+        assert (grant.access_token, grant.expires_in, grant.refresh_token) == ("abc", 900.0, None)
+        assert "abc" not in repr(grant)
+
+    def test_code(self):
+        body = b'{"access_token":"abc","refresh_token":"rt","id_token":"x.y.z","expires_in":900}'
+        assert read_grant(Response(status=200, body=body)).refresh_token == "rt"
+
+    @pytest.mark.parametrize("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
+    def test_senseless_lifetime_is_the_documented_one(self, expires_in):
+        grant = read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":%s}' % expires_in.encode()))
+        assert grant.expires_in == LIFETIME
+
+    def test_lifetime_as_text(self):
+        assert read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":"60"}')).expires_in == 60
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("status", "body", "transient", "code"),
+        [
+            (400, b'{"error_code":"invalid_grant","error_description":"Grant revoked"}', False, "invalid_grant"),
+            (400, b'{"error":"invalid_client"}', False, "invalid_client"),
+            (401, b'{"error":{"code":"unauthorized","message":"no"}}', False, "unauthorized"),
+            (401, b"<html>no user agent</html>", False, None),
+            (403, b"", False, None),
+            (404, b"[]", False, None),
+            (408, b"", True, None),
+            (429, b"", True, None),
+            (500, b'{"error":{"code":"internal_server_error"}}', True, "internal_server_error"),
+            (502, b"<html>Bad gateway</html>", True, None),
+            (504, b"", True, None),
+            (302, b"", True, None),
+            (200, b"", True, None),
+            (200, b"<html>Log in to the hotel wifi</html>", True, None),
+            (200, b'{"token":"x"}', True, None),
+            (200, b'{"access_token":""}', True, None),
+            (200, b'{"access_token":"a\\r\\nX-Injected: 1"}', True, None),
+            (200, b"[" * 100_000, True, None),
+            (200, b"\xff\xfe", True, None),
+        ],
+    )
+    def test_transient_or_terminal(self, status, body, transient, code):
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=status, body=body))
+        error = caught.value
+        assert (error.transient, error.code, error.status) == (transient, code, status)
+        assert (error.operation, error.method, error.path) == ("oauth.token", "POST", "/oauth/token")
+        assert pickle.loads(pickle.dumps(error)).transient is transient
+        if not transient:
+            assert "new grant" in str(error)
+
+    def test_echoed_secret_is_not_quoted(self):
+        body = b'{"error_code":"invalid_grant","error_description":"token s3cr3t is unknown"}'
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=400, body=body))
+        assert "s3cr3t" not in str(caught.value)
+
+    def test_retry_after_is_kept(self):
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=429, headers={"retry-after": "7"}))
+        assert caught.value.retry_after == 7
+
+    def test_no_answer_is_transient(self):
+        assert unreachable(RequestNotSentError("refused")).transient
+
+
+class TestLease:
+    def test_quarter_of_an_hour(self):
+        lease = Lease.start("abc", 900, asked_at=1000)
+        assert (lease.refresh_at, lease.expires_at) == (1780, 1890)
+        assert lease.authorization == "Bearer abc"
+        assert "abc" not in repr(lease)
+
+    @pytest.mark.parametrize("seconds", [0, -5, 0.1, 1, 5, 60, 900, 1e9])
+    def test_refreshed_before_it_ends(self, seconds):
+        lease = Lease.start("abc", seconds, asked_at=0)
+        assert lease.refresh_at <= lease.expires_at <= max(seconds, 0)
