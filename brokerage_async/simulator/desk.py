@@ -28,6 +28,7 @@ class Desk:
         self._exchange = exchange
         self._dialect = dialect
         exchange.on_fill(self._abort_replacement)
+        blotter.on_change(self._follow_replaced)
 
     def preview(self, account: Account, body: Mapping[str, Any], now: float) -> Preview:
         """Check a new order; RefusedError when it cannot be taken."""
@@ -82,11 +83,7 @@ class Desk:
         order.replaced_by, order.edited = new.number, True
         self._blotter.release(order, Decimal(0))
         self._reserve(new, preview)
-        if order.is_at_exchange:
-            self._exchange.begin_replacement(order, now, lambda at: self._replacement_confirmed(order, new, at))
-        else:
-            self._blotter.move(order, OrderStatus.CANCELLED, now)
-            self._exchange.receive(new, now)
+        self._exchange.begin_replacement(order, now)
         return new
 
     def _edited_terms(self, order: Order, body: Mapping[str, Any]) -> Terms:
@@ -101,10 +98,17 @@ class Desk:
             rules=old.rules,
         )
 
-    def _replacement_confirmed(self, order: Order, new: Order, now: float) -> None:
-        self._blotter.move(order, OrderStatus.CANCELLED, now)
-        if not new.is_terminal:
+    def _follow_replaced(self, order: Order, now: float) -> None:
+        """Once an order is out of the way, its replacement takes its place; when its day is over, nothing does."""
+        if not order.is_terminal or order.replaced_by is None:
+            return
+        new = self._blotter.get(order.account, str(order.replaced_by))
+        if new is None or new.is_terminal:
+            return
+        if order.status is OrderStatus.CANCELLED:
             self._exchange.receive(new, now)
+        else:
+            self._blotter.move(new, OrderStatus.EXPIRED, now)
 
     def _abort_replacement(self, order: Order, now: float) -> None:
         """A fill of the original makes its replacement come to nothing."""

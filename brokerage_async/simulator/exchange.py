@@ -25,6 +25,7 @@ __all__ = ["Exchange", "reject_reason"]
 _ROUTE, _LIVE, _FILL, _CONFIRM, _PARTS, _CUT = range(1, 7)
 _DELAYS = {_ROUTE: (0.05, 0.25), _LIVE: (0.05, 0.3), _FILL: (0.2, 1.5), _CONFIRM: (0.1, 0.5)}
 _MOST_PARTS = 3
+_MIL = Decimal("0.001")
 
 
 def reject_reason(order: Order) -> str | None:
@@ -97,10 +98,13 @@ class Exchange:
         self._blotter.move(order, OrderStatus.CANCEL_REQUESTED, now)
         self._plan(order, "next", now + self._delay(order, _CONFIRM), self._confirmed)
 
-    def begin_replacement(self, order: Order, now: float, confirmed: Callable[[float], None]) -> None:
-        """Ask the exchange to let go of an order for another one; ``confirmed`` runs unless a fill comes first."""
+    def begin_replacement(self, order: Order, now: float) -> None:
+        """Have an order cancelled in favour of another one, unless a fill comes first."""
+        if not order.is_at_exchange:
+            self._blotter.move(order, OrderStatus.CANCELLED, now)
+            return
         self._blotter.move(order, OrderStatus.REPLACE_REQUESTED, now)
-        self._plan(order, "replace", now + self._delay(order, _CONFIRM), lambda _order, at: confirmed(at))
+        self._plan(order, "replace", now + self._delay(order, _CONFIRM), self._confirmed)
 
     def abandon_replacement(self, order: Order, now: float) -> None:
         """Go on as before after a replacement came to nothing."""
@@ -199,7 +203,7 @@ class Exchange:
         turn = len(order.legs[0].fills) + 1
         for position, leg in enumerate(order.legs):
             self._execute(order, leg, leg.remaining * part / units, f"{order.number}-{turn}-{position}", now)
-        self._blotter.release(order, order.reserved * (units - part) / units)
+        self._blotter.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
         for listener in self._fill_listeners:
             listener(order, now)
         if all(leg.remaining == 0 for leg in order.legs):
