@@ -80,7 +80,7 @@ async def trade(client: Client, account: str, rng: random.Random, count: int) ->
     for _ in range(count):
         placed = await client.orders.submit(account, order(rng))
         assert placed.order is not None
-        await asyncio.sleep(rng.uniform(0, 0.1))
+        await asyncio.sleep(rng.uniform(0, 4))
         if rng.random() < 0.2:
             with contextlib.suppress(errors.OrderNotCancellableError):
                 await client.orders.cancel(account, placed.order.id)
@@ -88,7 +88,7 @@ async def trade(client: Client, account: str, rng: random.Random, count: int) ->
 
 async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
     while True:
-        await asyncio.sleep(rng.uniform(1, 10))
+        await asyncio.sleep(rng.uniform(0, 5))
         simulator.faults.add("GET", LIVE, rng.choice(TROUBLE), times=rng.randint(1, 6))
         if rng.random() < 0.2:
             simulator.expire_tokens()
@@ -169,7 +169,7 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
     async with Simulator(seed=2, **SMALL) as simulator, simulator.client(retry=quick) as client:
         account = simulator.account_numbers[0]
         for fault in ("html(502)", "rate_limited", "drop_after", "truncate", "unauthorized"):
-            simulator.faults.add("GET", LIVE, fault, times=3)
+            simulator.faults.add("GET", LIVE, fault, times=2)
         async with client.watch.orders("me", [account], interval=0.02, floor=0.0, on_error=failures.append) as watcher:
             consumer = asyncio.create_task(consume(watcher, log, rng))
             for step in range(40):
