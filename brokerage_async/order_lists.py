@@ -98,21 +98,25 @@ class OrderLists:
 
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
         path, query = {"account_number": account_number}, {"per-page": PER_PAGE}
-        async for page in self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query).pages():
-            yield page.items
+        pager = self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query)
+        async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
+            async for page in pages:
+                yield page.items
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START).date()
         path, query = {"account_number": account_number}, {"per-page": PER_PAGE, "sort": "Desc", "start-date": start}
         newest: datetime | None = None
-        async for page in self._executor.paginate(ORDERS_LIST, path=path, query=query).pages():
-            if page.pagination is None and not page.items:
-                raise ResponseDecodeError("a list without orders and without their number", operation=ORDERS_LIST.name)
-            yield page.items
-            times = [order.received_at for order in page.items if order.received_at is not None]
-            newest = max([*times, newest] if newest is not None else times, default=None)
-            if newest is not None and page.items and window.is_past(page.items[-1], newest):
-                return
+        pager = self._executor.paginate(ORDERS_LIST, path=path, query=query)
+        async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
+            async for page in pages:
+                if page.pagination is None and not page.items:
+                    raise ResponseDecodeError("neither orders nor their number", operation=ORDERS_LIST.name)
+                yield page.items
+                times = [order.received_at for order in page.items if order.received_at is not None]
+                newest = max(times + ([newest] if newest else []), default=None)
+                if newest is not None and page.items and window.is_past(page.items[-1], newest):
+                    return
 
 
 async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Sighting]]]) -> Finding:

@@ -94,9 +94,12 @@ async def place(floor: Floor, *, resubmit: int = 0) -> tuple[Placement, str]:
     try:
         placement = await floor.entry.place(floor.account, order(NAME), resubmit=resubmit)
     except OrderOutcomeUnknownError as unknown:
-        assert (unknown.account_number, unknown.external_identifier) == (floor.account, NAME)
-        assert unknown.attempts >= 1
-        placement = Placement(outcome=Outcome.UNKNOWN, account_number=floor.account, external_identifier=NAME)
+        placement = Placement(
+            outcome=Outcome.UNKNOWN,
+            account_number=unknown.account_number or "",
+            external_identifier=unknown.external_identifier or "",
+            attempts=unknown.attempts,
+        )
         return placement, f"unknown ({unknown.code})"
     read = placement.outcome is not Outcome.PLACED or placement.order is not None
     return placement, placement.outcome.value if read else "placed (not read back)"
@@ -110,9 +113,10 @@ async def play(trouble: Trouble, listing: Listing, resubmit: int) -> str:
             here.sim.faults.add("GET", LISTS, listing.action, times=listing.times)
         placement, words = await place(here, resubmit=resubmit)
         check_agreement(placement, here.orders(NAME))
+        assert (placement.account_number, placement.external_identifier) == (here.account, NAME)
         (entry,) = await here.journaled()
         assert entry.state is STATE_OF[placement.outcome]
-        assert entry.owner is None
+        assert (entry.owner, entry.attempts) == (None, placement.attempts)
         check_bytes(here, entry.body)
         if words == "unknown (absent)":
             assert not here.orders(NAME)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Generator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import attrs
 from brokerage_async import tickets
 from brokerage_async._generated.models import NewOrder
 from brokerage_async.client import Client
+from brokerage_async.config import RetryPolicy
 from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
 from brokerage_async.protocol.request import Request
@@ -79,7 +81,8 @@ async def floor(*, seed: int = 0, latency: float = 0.1, **options: Any) -> Async
     sim = Simulator(seed=seed, latency=latency, **SMALL)
     journal = MemoryJournal(clock=sim.clock.now)
     wire = Recorder(sim.transport())
-    async with sim.client(timeout=TIMEOUT, transport=wire, **options) as client:
+    retry = RetryPolicy(jitter=random.Random(seed).random)
+    async with sim.client(timeout=TIMEOUT, transport=wire, **{"retry": retry, **options}) as client:
         yield Floor(
             sim=sim,
             wire=wire,
@@ -116,7 +119,7 @@ STATE_OF = {
 
 
 class CancelledAt(Generic[T]):
-    """Awaits ``work`` and cancels the task at its n-th suspension, counted from 1; ``reached`` tells how many it saw."""
+    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` tells how many there were."""
 
     def __init__(self, work: Awaitable[T], suspension: int) -> None:
         self._work = work
