@@ -13,16 +13,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
 try:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 except ImportError as missing:
     raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[frames]"') from missing
 
-__all__ = ["Column", "columns_of", "joined", "schema_of", "table_of", "table_of_found"]
+__all__ = ["Column", "columns_of", "joined", "schema_of", "table_of", "table_of_found", "write_parquet"]
 
 DECIMAL = pa.decimal128(38, 18)
 _WIDE = pa.decimal256(76, 38)
@@ -71,6 +73,29 @@ def table_of(items: Collection[Any], model: type[Any], *, keys: Sequence[str] | 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Tables of the same model as one; a column that is wide in one of them is wide in all."""
     return pa.concat_tables(tables, promote_options="permissive")
+
+
+def write_parquet(
+    path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]
+) -> None:
+    """Write keys and items, group by group, as one Parquet file. ``groups`` is called once more when a number turns up
+    that needs wide columns."""
+    narrow = schema_of(model, key=True)
+    if not _wrote_parquet(path, groups(), model, narrow):
+        _wrote_parquet(path, groups(), model, pa.schema([field.with_type(_widened(field.type)) for field in narrow]))
+
+
+def _wrote_parquet(
+    path: Path, groups: Iterable[tuple[Sequence[str], Collection[Any]]], model: type[Any], schema: pa.Schema
+) -> bool:
+    """Write the groups with these columns; False when they do not fit."""
+    with pq.ParquetWriter(path, schema) as writer:
+        for keys, items in groups:
+            try:
+                writer.write_table(table_of(items, model, keys=keys).cast(schema))
+            except pa.ArrowInvalid:
+                return False
+    return True
 
 
 def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> pa.Table:

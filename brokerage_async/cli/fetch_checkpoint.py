@@ -1,0 +1,113 @@
+"""What a fetch has brought so far, on disk: a run that was interrupted, even killed, goes on from here.
+
+The file is lines of JSON: a header that says what is being fetched, then ``[key, rows]`` for each key that was
+answered, ``rows`` being null for a key that the service does not know. It only ever grows. A line that a killed run
+left unfinished is cut off by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from ..errors import ConfigurationError
+
+__all__ = ["Checkpoint"]
+
+encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class Checkpoint:
+    """The answered keys of one fetch, and where their rows stand in the file.
+
+    Args:
+        path: the file; it is made when there is none.
+        purpose: what is fetched and from where. A file that was begun for something else is refused.
+
+    Raises:
+        ConfigurationError: the file belongs to another fetch.
+    """
+
+    def __init__(self, path: Path, purpose: Mapping[str, str]) -> None:
+        self.path = path
+        self._places: dict[str, int | None] = {}
+        self._file: BinaryIO = path.open("a+b")
+        try:
+            self._load(encode(purpose) + b"\n")
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, key: str, rows: list[Any] | None) -> None:
+        """Note the rows of a key, or None for one that the service does not know."""
+        self._places[key] = None if rows is None else self._file.tell()
+        self._file.write(encode([key, rows]) + b"\n")
+
+    def flush(self) -> None:
+        """Hand to the operating system what was added: from here on it survives the end of this process."""
+        self._file.flush()
+
+    def found(self, key: str) -> bool:
+        """Whether the service knows a key that was answered."""
+        return self._places[key] is not None
+
+    def rows(self, key: str) -> list[Any]:
+        """The rows of a key that was answered, from the file; none for one that the service does not know."""
+        place = self._places[key]
+        if place is None:
+            return []
+        self._file.seek(place)
+        found: list[Any] = msgspec.json.decode(self._file.readline())[1]
+        return found
+
+    def discard(self) -> None:
+        """Close the file and remove it: everything in it stands elsewhere."""
+        self._file.close()
+        self.path.unlink()
+
+    def _load(self, header: bytes) -> None:
+        self._file.seek(0)
+        found = self._file.readline()
+        if found != header and found.endswith(b"\n"):
+            raise ConfigurationError(
+                f"{self.path} holds the beginning of another fetch: {found[:300].decode(errors='replace').strip()}; "
+                "finish that one, or start afresh with --restart"
+            )
+        end = len(header) if found == header else 0
+        if end:
+            for key, place, after in self._entries():
+                self._places[key] = place
+                end = after
+        self._file.seek(end)
+        self._file.truncate()
+        if not end:
+            self._file.write(header)
+
+    def _entries(self) -> Iterator[tuple[str, int | None, int]]:
+        """Key, place of the rows, and end of every whole line, up to the first that is not."""
+        place = self._file.tell()
+        while (line := self._file.readline()).endswith(b"\n"):
+            try:
+                key, rows = msgspec.json.decode(line)
+            except (msgspec.DecodeError, ValueError, TypeError):
+                return
+            yield key, None if rows is None else place, place + len(line)
+            place += len(line)
