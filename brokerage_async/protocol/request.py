@@ -144,7 +144,8 @@ def encode_path(template: str, values: Mapping[str, object]) -> str:
     for position in range(1, len(parts), 2):
         name = parts[position]
         value = values.get(name)
-        text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+        usable = isinstance(value, (str, int, enum.Enum)) and not isinstance(value, bool)
+        text = _text(name, value) if usable else ""
         if text in ("", ".", ".."):
             problems.append(ErrorDetail("unsafe_segment", f"{text!r} cannot stand in a path", name))
         parts[position] = _encode(text)
@@ -165,6 +166,9 @@ def _encode(text: str) -> str:
 
 
 # Queries.
+
+_INTEGER_BITS = 128
+"""Longer integers are no identifiers, and the longest ones cannot even be written."""
 
 
 def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:
@@ -191,7 +195,7 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
 
 
 def _text(wire: str, value: object) -> str:
-    """A value as it is written in a query, before percent-encoding."""
+    """A value as it is written in an address, before percent-encoding."""
     if type(value) is str:
         return value
     if isinstance(value, enum.Enum):
@@ -200,7 +204,7 @@ def _text(wire: str, value: object) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
+    if isinstance(value, int) and value.bit_length() <= _INTEGER_BITS:
         return str(value)
     if isinstance(value, dt.date):
         text = value.isoformat()
@@ -211,8 +215,8 @@ def _text(wire: str, value: object) -> str:
 
 
 def _no_form(wire: str, value: object) -> InvalidRequestError:
-    detail = ErrorDetail("wrong_type", f"{type(value).__name__} has no form in a query", wire)
-    return InvalidRequestError("the query cannot be encoded", errors=(detail,))
+    detail = ErrorDetail("wrong_type", f"{type(value).__name__} has no form in an address", wire)
+    return InvalidRequestError("the address cannot be encoded", errors=(detail,))
 
 
 # Addresses and headers.

@@ -13,6 +13,7 @@ when there are absurdly many, ``more_problems``.
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import functools
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -187,7 +188,7 @@ _FAULTS: Mapping[str, Callable[[object], _Fault | None]] = {
 
 
 @functools.lru_cache(maxsize=512)
-def _known_values(choices: type[Any]) -> frozenset[str]:
+def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
     return frozenset(member.value for member in choices)
 
 

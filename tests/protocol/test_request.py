@@ -123,6 +123,13 @@ class TestPaths:
             "/accounts/5WT00001/orders/54758826/dry-run"
         )
 
+    def test_enumerations_stand_for_their_values(self):
+        assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
+
+    def test_an_integer_too_long_to_be_written_is_refused(self):
+        with pytest.raises(InvalidRequestError):
+            encode_path("/{id}", {"id": 10**5000})
+
     def test_every_bad_value_is_named(self):
         with pytest.raises(ConfigurationError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
