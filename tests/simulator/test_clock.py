@@ -1,0 +1,49 @@
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from brokerage_async.simulator.clock import DEFAULT_START, Clock
+
+
+def test_it_starts_when_it_is_asked_first_and_can_be_put_forward() -> None:
+    clock = Clock()
+    start = DEFAULT_START.timestamp()
+    assert clock.now() == start
+    clock.advance(3600)
+    assert start + 3600 <= clock.now() < start + 3601
+    clock.set(DEFAULT_START + timedelta(days=2))
+    assert clock.time - DEFAULT_START >= timedelta(days=2)
+
+
+def test_it_never_goes_back() -> None:
+    clock = Clock()
+    clock.advance(10)
+    with pytest.raises(ValueError, match="cannot go back"):
+        clock.advance(-1)
+    with pytest.raises(ValueError, match="cannot go back"):
+        clock.set(DEFAULT_START)
+
+
+def test_moments_need_a_time_zone() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        Clock(datetime(2026, 6, 10))  # noqa: DTZ001
+    with pytest.raises(ValueError, match="time zone"):
+        Clock().set(datetime(2027, 6, 10))  # noqa: DTZ001
+
+
+def test_it_goes_on_where_it_was_in_another_loop() -> None:
+    clock = Clock(datetime(2026, 1, 5, tzinfo=UTC))
+
+    class Shifted(asyncio.SelectorEventLoop):
+        def time(self) -> float:
+            return super().time() - 1e9
+
+    async def read() -> float:
+        return clock.now()
+
+    readings = []
+    for loop in (asyncio.new_event_loop(), Shifted()):
+        readings.append(loop.run_until_complete(read()))
+        loop.close()
+    assert readings[0] <= readings[1] < readings[0] + 1
