@@ -86,7 +86,7 @@ class Checkpoint:
     def _load(self, header: bytes) -> None:
         self._file.seek(0)
         found = self._file.readline()
-        if found != header and found.endswith(b"\n"):
+        if not header.startswith(found):
             raise ConfigurationError(
                 f"{self.path} holds the beginning of another fetch: {found[:300].decode(errors='replace').strip()}; "
                 "finish that one, or start afresh with --restart"

@@ -1,0 +1,276 @@
+"""`brokerage-async fetch`: one complete file, whatever happens on the way."""
+
+import asyncio
+import csv
+import json
+import os
+import random
+import signal
+import sys
+from decimal import Decimal
+
+import pytest
+import typer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from brokerage_async.cli import fetch as command
+from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.cli.fetch_formats import put_in_place
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.models import Dividend, Equity
+from brokerage_async.simulator import Simulator
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.callback()(lambda: None)
+command.register(app)
+
+SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
+FOUND = ["AAPL", "SPY", "QQQ", "MSFT", "NVDA"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "symbols").write_text("\n".join(SYMBOLS) + "\n")
+    return tmp_path
+
+
+def fetch(*arguments, stdin=None, code=0):
+    result = CliRunner().invoke(app, ["fetch", *arguments], input=stdin)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def keys_of(path):
+    return [json.loads(line)["key"] for line in path.read_text().splitlines()]
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------------
+
+
+def test_equities_as_json_lines(folder):
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
+    assert keys_of(folder / "out.jsonl") == FOUND
+    first = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+    assert list(first)[:2] == ["key", "active"]
+    assert first["borrow-rate"] == "0.0"
+    assert "5 of 6 symbols found" in result.stderr
+    assert "not known to the service: NOPE" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+
+
+def test_standard_input_and_csv(folder):
+    fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
+    with (folder / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["key", "occurred_date", "amount", "extra"]
+    assert {row["key"] for row in rows} == {"AAPL", "MSFT"}
+    assert all(Decimal(row["amount"]) > 0 for row in rows)
+
+
+def test_chains_as_parquet(folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    fetch("chains", "--symbols", "-", "--out", "out.parquet", stdin="CL\nnothing\n")
+    table = parquet.read_table(folder / "out.parquet")
+    assert table.num_rows > 100
+    assert str(table.schema.field("strike_price").type) == "decimal128(38, 18)"
+    assert set(table.column("key").to_pylist()) == {"CL"}
+
+
+def test_earnings_take_a_start_date(folder):
+    fetch("earnings", "--symbols", "symbols", "--out", "out.jsonl", "--start-date", "2025-01-01")
+    assert all(
+        json.loads(line)["occurred-date"] >= "2025-01-01" for line in (folder / "out.jsonl").read_text().splitlines()
+    )
+
+
+def test_options_come_expired_or_not(folder):
+    symbol = "AAPL  260515C00140000"
+    fetch("options", "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\n")
+    assert keys_of(folder / "out.jsonl") == [symbol]
+
+
+def test_no_symbols_give_an_empty_file(folder):
+    fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="\n\n")
+    assert (folder / "out.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["equities", "--symbols", "symbols", "--out", "out.txt"], "has to end in"),
+        (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
+        (["earnings", "--symbols", "symbols", "--out", "out.csv"], "goes with earnings"),
+        (["dividends", "--symbols", "symbols", "--out", "out.csv", "--start-date", "2025-01-01"], "goes with earnings"),
+        (["bonds", "--symbols", "symbols", "--out", "out.csv"], "bonds"),
+    ],
+)
+def test_what_cannot_be_done_is_said_at_once(folder, arguments, message):
+    assert message in fetch(*arguments, code=2).output
+    assert [path.name for path in folder.iterdir()] == ["symbols"]
+
+
+def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "brokerage_async.frames", raising=False)
+    monkeypatch.delattr("brokerage_async.frames", raising=False)
+    output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
+    assert "pip install" in output
+
+
+# -- interruptions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_where_the_last_one_stopped(folder, monkeypatch):
+    asked = []
+
+    def begin(bulk, order, symbols, note, begin=command.begin):
+        asked.append(list(symbols))
+        return begin(bulk, order, symbols, note)
+
+    monkeypatch.setattr(command, "begin", begin)
+    fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="AAPL\nNOPE\n")
+    whole = (folder / "out.jsonl").read_bytes()
+
+    with Checkpoint(folder / "out.jsonl.partial", {"fetch": "equities", "from": "simulator"}) as begun:
+        begun.add("AAPL", [json.loads(whole.splitlines()[0]) | {"key": None}])
+        begun.add("NOPE", None)
+    fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
+    assert asked == [["AAPL", "NOPE"], ["SPY", "QQQ", "MSFT", "NVDA"]]
+
+
+def test_another_fetch_is_not_mixed_in(folder):
+    with Checkpoint(folder / "out.jsonl.partial", {"fetch": "dividends", "from": "simulator"}):
+        pass
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    assert "--restart" in result.stderr
+    fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
+    assert keys_of(folder / "out.jsonl") == FOUND
+
+
+def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch):
+    plain = Simulator.__init__
+
+    def with_fault(self, *args, **kwargs):
+        plain(self, *args, **kwargs)
+        self.faults.add("GET", r"dividends/MSFT", "status(422)", times=None)
+
+    monkeypatch.setattr(Simulator, "__init__", with_fault)
+    result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    assert "failed: MSFT" in result.stderr
+    assert "MSFT" not in keys_of(folder / "out.jsonl")
+    assert (folder / "out.jsonl.partial").exists()
+
+    monkeypatch.setattr(Simulator, "__init__", plain)
+    fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl")
+    assert "MSFT" in keys_of(folder / "out.jsonl")
+    assert not (folder / "out.jsonl.partial").exists()
+
+
+HEADER = len('{"fetch":"x"}\n')
+
+
+@given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(tmp_path, cut, tail):
+    purpose, path = {"fetch": "x"}, tmp_path / "partial"
+    path.unlink(missing_ok=True)
+    entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
+    with Checkpoint(path, purpose) as first:
+        for key, rows in entries.items():
+            first.add(key, rows)
+    path.write_bytes(path.read_bytes()[:cut] + tail)
+
+    with Checkpoint(path, purpose) as again:
+        kept = {key: again.rows(key) for key in entries if key in again}
+        assert list(kept) == list(entries)[: len(kept)]
+        if tail == b"" and cut > 100:
+            assert len(kept) == len(entries)
+    with Checkpoint(path, purpose) as again:
+        for key, rows in entries.items():
+            if key not in again:
+                again.add(key, rows)
+    with Checkpoint(path, purpose) as last:
+        assert len(last) == len(entries)
+        assert [last.found(key) for key in entries] == [True, False, True, True]
+        assert last.rows("C") == [{"amount": 1.1}, {}]
+        assert last.rows("B") == []
+
+
+@pytest.mark.parametrize("cut", range(HEADER))
+def test_a_header_that_was_not_written_whole_is_written_again(tmp_path, cut):
+    path = tmp_path / "partial"
+    path.write_bytes(b'{"fetch":"x"}\n'[:cut])
+    with Checkpoint(path, {"fetch": "x"}):
+        pass
+    assert path.read_bytes() == b'{"fetch":"x"}\n'
+
+
+@pytest.mark.parametrize("content", ["precious\n", "precious"])
+def test_a_checkpoint_of_something_else_is_left_alone(tmp_path, content):
+    path = tmp_path / "partial"
+    path.write_text(content)
+    with pytest.raises(ConfigurationError, match="precious"):
+        Checkpoint(path, {"fetch": "x"})
+    assert path.read_text() == content
+
+
+def test_the_file_is_replaced_at_once(tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("before")
+
+    def rows():
+        yield "A", {}
+        assert out.read_text() == "before"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        put_in_place(out, rows, Dividend)
+    assert out.read_text() == "before"
+
+
+def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
+    put_in_place(tmp_path / "out.parquet", lambda: rows, Equity)
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+async def test_killed_at_random_moments_the_file_is_the_same(folder):
+    async with Simulator(equities=600, latency=0.02) as sim:
+        symbols = [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+        (folder / "many").write_text("\n".join(symbols))
+        environment = {
+            **os.environ,
+            "BROKERAGE_BASE_URL": sim.base_url,
+            "BROKERAGE_CLIENT_SECRET": sim.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": sim.refresh_token,
+        }
+
+        async def run(out, seconds=None):
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "brokerage_async", "fetch", "equities",
+                "--symbols", folder / "many", "--out", folder / out, "--batch-size", "4", "--concurrency", "4",
+                env=environment, stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            try:
+                return await asyncio.wait_for(process.wait(), seconds)
+            except TimeoutError:
+                process.send_signal(signal.SIGKILL)
+                return await process.wait()
+
+        before = asyncio.get_running_loop().time()
+        assert await run("whole.jsonl") == 0
+        duration = asyncio.get_running_loop().time() - before
+        chance = random.Random(0)
+        killed = [await run("out.jsonl", chance.uniform(0.4, 1.0) * duration) for _ in range(4)]
+        assert await run("out.jsonl") == 0
+
+    assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert len(keys_of(folder / "out.jsonl")) == 600
+    assert -signal.SIGKILL in killed
+    assert not (folder / "out.jsonl.partial").exists()
