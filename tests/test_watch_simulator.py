@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import random
 from collections import Counter, defaultdict
@@ -87,9 +88,9 @@ async def trade(client: Client, account: str, rng: random.Random, count: int) ->
 
 
 async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
-    while True:
-        await asyncio.sleep(rng.uniform(0, 5))
-        simulator.faults.add("GET", LIVE, rng.choice(TROUBLE), times=rng.randint(1, 6))
+    for fault in itertools.cycle(rng.sample(TROUBLE, len(TROUBLE))):
+        await asyncio.sleep(rng.uniform(0, 8))
+        simulator.faults.add("GET", LIVE, fault, times=rng.randint(1, 3))
         if rng.random() < 0.2:
             simulator.expire_tokens()
 
@@ -103,7 +104,7 @@ class Process:
         self.failures: Counter[str] = Counter()
 
     async def start(self) -> None:
-        self.client = self.simulator.client(retry=RetryPolicy(max_attempts=2))
+        self.client = self.simulator.client(retry=RetryPolicy(max_attempts=2), timeout=5)
         seed = None if self.written is None else converter.structure(json.loads(self.written), list[Order])
         watch = Watch(self.client, now=lambda: self.simulator.clock.time)
         self.watcher = watch.orders("me", self.accounts, interval=1.0, jitter=0.1, seed=seed, on_error=self.failed)
