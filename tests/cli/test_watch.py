@@ -1,0 +1,108 @@
+"""`brokerage-async watch`: a table or lines of JSON, against a simulator in the same process or beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from brokerage_async import Client
+from brokerage_async.cli import watch as command
+from brokerage_async.models import NewOrder, NewOrderLeg, NewQuoteAlert
+from brokerage_async.simulator import Simulator
+
+SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
+LEG = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
+app = typer.Typer()
+command.register(app)
+ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Simulator:
+    """A simulator in which an order and an alert are waiting, and to which the commands connect."""
+    simulator = Simulator(**SMALL)
+
+    @contextlib.asynccontextmanager
+    async def connect() -> AsyncIterator[Client]:
+        async with simulator.client() as client:
+            await client.orders.submit(simulator.account_numbers[0], ORDER)
+            await client.quote_alerts.create(NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=9999))
+            yield client
+
+    monkeypatch.setattr(command, "connect", connect)
+    return simulator
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["watch", *arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def test_orders_as_lines_of_json(service: Simulator) -> None:
+    output = run("orders", "--account", service.account_numbers[0], "--json", "--count", "2", "--interval", "1")
+    first, second = map(json.loads, output.splitlines())
+    assert first["kind"] == "added"
+    assert first["before"] is None
+    assert first["after"]["legs"][0]["symbol"] == "AAPL"
+    assert second["kind"] == "changed"
+    assert second["key"] == first["key"]
+    assert "status" in second["fields"]
+    assert second["before"] == first["after"]
+
+
+def test_orders_as_a_table(service: Simulator) -> None:
+    output = run("orders", "--account", service.account_numbers[0], "--count", "1")
+    for shown in ("Orders", "Open 5", "AAPL", "Received", "added"):
+        assert shown in output
+
+
+def test_alerts(service: Simulator) -> None:
+    assert "Last > 9999" in run("alerts", "--count", "1")
+    (line,) = run("alerts", "--count", "1", "--json").splitlines()
+    assert json.loads(line)["kind"] == "created"
+
+
+@pytest.mark.parametrize("collection", ["Equity", "CME"])
+def test_market_begins_with_how_things_stand(service: Simulator, collection: str) -> None:
+    assert f"Sessions of {collection}" in run("market", collection, "--count", "1")
+    (line,) = run("market", collection, "--json", "--count", "1").splitlines()
+    assert json.loads(line)["kind"] in ("opened", "closed")
+
+
+def test_failures_are_told_on_stderr(service: Simulator) -> None:
+    service.faults.add("GET", "/orders/live", "status(403)")
+    result = CliRunner().invoke(app, ["watch", "orders", "--account", "X"])
+    assert result.exit_code == 1
+    assert "PermissionDeniedError" in result.stderr
+
+
+def test_a_poll_that_will_be_repeated_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    command.complain(ConnectionResetError("gone"))
+    assert capsys.readouterr().err.strip() == "ConnectionResetError: gone"
+
+
+def test_help() -> None:
+    output = run("--help")
+    for name in ("orders", "alerts", "market"):
+        assert name in output
+
+
+async def test_the_table_keeps_the_items_that_changed_last(service: Simulator) -> None:
+    async with service.client() as client:
+        for _ in range(40):
+            await client.orders.submit(service.account_numbers[0], ORDER)
+        board = command.Board("Orders", ("order",), lambda order: (order.id,))
+        with board.shown() as show:
+            async with client.watch.orders("me", service.account_numbers, interval=1) as changes:
+                for _ in range(40):
+                    show(await asyncio.wait_for(anext(changes), 5))
+        assert board.table().row_count == command.ROWS
