@@ -1,0 +1,274 @@
+"""Cancelling, replacing and editing: when no answer comes, the order itself tells."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async._generated.models import Comparator, Order, OrderEdit, OrderType, PriceEffect, TimeInForce
+from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderNotCancellableError, PreflightError
+from brokerage_async.order_entry import ChangeOutcome, OrderChange
+from brokerage_async.simulator import faults
+from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, floor, order
+
+ONE_ORDER = r"/orders/\d+$"
+PAIRS = r"/complex-orders/\d+$"
+
+UNTOUCHED = [
+    "drop_before",
+    "hang",
+    "status(500)",
+    "status(503)",
+    "html(502)",
+]
+DONE = [
+    "drop_after",
+    "hang_after",
+    "after_status(500)",
+    "after_html(502)",
+    "truncate",
+    "garbage",
+    faults.body(b""),
+    faults.body(b'{"maintenance": true}'),
+    faults.delay(TIMEOUT + 5),
+    faults.delay_after(TIMEOUT + 5),
+]
+NAMES = [*DONE[:6], "empty body", "other JSON", "processed later", "answered too late"]
+
+
+def edit(price: str = "11") -> OrderEdit:
+    return OrderEdit(
+        order_type=OrderType.LIMIT,
+        time_in_force=TimeInForce.DAY,
+        price=Decimal(price),
+        price_effect=PriceEffect.DEBIT,
+    )
+
+
+async def working(here: Floor) -> Order:
+    """An order at the exchange."""
+    placement = await here.entry.place(here.account, order("original"))
+    assert placement.order is not None
+    await asyncio.sleep(30)
+    return placement.order
+
+
+async def status_of(here: Floor, order_id: str | None) -> str:
+    await asyncio.sleep(30)
+    here.sim.settle()
+    return next(record.status for record in here.sim.ledger.orders() if record.order_id == order_id)
+
+
+# --- cancelling
+
+
+async def cancel(action: faults.Fault | str | None, *, hidden: int = 0, times: int | None = 1) -> tuple[Any, str]:
+    async with floor() as here:
+        target = await working(here)
+        if action is not None:
+            here.sim.faults.add("DELETE", ONE_ORDER, action, times=times)
+        if hidden:
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
+        change = await here.entry.cancel(here.account, str(target.id))
+        here.sim.faults.clear()
+        return change, await status_of(here, target.id)
+
+
+def test_a_cancelled_order_is_asked_once() -> None:
+    change, status = run_in(VirtualLoop(), cancel(None))
+    assert (change.outcome, change.order.status, status) == (ChangeOutcome.APPLIED, "Cancel Requested", "Cancelled")
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("action", DONE, ids=NAMES)
+def test_a_cancellation_without_an_answer_is_read_from_the_order(action: Any, hidden: int) -> None:
+    change, status = run_in(VirtualLoop(), cancel(action, hidden=hidden))
+    assert (change.outcome, status) == (ChangeOutcome.APPLIED, "Cancelled")
+    assert change.order is None or change.order.status in ("Cancel Requested", "Cancelled")
+
+
+@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
+def test_a_cancellation_that_never_arrived_is_unknown_and_shows_the_order(action: Any) -> None:
+    change, status = run_in(VirtualLoop(), cancel(action))
+    assert (change.outcome, change.order.status, status) == (ChangeOutcome.UNKNOWN, "Live", "Live")
+    assert change.error is not None
+
+
+def test_a_cancellation_that_was_never_sent_says_so() -> None:
+    change, status = run_in(VirtualLoop(), cancel("refuse", times=None))
+    assert (change.outcome, status) == (ChangeOutcome.NOT_SENT, "Live")
+
+
+@on_virtual_time
+async def test_a_finished_order_cannot_be_cancelled_and_is_shown() -> None:
+    async with floor() as here:
+        target = await working(here)
+        await here.entry.cancel(here.account, str(target.id))
+        await asyncio.sleep(30)
+        change = await here.entry.cancel(here.account, str(target.id))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert isinstance(change.error, OrderNotCancellableError)
+        assert change.order is not None
+        assert change.order.status == "Cancelled"
+
+
+@on_virtual_time
+async def test_an_order_that_filled_before_a_lost_cancellation_is_refused() -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.set_price("AAPL", "9")
+        await asyncio.sleep(60)
+        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
+        change = await here.entry.cancel(here.account, str(target.id))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.order is not None
+        assert change.order.status == "Filled"
+
+
+@on_virtual_time
+async def test_a_cancellation_is_sent_once_whatever_happens() -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before", times=None)
+        await here.entry.cancel(here.account, str(target.id))
+        assert here.sim.ledger.count("orders.cancel") == 1
+
+
+# --- replacing
+
+
+async def replace(
+    action: faults.Fault | str | None, *, method: str = "replace", hidden: int = 0, times: int | None = 1
+) -> tuple[OrderChange, list[str]]:
+    async with floor() as here:
+        target = await working(here)
+        if action is not None:
+            here.sim.faults.add("PUT" if method == "replace" else "PATCH", ONE_ORDER, action, times=times)
+        if hidden:
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
+        change = await getattr(here.entry, method)(here.account, str(target.id), edit())
+        here.sim.faults.clear()
+        (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
+        assert {dry} == {sent, *more}
+        await asyncio.sleep(60)
+        here.sim.settle()
+        successors = [r.order_id for r in here.sim.ledger.orders() if r.replaces_order_id == target.id]
+        return change, successors
+
+
+@pytest.mark.parametrize("method", ["replace", "edit"])
+def test_a_replaced_order_is_the_new_one(method: str) -> None:
+    change, (successor,) = run_in(VirtualLoop(), replace(None, method=method))
+    assert change.outcome is ChangeOutcome.APPLIED
+    assert change.order is not None
+    assert (change.order.id, change.order.price) == (successor, 11)
+    assert change.preview is not None
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("action", DONE, ids=NAMES)
+def test_a_replacement_without_an_answer_is_read_from_the_original(action: Any, hidden: int) -> None:
+    change, (successor,) = run_in(VirtualLoop(), replace(action, hidden=hidden))
+    assert change.outcome is ChangeOutcome.APPLIED
+    assert change.order is not None
+    assert change.order.id == successor
+
+
+@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
+def test_a_replacement_that_never_arrived_is_unknown(action: Any) -> None:
+    change, successors = run_in(VirtualLoop(), replace(action))
+    assert (change.outcome, successors) == (ChangeOutcome.UNKNOWN, [])
+
+
+def test_a_replacement_that_was_never_sent_says_so() -> None:
+    change, successors = run_in(VirtualLoop(), replace("refuse", times=None))
+    assert (change.outcome, successors) == (ChangeOutcome.NOT_SENT, [])
+
+
+@on_virtual_time
+async def test_a_replacement_that_fails_its_dry_run_is_never_sent() -> None:
+    async with floor() as here:
+        target = await working(here)
+        await here.entry.cancel(here.account, str(target.id))
+        await asyncio.sleep(30)
+        change = await here.entry.replace(here.account, str(target.id), edit())
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.error is not None
+        assert here.sim.ledger.count("orders.replace") == 0
+
+
+@pytest.mark.parametrize(("allowed", "outcome"), [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
+def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool, outcome: ChangeOutcome) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            target = await working(here)
+            warned = b'{"data":{"warnings":[{"code":"w","message":"m"}]},"context":"/"}'
+            here.sim.faults.add("POST", r"/orders/\d+/dry-run$", faults.body(warned))
+            change = await here.entry.replace(here.account, str(target.id), edit(), allow_warnings=allowed)
+            assert (change.outcome, [w.code for w in change.warnings]) == (outcome, ["w"])
+            assert isinstance(change.error, PreflightError) is (not allowed)
+
+    run()
+
+
+@on_virtual_time
+async def test_an_edit_that_breaks_the_rules_is_told_before_anything_is_sent() -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="price"):
+            await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
+        with pytest.raises(ConfigurationError):
+            await here.entry.cancel(here.account, "..")
+        assert not here.sim.ledger.requests
+
+
+# --- editing a pair
+
+
+async def edit_pairs(action: faults.Fault | str | None, *, times: int | None = 1) -> tuple[OrderChange, Any]:
+    async with floor() as here:
+        account, pair = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
+        if action is not None:
+            here.sim.faults.add("PATCH", PAIRS, action, times=times)
+        change = await here.entry.edit_pairs(
+            account, pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=Decimal("1.75")
+        )
+        here.sim.faults.clear()
+        await asyncio.sleep(2 * TIMEOUT)
+        pairs = await here.client.complex_orders.get(account, pair)
+        return change, pairs.ratio_price_threshold
+
+
+@pytest.mark.parametrize("action", [None, *DONE], ids=["no fault", *NAMES])
+def test_an_edited_pair_is_read_back_when_no_answer_comes(action: Any) -> None:
+    change, threshold = run_in(VirtualLoop(), edit_pairs(action))
+    assert (change.outcome, threshold) == (ChangeOutcome.APPLIED, Decimal("1.75"))
+
+
+@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
+def test_an_edit_of_a_pair_that_never_arrived_is_unknown(action: Any) -> None:
+    change, threshold = run_in(VirtualLoop(), edit_pairs(action))
+    assert change.outcome is ChangeOutcome.UNKNOWN
+    assert change.complex_order is not None
+    assert threshold != Decimal("1.75")
+
+
+def test_an_edit_of_a_pair_that_was_never_sent_says_so() -> None:
+    change, threshold = run_in(VirtualLoop(), edit_pairs("refuse", times=None))
+    assert change.outcome is ChangeOutcome.NOT_SENT
+    assert threshold != Decimal("1.75")
+
+
+@on_virtual_time
+async def test_what_is_no_pair_is_refused_and_shown() -> None:
+    async with floor() as here:
+        account, other = here.sim.account_numbers[1], here.sim.complex_order_ids["OCO"]
+        change = await here.entry.edit_pairs(account, other, ratio_price_threshold=Decimal(2))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.complex_order is not None
+        assert change.complex_order.type == "OCO"
