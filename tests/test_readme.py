@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +32,8 @@ def snippets() -> list[object]:
 @pytest.mark.parametrize("snippet", snippets())
 async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
     async with Simulator(environment="production", equities=600, equity_options=50, chain_rows=50) as brokerage:
+        async with brokerage.client() as client:  # so that there is something to see
+            await client.orders.submit(brokerage.account_numbers[0], tickets.market(tickets.buy_to_open("AAPL", 1)))
         settings = {
             "BROKERAGE_BASE_URL": brokerage.base_url,
             "BROKERAGE_ENVIRONMENT": "production",

@@ -22,6 +22,7 @@ from ..client import Client
 from ..journal import MemoryJournal
 from ..observers import Attempt
 from ..simulator import Simulator
+from ..tickets import buy_to_open, market
 from .console import err, on_real_service, out, run
 
 __all__ = ["register"]
@@ -150,13 +151,7 @@ async def fetch_chain(client: Client, report: Report) -> None:
 async def trade(client: Client, simulator: Simulator, report: Report) -> None:
     """Preview an order, place it once under an external identifier, and watch it to its end."""
     account = simulator.account_numbers[0]
-    leg = models.NewOrderLeg(
-        instrument_type=models.InstrumentType.EQUITY,
-        symbol="AAPL",
-        action=models.LegAction.BUY_TO_OPEN,
-        quantity=Decimal(100),
-    )
-    order = models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=(leg,))
+    order = market(buy_to_open("AAPL", 100))
     with report.step("order dry-run") as row:
         preview = await client.orders.dry_run(account, order)
         row.update(what=f"{len(preview.warnings or ())} warnings", items=1)
