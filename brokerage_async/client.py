@@ -32,7 +32,6 @@ from .session import BrokerageSession, Engine, Options
 from .token_endpoint import TokenEndpoint
 from .token_manager import ProvidedTokens, TokenManager, Tokens
 from .token_store import TokenStore, store_key
-from .transport import Transport
 
 if TYPE_CHECKING:
     import aiohttp
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from .bulk import Bulk
     from .journal import Journal
     from .order_entry import OrderEntry
+    from .transport import Transport
     from .watch import Watch
 
 __all__ = ["Client"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -32,7 +32,9 @@ from .protocol.request import Request, build
 from .protocol.response import Response, is_success, read_error
 from .protocol.retry import Action, Outcome, RetryBudget, backoff, bounded_wait, decide, outcome_of, throttle_pause
 from .token_manager import Tokens
-from .transport import Transport
+
+if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
+    from .transport import Transport
 
 __all__ = ["BrokerageSession", "Engine", "Options"]
 

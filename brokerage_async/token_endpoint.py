@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ._generated.operations import OAUTH_TOKEN
 from .config import AuthorizationCode, RefreshToken, RetryPolicy
@@ -13,7 +14,9 @@ from .limiter import Lane
 from .protocol.request import Request, build
 from .protocol.retry import bounded_wait, throttle_pause
 from .protocol.token import Grant, grant_request, read_grant, unreachable
-from .transport import Transport
+
+if TYPE_CHECKING:
+    from .transport import Transport
 
 __all__ = ["TokenEndpoint"]
 

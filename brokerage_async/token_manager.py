@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, TokenProvider
+from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
 from .errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
 from .protocol.retry import throttle_pause
 from .protocol.token import Grant, Lease
@@ -54,14 +54,15 @@ class Tokens(Protocol):
 class ProvidedTokens:
     """Tokens that come from a `TokenProvider`."""
 
-    __slots__ = ("_provider",)
+    __slots__ = ("_fixed", "_provider")
 
     def __init__(self, provider: TokenProvider) -> None:
         self._provider = provider
+        self._fixed = Secret(f"Bearer {provider.access_token}") if isinstance(provider, StaticToken) else None
 
     def peek(self, now: float) -> str | None:
-        """Nothing: the provider is asked for every attempt."""
-        return None
+        """A static token; any other provider is asked for every attempt."""
+        return self._fixed
 
     async def get(self) -> str:
         """The provider's token.
