@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import attrs
 import typer
+from rich import box
 from rich.live import Live
 from rich.table import Table
 
@@ -48,7 +49,7 @@ def orders(
     count: Count = None,
 ) -> None:
     """Follow today's orders of accounts."""
-    board = Board("Orders", ("order", "status", "what", "filled", "price"), order_row)
+    board = Board("Orders", ("order", "status", "what", "price"), order_row)
     run(
         follow(
             lambda client: client.watch.orders(
@@ -142,21 +143,22 @@ class Board:
             yield show
 
     def table(self) -> Table:
-        table = Table(title=self.title, title_justify="left")
-        for heading in ("at", *self.columns, "change"):
-            table.add_column(heading)
+        table = Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, expand=True)
+        for heading in ("at", *self.columns):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("change", no_wrap=True, ratio=1)
         for change in list(self.rows.values())[-ROWS:]:
+            at = change.at.astimezone().strftime("%H:%M:%S")
             what = f"{change.kind} {', '.join(change.fields)}".rstrip()
             style = "dim" if change.after is None else None
-            cells = (text(each) for each in (change.at, *self.cells(change.item), what))
-            table.add_row(*cells, style=style)
+            table.add_row(at, *map(text, self.cells(change.item)), what, style=style)
         return table
 
 
 def text(value: object) -> str:
-    """A cell: times of day in local time, nothing for None."""
+    """A cell: moments in local time, nothing for None."""
     if isinstance(value, datetime):
-        return value.astimezone().strftime("%m-%d %H:%M:%S")
+        return value.astimezone().strftime("%m-%d %H:%M")
     return "" if value is None else str(value)
 
 
@@ -164,9 +166,8 @@ def order_row(order: Order) -> tuple[object, ...]:
     """Cells of an order."""
     legs = order.legs or ()
     what = "; ".join(f"{leg.action} {leg.quantity} {leg.symbol}" for leg in legs)
-    prices = {fill.fill_price for leg in legs for fill in leg.fills or () if fill.fill_price is not None}
-    filled = sum(len(leg.fills or ()) for leg in legs)
-    return order.id, order.status, what, f"{filled} fills" if filled else None, min(prices, default=order.price)
+    prices = [fill.fill_price for leg in legs for fill in leg.fills or () if fill.fill_price is not None]
+    return order.id, order.status, what, prices[-1] if prices else order.price
 
 
 def alert_row(alert: QuoteAlert) -> tuple[object, ...]:

@@ -61,7 +61,7 @@ def test_orders_as_lines_of_json(service: Simulator) -> None:
 
 def test_orders_as_a_table(service: Simulator) -> None:
     output = run("orders", "--account", service.account_numbers[0], "--count", "1")
-    for shown in ("Orders", "Open 5", "AAPL", "Received", "added"):
+    for shown in ("Orders", "Buy to Open 5 AAPL", "added"):
         assert shown in output
 
 
