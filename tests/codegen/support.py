@@ -7,6 +7,7 @@ import itertools
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -37,16 +38,23 @@ class Package:
         return importlib.import_module(f"{self.name}.{module}")
 
 
-@pytest.fixture
-def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+@pytest.fixture(scope="session")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Package]:
     """What the toy schema generates, imported."""
-    yield from imported(TOY, tmp_path, monkeypatch)
+    with imported(TOY, tmp_path_factory.mktemp("garden")) as package:
+        yield package
 
 
-def imported(schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+@contextmanager
+def imported(schema: Path, tmp_path: Path) -> Iterator[Package]:
+    """What a schema generates, imported for as long as it lasts."""
     folder = tmp_path / f"generated_{next(_numbers)}"
     assert main(["--schema", str(schema), "--out", str(folder)]) == 0
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield Package(folder)
-    for name in [name for name in sys.modules if name.startswith(folder.name)]:
-        del sys.modules[name]
+    sys.path.insert(0, str(tmp_path))
+    importlib.invalidate_caches()
+    try:
+        yield Package(folder)
+    finally:
+        sys.path.remove(str(tmp_path))
+        for name in [name for name in sys.modules if name.startswith(folder.name)]:
+            del sys.modules[name]

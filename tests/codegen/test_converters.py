@@ -1,0 +1,124 @@
+"""The generated wire structs: every declared JSON form is read, kept where it says more, and written back."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.codegen.support import Package, garden  # noqa: F401
+
+DAY = date(2026, 3, 1)
+MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+EPOCH_MS = int(MOMENT.timestamp()) * 1000
+
+# (field, JSON, value, what stays in extra)
+FORMS: list[tuple[str, Any, Any, Any]] = [
+    ("name", "Rose", "Rose", None),
+    ("season", "Spring", "Spring", None),
+    ("season", "", "", None),
+    ("season", "Winter", "Winter", None),
+    ("height", "1.50", Decimal("1.50"), None),
+    ("height", 2, Decimal(2), None),
+    ("price", "3.1", Decimal("3.1"), None),
+    ("price", "NaN", None, "NaN"),
+    ("price", "", None, ""),
+    ("rows", 4, 4, None),
+    ("rows", "4", 4, None),
+    ("perennial", True, True, None),
+    ("perennial", "false", False, None),
+    ("sown", "2026-03-01", DAY, None),
+    ("sown", "2026-03-01 00:00:00 UTC", DAY, "2026-03-01 00:00:00 UTC"),
+    ("sown", "", None, ""),
+    ("frost-days", ["2026-03-01"], (DAY,), None),
+    ("frost-days", {"2026-03-01": {"degrees": -2}}, (DAY,), {"2026-03-01": {"degrees": -2}}),
+    ("watered-at", "2026-03-01T12:30:00Z", MOMENT, None),
+    ("watered-at", "2026-03-01T08:30:00-04:00", MOMENT, None),
+    ("watered-at", EPOCH_MS, MOMENT, None),
+    ("weeded-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
+    ("weeded-at", EPOCH_MS, MOMENT, None),
+    ("weeded-at", "", None, ""),
+    ("neighbours", ["a", 7], ("a", "7"), None),
+    ("harvests", [{"day": "2026-03-01", "kilograms": "0.5"}], None, None),
+    ("harvests", [], (), None),
+]
+
+
+@pytest.fixture
+def models(garden: Package) -> ModuleType:  # noqa: F811
+    return garden.models
+
+
+@pytest.fixture
+def wires(garden: Package) -> ModuleType:  # noqa: F811
+    return garden.converters
+
+
+@pytest.mark.parametrize(("field", "raw", "value", "kept"), FORMS)
+def test_every_declared_form_is_read(field: str, raw: Any, value: Any, kept: Any, wires: ModuleType) -> None:
+    body = msgspec.json.encode({field: raw})
+    plant = msgspec.json.decode(body, type=wires.PlantWire).build()
+    assert plant == msgspec.convert({field: raw}, wires.PlantWire).build()
+    if value is not None or kept is not None:
+        read = getattr(plant, field.replace("-", "_"))
+        assert (read, type(read)) == (value, type(read))
+    assert plant.extra == ({} if kept is None else {field: kept})
+    again = msgspec.to_builtins(wires.PlantWire.of(plant), builtin_types=(Decimal,))
+    assert msgspec.convert({**again, **plant.extra}, wires.PlantWire).build() == plant
+
+
+@pytest.mark.parametrize(
+    ("field", "raw"),
+    [("price", "cheap"), ("price", "1_0"), ("price", " 1"), ("price", "Infinity"), ("weight", "NaN"), ("rows", "four"),
+     ("perennial", "maybe"), ("sown", "tomorrow"), ("sown", "2026-03-01X"), ("frost-days", {"soon": 1}),
+     ("watered-at", 10**20), ("weeded-at", "noon")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_a_value_error(field: str, raw: Any, wires: ModuleType) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        msgspec.convert({field: raw}, wires.PlantWire).build()
+
+
+def test_numbers_keep_their_digits(wires: ModuleType) -> None:
+    bed = msgspec.json.decode(b'{"width": 12345678901234567890.10}', type=wires.BedWire).build()
+    assert str(bed.width) == "12345678901234567890.10"
+    assert msgspec.json.encode(wires.BedWire.of(bed)) == b'{"width":"12345678901234567890.10"}'
+
+
+def test_not_a_number_is_kept_beside_the_field(wires: ModuleType) -> None:
+    bed = msgspec.json.decode(b'{"width": "NaN"}', type=wires.BedWire).build()
+    assert (bed.width, bed.extra) == (None, {"width": "NaN"})
+
+
+def test_an_alias_is_read_into_the_same_field(wires: ModuleType, models: ModuleType) -> None:
+    by_alias = msgspec.convert({"crop": [{"name": "Rose"}]}, wires.BedWire).build()
+    assert by_alias == models.Bed(plants=[models.Plant(name="Rose")])
+    assert wires.BedWire.of(by_alias).plants[0].name == "Rose"
+    both = msgspec.convert({"crop": [{"name": "Rye", "rows": 2}], "plants": []}, wires.BedWire).build()
+    assert both.plants == ()
+    assert both.extra == {"crop": [{"name": "Rye", "rows": 2}]}
+
+
+def test_open_objects_are_immutable_and_do_not_count_in_the_hash(wires: ModuleType, models: ModuleType) -> None:
+    bed = msgspec.convert({"labels": {"a": [1]}, "notes": [{"b": 2}]}, wires.BedWire).build()
+    assert bed == models.Bed(labels={"a": [1]}, notes=[{"b": 2}])
+    assert hash(bed) == hash(models.Bed())
+    with pytest.raises(TypeError, match="immutable"):
+        bed.labels["a"] = 3
+
+
+def test_secrets_do_not_show(models: ModuleType) -> None:
+    plant = models.Plant(name="Rose", secret_recipe="hush", extra={"token": "hush"})
+    assert repr(plant) == "Plant(name='Rose', secret_recipe=..., extra=...)"
+
+
+def test_free_threaded_builds_make_equal_objects(wires: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = {"name": "Rose", "harvests": [{"kilograms": "1"}], "price": ""}
+    swapped = msgspec.convert(raw, wires.PlantWire).build()
+    monkeypatch.setattr(wires, "CLASS_SWAP", False)
+    made = msgspec.convert(raw, wires.PlantWire).build()
+    assert made == swapped
+    assert type(made) is type(swapped)

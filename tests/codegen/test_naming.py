@@ -1,0 +1,39 @@
+"""Names on the wire and names in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen import naming
+
+
+@pytest.mark.parametrize(
+    ("wire", "python"),
+    [("order-type", "order_type"), ("status[]", "status"), ("OrderLeg", "order_leg"), ("class", "class_"), ("id", "id"),
+     ("reg-t-margin-requirement", "reg_t_margin_requirement"), ("expires_in", "expires_in")],
+)  # fmt: skip
+def test_snake(wire: str, python: str) -> None:
+    assert naming.snake(wire) == python
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Buy to Open", "BUY_TO_OPEN"), ("orders.dry_run", "ORDERS_DRY_RUN"), ("Pre-Market", "PRE_MARKET"), ("gte", "GTE"),
+     ("None", "NONE"), (">", ""), ("OTOCO", "OTOCO")],
+)  # fmt: skip
+def test_constant(text: str, name: str) -> None:
+    assert naming.constant(text) == name
+
+
+def test_pascal() -> None:
+    assert naming.pascal("market_time") == "MarketTime"
+
+
+def test_forms() -> None:
+    assert naming.is_dasherized("close-at-ext")
+    assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
+    assert naming.is_underscored("access_token")
+    assert naming.is_operation_id("orders.dry_run")
+    assert not any(map(naming.is_operation_id, ("orders", "orders.", "orders.dryRun", "a.b.c", "orders.import")))
+    assert naming.is_component("OrderLeg")
+    assert not any(map(naming.is_component, ("orderLeg", "Order-Leg", "None")))
