@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from datetime import UTC, datetime
 
 __all__ = ["DEFAULT_START", "Clock"]
@@ -12,12 +13,11 @@ DEFAULT_START = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
 """A Wednesday, ten in the morning in New York: the markets are open."""
 
 
-def _tick() -> float:
-    """The running loop's time, which may be a virtual one; monotonic time outside of a loop."""
+def _loop() -> asyncio.AbstractEventLoop | None:
     try:
-        return asyncio.get_running_loop().time()
+        return asyncio.get_running_loop()
     except RuntimeError:
-        return time.monotonic()
+        return None
 
 
 class Clock:
@@ -26,21 +26,25 @@ class Clock:
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         if start.tzinfo is None:
             raise ValueError("the start of the simulation needs a time zone")
-        self._base = start.timestamp()
+        self._base = self._latest = start.timestamp()
         self._origin: float | None = None
-        self._latest = self._base
+        self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     def now(self) -> float:
-        """Simulated epoch seconds; the clock begins to run when it is asked for the first time."""
-        tick = _tick()
-        if self._origin is None:
+        """Simulated epoch seconds.
+
+        The clock begins to run when it is asked for the first time. It follows the time of the running event loop,
+        which may be a virtual one, or monotonic time outside of a loop; between two of them it stands still.
+        """
+        loop = _loop()
+        tick = time.monotonic() if loop is None else loop.time()
+        known = None if self._loop is None else self._loop()
+        if self._origin is None or loop is not known:
+            self._base = self._latest
             self._origin = tick
-        reading = self._base + (tick - self._origin)
-        if reading < self._latest:
-            # Another loop, with a time of its own: go on from where the last one stopped.
-            self._base, self._origin, reading = self._latest, tick, self._latest
-        self._latest = reading
-        return reading
+            self._loop = None if loop is None else weakref.ref(loop)
+        self._latest = max(self._latest, self._base + (tick - self._origin))
+        return self._latest
 
     @property
     def time(self) -> datetime:
@@ -57,6 +61,7 @@ class Clock:
             raise ValueError("simulated time cannot go back")
         self.now()
         self._base += seconds
+        self._latest += seconds
 
     def set(self, moment: datetime) -> None:
         """Put the clock forward to ``moment``.

@@ -44,6 +44,7 @@ class InMemoryTransport:
         """
         if self._closed:
             raise RequestNotSentError("the transport is closed")
+        self._clock.now()  # Time begins to run with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, split_target(request.url)[0])
         if fault is not None and fault.fate is Fate.REFUSE:
             self._brokerage.serve(request, self._clock.now(), fault)

@@ -4,9 +4,6 @@ from tests.simulator.house import House
 
 ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]
 LIST = {"name": "tech / core", "watchlist-entries": ENTRIES}
-    "name": "tech / core",
-    "watchlist-entries": [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}],
-}
 
 
 def test_a_created_list_is_listed(house: House) -> None:

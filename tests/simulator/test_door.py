@@ -1,0 +1,134 @@
+"""The in-memory door, on a virtual clock."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from brokerage_async.errors import RequestNotSentError, ResponseLostError
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import Simulator
+from tests.simulator.house import House, limit
+
+pytestmark = pytest.mark.looptime
+
+
+def loop_time() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Caller:
+    """Sends requests through a door."""
+
+    def __init__(self, **options: Any) -> None:
+        self.house = House(**options).login()
+        self.sim: Simulator = self.house.sim
+        self.door = self.sim.transport()
+
+    async def get(self, timeout: float | None = None) -> Response:
+        url = f"{self.sim.base_url}/watchlists"
+        return await self.door.send(Request(method="GET", url=url, headers=self.house.headers, timeout=timeout))
+
+    async def place(self, external_identifier: str, timeout: float | None = None) -> Response:
+        url = f"{self.sim.base_url}/accounts/{self.house.account}/orders"
+        body = json.dumps(limit(external_identifier=external_identifier)).encode()
+        request = Request(method="POST", url=url, headers=self.house.headers, body=body, timeout=timeout)
+        return await self.door.send(request)
+
+    def placed(self, external_identifier: str) -> int:
+        return len(self.sim.ledger.orders(external_identifier=external_identifier))
+
+
+async def test_requests_are_answered() -> None:
+    caller = Caller()
+    assert (await caller.get()).status == 200
+    assert caller.sim.ledger.requests[-1].delivered is True
+
+
+async def test_half_of_the_latency_passes_before_the_request_is_processed() -> None:
+    caller = Caller(latency=1.0)
+    began = loop_time()
+    await caller.get()
+    assert loop_time() - began == pytest.approx(1.0)
+    entry = caller.sim.ledger.requests[-1]
+    assert entry.at - caller.house.now == pytest.approx(0.5)
+
+
+async def test_latency_can_depend_on_the_request() -> None:
+    caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
+    began = loop_time()
+    await caller.get()
+    assert loop_time() == began
+    await caller.place("a")
+    assert loop_time() - began == pytest.approx(2.0)
+
+
+async def test_a_request_on_its_way_is_processed_even_if_nobody_waits() -> None:
+    caller = Caller(latency=2.0)
+    task = asyncio.create_task(caller.place("a"))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert caller.placed("a") == 0
+    await asyncio.sleep(1)
+    assert caller.placed("a") == 1
+    assert caller.sim.ledger.requests[-1].delivered is False
+
+
+@pytest.mark.parametrize(("fault", "late"), [("delay(5)", 0), ("delay_after(5)", 1), ("hang", 0), ("hang_after", 1)])
+async def test_a_timeout_loses_the_answer(fault: str, late: int) -> None:
+    caller = Caller()
+    caller.sim.faults.add("POST", "/orders", fault)
+    began = loop_time()
+    with pytest.raises(ResponseLostError) as caught:
+        await caller.place("a", timeout=1.0)
+    assert caught.value.maybe_processed
+    assert loop_time() - began == pytest.approx(1.0)
+    assert caller.placed("a") == late
+    await asyncio.sleep(5)
+    assert caller.placed("a") == (late if fault.startswith("hang") else 1)
+    assert all(entry.delivered is False for entry in caller.sim.ledger.requests if entry.fault)
+
+
+async def test_a_refused_connection_never_reaches_the_service() -> None:
+    caller = Caller()
+    caller.sim.faults.add("POST", "/orders", "refuse")
+    with pytest.raises(RequestNotSentError) as caught:
+        await caller.place("a")
+    assert not caught.value.maybe_processed
+    assert caller.placed("a") == 0
+
+
+@pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("drop_after", 1), ("truncate", 1)])
+async def test_a_dropped_connection_leaves_it_open(fault: str, count: int) -> None:
+    caller = Caller()
+    caller.sim.faults.add("POST", "/orders", fault)
+    with pytest.raises(ResponseLostError):
+        await caller.place("a")
+    assert caller.placed("a") == count
+
+
+async def test_hanging_requests_can_be_cancelled() -> None:
+    caller = Caller()
+    caller.sim.faults.add("GET", ".", "hang")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(10):
+            await caller.get()
+
+
+async def test_a_closed_door_sends_nothing() -> None:
+    caller = Caller()
+    await caller.door.close()
+    with pytest.raises(RequestNotSentError):
+        await caller.get()
+
+
+async def test_orders_live_on_the_loop_s_clock() -> None:
+    caller = Caller()
+    identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
+    await asyncio.sleep(3)
+    caller.sim.settle()
+    assert caller.house.history(identifier) == ["Received", "Routed", "Live"]

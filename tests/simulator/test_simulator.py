@@ -1,0 +1,87 @@
+"""The whole thing, used the way tests of a program would use it."""
+
+import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from brokerage_async import Client, models
+from brokerage_async.simulator import Simulator
+
+SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
+
+
+def order(external_identifier: str | None = None) -> models.NewOrder:
+    return models.NewOrder(
+        order_type=models.OrderType.LIMIT,
+        time_in_force=models.TimeInForce.DAY,
+        price=Decimal("250.00"),
+        price_effect=models.PriceEffect.DEBIT,
+        external_identifier=external_identifier,
+        legs=(
+            models.NewOrderLeg(
+                action=models.LegAction.BUY_TO_OPEN,
+                instrument_type=models.InstrumentType.EQUITY,
+                symbol="AAPL",
+                quantity=Decimal(3),
+            ),
+        ),
+    )
+
+
+async def test_a_client_over_http() -> None:
+    async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
+        sessions = await client.market_time.sessions(date(2026, 6, 12))
+        assert [session.session_date for session in sessions] == [date(2026, 6, day) for day in (10, 11, 12)]
+        placed = await client.orders.submit(sim.account_numbers[0], order("mine"))
+        assert placed.order is not None
+        sim.clock.advance(30)
+        (live,) = await client.orders.live(sim.customer_id, [sim.account_numbers[0]])
+        assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
+
+
+async def test_a_client_in_memory() -> None:
+    sim = Simulator(seed=3, **SMALL)
+    async with Client(sim.environment, sim.credentials, transport=sim.transport()) as client:
+        placed = await client.orders.submit(sim.account_numbers[0], order("mine"))
+        assert placed.order is not None
+        sim.clock.advance(30)
+        (found,) = await client.orders.list(sim.account_numbers[0]).collect()
+        assert found.id == placed.order.id
+        assert found.status is models.OrderStatus.FILLED
+    assert [record.status for record in sim.ledger.orders(external_identifier="mine")] == ["Filled"]
+
+
+async def test_a_client_of_a_simulator_that_does_not_listen_goes_through_the_in_memory_door() -> None:
+    sim = Simulator(**SMALL)
+    async with sim.client() as client:
+        assert await client.watchlists.list() == []
+
+
+def test_it_is_there_at_once() -> None:
+    began = time.perf_counter()
+    Simulator()
+    assert time.perf_counter() - began < 0.3
+
+
+def test_environments_are_named() -> None:
+    assert Simulator("production").environment.is_production
+    with pytest.raises(ValueError, match="sandbox or production"):
+        Simulator("paper")  # type: ignore[arg-type]
+
+
+def test_prices_can_be_set() -> None:
+    sim = Simulator(**SMALL)
+    assert abs(sim.price("AAPL") - 200) < 1
+    sim.set_price("AAPL", "150.25")
+    assert sim.price("AAPL") == Decimal("150.25")
+
+
+def test_the_start_can_be_chosen() -> None:
+    sim = Simulator(start=datetime(2027, 1, 4, 15, tzinfo=UTC), **SMALL)
+    assert sim.clock.time.year == 2027
+
+
+def test_secrets_differ_by_seed() -> None:
+    assert len({Simulator(seed=seed).refresh_token for seed in range(5)}) == 5
