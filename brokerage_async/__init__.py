@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import errors, models
+    from . import errors as errors
+    from . import models as models
     from .client import Client
     from .config import (
         AuthorizationCode,

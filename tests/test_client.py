@@ -1,0 +1,222 @@
+"""The client as it is put together."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import aiohttp
+import pytest
+
+import brokerage_async
+from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async._version import __version__
+from brokerage_async.config import AuthorizationCode
+from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseDecodeError
+from tests.fake_transport import FakeTransport, fail, ok
+from tests.loops import on_real_time, on_virtual_time
+from tests.raw_server import RawServer, answer
+
+SANDBOX = Environment.sandbox("https://api.example.com")
+TOKEN = StaticToken("s3cr3t")
+
+
+class TestArguments:
+    def test_signature(self):
+        found = inspect.signature(Client).parameters
+        defaults = {name: p.default for name, p in found.items() if p.default is not p.empty}
+        assert list(found)[:2] == ["environment", "credentials"]
+        assert defaults == {
+            "user_agent": f"brokerage-async/{__version__}", "accept_version": None, "timeout": 30.0, "deadline": None,
+            "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False, "http_session": None,
+            "trace_configs": (), "observers": (), "transport": None, "token_store": None,
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"user_agent": ""}, {"user_agent": "nothing"}, {"user_agent": "a b/1"}, {"user_agent": "a/1\r\nX: y"},
+            {"accept_version": ""}, {"accept_version": "1\n2"},
+            {"timeout": 0}, {"timeout": -1}, {"timeout": "30"}, {"deadline": 0.0}, {"deadline": True},
+        ],
+        ids=repr,
+    )  # fmt: skip
+    def test_wrong_values(self, wrong):
+        with pytest.raises(ConfigurationError):
+            Client(SANDBOX, TOKEN, transport=FakeTransport(), **wrong)
+
+    @pytest.mark.parametrize("wrong", [None, "token", object()], ids=repr)
+    def test_wrong_credentials(self, wrong):
+        with pytest.raises(ConfigurationError, match="no credentials"):
+            Client(SANDBOX, wrong, transport=FakeTransport())
+
+    def test_transport_of_ones_own_excludes_the_options_of_aiohttp(self):
+        with pytest.raises(ConfigurationError, match="aiohttp"):
+            Client(SANDBOX, TOKEN, transport=FakeTransport(), trace_configs=[aiohttp.TraceConfig()])
+
+    def test_made_without_an_event_loop(self):
+        assert repr(Client(SANDBOX, TOKEN)) == "<Client of sandbox at https://api.example.com>"
+
+    def test_no_secret_in_any_dump(self):
+        client = Client(SANDBOX, RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t"))
+        assert "s3cr3t" not in repr(client) + repr(vars(client)) + str(client)
+
+    def test_features_are_at_hand(self):
+        client = Client(SANDBOX, TOKEN)
+        assert client.bulk is client.bulk
+        assert client.watch is client.watch
+
+
+class TestFromEnv:
+    def test_complete(self, monkeypatch):
+        monkeypatch.setenv("BROKERAGE_BASE_URL", "https://api.example.com")
+        monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", "cs")
+        monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", "rt")
+        monkeypatch.setenv("BROKERAGE_USER_AGENT", "env/1")
+        client = Client.from_env()
+        assert client.environment == SANDBOX
+        assert client.session.options.headers["User-Agent"] == "env/1"
+        assert Client.from_env(user_agent="me/2").session.options.headers["User-Agent"] == "me/2"
+        assert Client.from_env(read_only=True).session.options.read_only
+
+    def test_nothing_set(self):
+        with pytest.raises(ConfigurationError, match="BROKERAGE_BASE_URL"):
+            Client.from_env()
+
+
+class TestViews:
+    @on_virtual_time
+    async def test_share_everything_but_the_options(self):
+        transport = FakeTransport()
+        async with Client(SANDBOX, TOKEN, transport=transport) as client:
+            view = client.with_options(timeout=5, deadline=9, accept_version="20261012", retry=RetryPolicy.none())
+            await view.watchlists.list()
+            await client.watchlists.list()
+            assert view.session.engine is client.session.engine
+            assert type(view) is Client
+        changed, plain = transport.requests
+        assert (changed.timeout, changed.headers["Accept-Version"]) == (5, "20261012")
+        assert (plain.timeout, "Accept-Version" in plain.headers) == (30.0, False)
+
+    @on_virtual_time
+    async def test_build_on_each_other_and_can_take_back(self):
+        async with Client(SANDBOX, TOKEN, transport=FakeTransport(), accept_version="1", deadline=3) as client:
+            view = client.with_options(timeout=5).with_options(deadline=None, accept_version=None)
+            options = view.session.options
+            assert (options.timeout, options.deadline) == (5, None)
+            assert "Accept-Version" not in options.headers
+            assert client.session.options.deadline == 3
+
+    @on_virtual_time
+    async def test_closing_one_does_nothing(self):
+        transport = FakeTransport()
+        async with Client(SANDBOX, TOKEN, transport=transport) as client:
+            async with client.with_options(timeout=1):
+                pass
+            await client.watchlists.list()
+            assert transport.closed == 0
+        assert transport.closed == 1
+
+    def test_wrong_values(self):
+        client = Client(SANDBOX, TOKEN, transport=FakeTransport())
+        for wrong in ({"timeout": -1}, {"deadline": 0}, {"accept_version": ""}):
+            with pytest.raises(ConfigurationError):
+                client.with_options(**wrong)
+
+
+class TestAuthorize:
+    @on_virtual_time
+    async def test_code_gives_the_refresh_token_to_keep(self):
+        body = b'{"access_token":"a","refresh_token":"keep-me","token_type":"Bearer","expires_in":900}'
+        response = ok()
+        response = type(response)(status=200, body=body)
+        code = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="c")
+        transport = FakeTransport(token_script=(response,))
+        async with Client(SANDBOX, code, transport=transport) as client:
+            kept = await client.authorize()
+            assert kept == RefreshToken(client_secret="cs", refresh_token="keep-me", client_id="id")
+            await client.watchlists.list()
+            assert await client.authorize() == kept
+        assert len(transport.token_requests) == 1
+
+    @on_virtual_time
+    async def test_static_token_has_nothing_to_keep(self):
+        async with Client(SANDBOX, TOKEN, transport=FakeTransport()) as client:
+            assert await client.authorize() is None
+
+
+BODIES = {
+    "html": answer(b"<html><body>Wrong door</body></html>", 200, "Content-Type: text/html"),
+    "empty": answer(b""),
+    "array": answer(b"[1, 2]"),
+    "number": answer(b"42"),
+    "cut": answer(b'{"data": {"items": [{"na'),
+    "not utf-8": answer(b'{"data": {"items": [{"name": "\xff\xfe"}]}}'),
+    "byte order mark": answer(b'\xef\xbb\xbf{"data": {"items": [{"name": "b"}]}}'),
+    "deep": answer(b"[" * 50_000),
+    "deep in data": answer(b'{"data": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_001),
+}
+
+
+class TestBodies:
+    @pytest.mark.parametrize("name", BODIES)
+    @on_real_time
+    async def test_success_that_is_none(self, name):
+        async with RawServer(BODIES[name]) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
+            with pytest.raises(ResponseDecodeError) as caught:
+                await client.watchlists.list()
+            assert caught.value.operation == "watchlists.list"
+            assert len(str(caught.value)) < 600
+            assert "s3cr3t" not in str(caught.value)
+            assert len(server.requests) == 1
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            answer(b'{"data": {"items": [{"name": "a", "name": "b"}]}}'),
+            answer(b'{"data": {"items": [{"name": "b"}]}}', 200, "Content-Type: text/plain"),
+        ],
+        ids=["duplicate keys", "wrong content type"],
+    )
+    @on_real_time
+    async def test_odd_but_readable(self, sent):
+        async with RawServer(sent) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
+            assert (await client.watchlists.list())[0].name == "b"
+
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 406, 422, 429, 500, 502, 504])
+    @pytest.mark.parametrize("name", ["html", "empty", "cut", "deep", "not utf-8", "array"])
+    @on_real_time
+    async def test_error_bodies(self, name, status):
+        body = BODIES[name].partition(b"\r\n\r\n")[2]
+        async with (
+            RawServer(answer(body, status)) as server,
+            Client(Environment.sandbox(server.url), TOKEN, retry=RetryPolicy.none()) as client,
+        ):
+            with pytest.raises(BrokerageError) as caught:
+                await client.watchlists.list()
+        assert caught.value.status == status
+        assert len(str(caught.value)) < 600
+
+
+class TestPackage:
+    def test_names(self):
+        for name in brokerage_async.__all__:
+            assert getattr(brokerage_async, name) is not None
+        assert set(brokerage_async.__all__) <= set(dir(brokerage_async))
+        with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+            brokerage_async.Nonsense  # noqa: B018
+
+    @pytest.mark.parametrize("statement", ["import brokerage_async", "from brokerage_async import Client"])
+    def test_import_leaves_out_what_may_not_be_needed(self, statement):
+        code = f"{statement}; import sys; print([m for m in ('aiohttp', 'cattrs', 'sqlite3') if m in sys.modules])"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]"
+
+
+@on_virtual_time
+async def test_error_of_a_call_names_it():
+    async with Client(SANDBOX, TOKEN, transport=FakeTransport(fail(404, "record_not_found"))) as client:
+        with pytest.raises(BrokerageError, match=r"instruments\.warrant") as caught:
+            await client.instruments.warrant("NOPE")
+    assert (caught.value.code, caught.value.method) == ("record_not_found", "GET")
