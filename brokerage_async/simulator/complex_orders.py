@@ -128,9 +128,9 @@ class ComplexDesk:
     def edit_pairs(self, found: ComplexOrder, comparator: str | None, threshold: Decimal | None, now: float) -> None:
         """Change when a PAIRS order trades; RefusedError when it is none, or not waiting any more."""
         if found.type != "PAIRS":
-            raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
+            raise RefusedError(422, "not_editable", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
-            raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
+            raise RefusedError(422, "not_editable", "This complex order can no longer be edited")
         if threshold is not None and threshold <= 0:
             raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
         found.comparator = comparator or found.comparator

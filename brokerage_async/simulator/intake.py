@@ -85,6 +85,10 @@ def broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> li
     ]
 
 
+_Checked = tuple[dict[str, Any], list[Problem], list[Problem]]
+"""A body, what is wrong with its fields, and the rules over several fields that it breaks."""
+
+
 class Intake:
     """Reads queries and bodies."""
 
@@ -125,22 +129,23 @@ class Intake:
 
         The object is shared with later requests of the same body, and must not be changed.
         """
-        if operation.body is None:
-            return {}, []
-        if not content:
+        if not content or operation.body is None:
             if operation.body_required:
                 raise self.refusal([Problem("required", "is missing", "body")])
             return {}, []
-        document, problems, broken_rules = self._checked(operation.body, content)
+        document, problems, broken_rules = self._checked(operation, content)
         if problems:
             raise self.refusal(problems)
         return document, broken_rules
 
-    def _check(self, model: type[Any], content: bytes) -> tuple[dict[str, Any], list[Problem], list[Problem]]:
+    def _check(self, operation: Operation[Any], content: bytes) -> _Checked:
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise RefusedError(400, "invalid_json", "The body is not JSON") from None
+        model = operation.body
+        if model is None:
+            return {}, [], []
         problems = list(self._object(model, document, ""))
         return document, problems, [] if problems else list(self._rules(model, document))
 

@@ -70,10 +70,10 @@ class Dialect:
         return int(amount) if amount == amount.to_integral_value() else float(amount)
 
     def moment(self, seconds: float | None) -> int | str:
-        """``updated-at``: epoch milliseconds as recorded (0 when never), text as documented."""
+        """``updated-at``: epoch milliseconds as recorded, text as documented; the start of 1970 for never."""
         if self.form == "observed":
-            return 0 if seconds is None else int(seconds * 1000)
-        return "" if seconds is None else timestamp(seconds)
+            return int((seconds or 0) * 1000)
+        return timestamp(seconds or 0)
 
     def problem(self, code: str, message: str, domain: str) -> dict[str, str]:
         """One entry of a ``validation_error``."""
