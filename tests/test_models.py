@@ -1,0 +1,174 @@
+"""Every generated model: frozen, slotted, hashable, picklable, and what it shows of itself."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import pickle
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+import pytest
+
+from brokerage_async import models
+from brokerage_async._generated.converters import WIRES
+from brokerage_async.values import EMPTY, Model, OpenStrEnum
+
+MODELS = sorted(WIRES, key=lambda model: model.__name__)
+ENUMS = [each for name in models.__all__ if isinstance(each := getattr(models, name), enum.EnumMeta)]
+
+SAMPLES: dict[Any, Any] = {
+    str: "text",
+    int: 7,
+    bool: True,
+    Decimal: Decimal("1.50"),
+    date: date(2026, 3, 1),
+    datetime: datetime(2026, 3, 1, 12, tzinfo=UTC),
+}
+
+
+def sample(model: type[Any], depth: int = 3) -> Any:
+    """A model with every field set."""
+    hints = get_type_hints(model)
+    fields = {field.name: value_of(hints[field.name], depth) for field in attrs.fields(model) if field.name != "extra"}
+    return model(**fields, extra={"new-key": [1, {"a": None}]})
+
+
+def value_of(hint: Any, depth: int) -> Any:
+    options = [option for option in get_args(hint) or (hint,) if option is not type(None)]
+    if get_origin(hint) is tuple:
+        return (value_of(get_args(hint)[0], depth),)
+    kind = options[0] if get_origin(hint) is not None and len(options) >= 1 and "|" in str(hint) else hint
+    if get_origin(kind) is tuple:
+        return (value_of(get_args(kind)[0], depth),)
+    if kind in SAMPLES:
+        return SAMPLES[kind]
+    if isinstance(kind, type) and issubclass(kind, OpenStrEnum):
+        return next(iter(kind))
+    if isinstance(kind, type) and issubclass(kind, Model):
+        return sample(kind, depth - 1) if depth else kind()
+    return {"raw": 1}
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: model.__name__)
+def model(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def test_a_model_is_frozen_and_slotted(model: Any) -> None:
+    one = sample(model)
+    assert not hasattr(one, "__dict__")
+    for field in attrs.fields(model):
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            setattr(one, field.name, None)
+    with pytest.raises((attrs.exceptions.FrozenInstanceError, AttributeError)):
+        one.something_else = 1
+
+
+def test_a_model_is_a_value(model: Any) -> None:
+    one, same = sample(model), sample(model)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != object()
+    name = attrs.fields(model)[0].name
+    other = attrs.evolve(one, **{name: None})
+    assert other != one
+    assert getattr(other, name) is None
+    assert attrs.evolve(one, extra={}) != one
+    assert hash(attrs.evolve(one, extra={})) == hash(one)
+
+
+def test_a_model_travels(model: Any) -> None:
+    one = sample(model)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(one, protocol)) == one
+    assert copy.deepcopy(one) == one == copy.copy(one)
+    assert hash(pickle.loads(pickle.dumps(one))) == hash(one)
+
+
+def test_a_built_model_equals_a_constructed_one(model: Any) -> None:
+    one = sample(model)
+    raw = msgspec.to_builtins(WIRES[model].of(one), builtin_types=(Decimal,))
+    built = models.converter.structure(raw, model)
+    assert built == one
+    assert type(built) is model
+    assert hash(built) == hash(one)
+    assert pickle.loads(pickle.dumps(built)) == built == copy.deepcopy(built)
+    assert attrs.evolve(built) == built
+    assert repr(built) == repr(one)
+    assert models.converter.unstructure(built) == raw
+
+
+def test_the_repr_shows_only_what_is_set() -> None:
+    assert repr(models.Order()) == "Order()"
+    order = models.Order(id="7", price=Decimal("1.50"), status=models.OrderStatus("New"), extra={"a": 1})
+    assert repr(order) == ("Order(id='7', price=Decimal('1.50'), status=<OrderStatus.New: 'New'>, extra={'a': 1})")
+    assert repr(models.OrderLeg(fills=[models.Fill(fill_id="x")])) == "OrderLeg(fills=(Fill(fill_id='x'),))"
+
+
+def test_the_twin_has_the_layout_of_the_model(model: Any) -> None:
+    built = WIRES[model]().build()
+    assert type(built) is model
+    assert built.extra is EMPTY
+    assert all(getattr(built, name) is None for name in model.__slots__ if name != "extra")
+
+
+def test_every_field_is_documented_and_typed(model: Any) -> None:
+    assert model.__doc__
+    for name, hint in get_type_hints(model).items():
+        assert hint is not Any, name
+        default = getattr(attrs.fields(model), name).default
+        if default is None:
+            assert type(None) in get_args(hint), name
+
+
+def test_wire_names_are_dasherized_or_those_of_oauth() -> None:
+    for model, wire in WIRES.items():
+        keys = [field.encode_name for field in msgspec.structs.fields(wire) if "__alias" not in field.name]
+        separator = "_" if model.__name__.startswith("Token") else "-"
+        assert not any(({"_", "-"} - {separator}) & set(key) for key in keys), model
+        assert len(keys) == len(set(keys))
+
+
+def test_lists_are_taken_where_tuples_are_kept() -> None:
+    leg = models.NewOrderLeg(
+        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.EQUITY, symbol="A"
+    )
+    order = models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg])
+    assert order.legs == (leg,)
+    assert isinstance(hash(order), int)
+
+
+def test_secrets_are_not_shown() -> None:
+    request = models.TokenRequest(
+        grant_type=models.GrantType.REFRESH_TOKEN, client_secret="hush", refresh_token="hush", code="hush"
+    )
+    response = models.TokenResponse(access_token="hush", refresh_token="hush", id_token="hush", extra={"t": "hush"})
+    assert "hush" not in f"{request!r} {request} {response!r}"
+
+
+@pytest.mark.parametrize("enumeration", ENUMS, ids=lambda each: each.__name__)
+def test_every_enumeration_is_open_and_documented(enumeration: Any) -> None:
+    assert issubclass(enumeration, OpenStrEnum)
+    assert not enumeration("something new").is_known
+    assert enumeration.__doc__
+    assert enumeration.__doc__ != OpenStrEnum.__doc__
+
+
+def test_the_public_door_exports_every_model_and_the_converter() -> None:
+    assert {model.__name__ for model in MODELS} <= set(models.__all__)
+    assert {"converter", "Page", "Pager"} <= set(models.__all__)
+    assert all(hasattr(models, name) for name in models.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        models.Nothing  # noqa: B018
+
+
+def test_importing_the_models_loads_neither_msgspec_nor_cattrs() -> None:
+    code = "import sys, brokerage_async.models; print([m for m in ('msgspec', 'cattrs') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,185 @@
+"""Open enumerations, raw JSON beside a model, and how single values are read and written."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import values
+from brokerage_async.models import OrderStatus
+from brokerage_async.values import EMPTY, Extra, OpenStrEnum
+
+# -- enumerations -----------------------------------------------------------------------------------------------------
+
+
+def test_a_known_value_is_its_member() -> None:
+    assert OrderStatus("Live") is OrderStatus.LIVE
+    assert OrderStatus.LIVE.is_known
+    assert OrderStatus.LIVE == "Live"
+    assert f"{OrderStatus.LIVE}" == "Live"
+
+
+@given(st.text())
+def test_any_other_text_becomes_a_member(text: str) -> None:
+    status = OrderStatus(text)
+    assert isinstance(status, OrderStatus)
+    assert status.is_known is (text in {each.value for each in OrderStatus})
+    assert (status == text, hash(status), str(status), status.value) == (True, hash(text), text, text)
+    assert OrderStatus(text) == status
+    assert {status: 1}[text] == 1
+
+
+def test_an_unlisted_member_travels_and_matches() -> None:
+    status = OrderStatus("On Hold")
+    assert not status.is_known
+    assert pickle.loads(pickle.dumps(status)) == status == copy.deepcopy(status)
+    assert type(pickle.loads(pickle.dumps(status))) is OrderStatus
+    assert status not in list(OrderStatus)
+    assert status.name == "On Hold"
+    assert "On Hold" in repr(status)
+    assert msgspec.json.decode(b'"On Hold"', type=OrderStatus) == status
+    assert msgspec.json.encode(status) == b'"On Hold"'
+    match status:
+        case OrderStatus.LIVE:
+            pytest.fail("it is not live")
+        case "On Hold":
+            pass
+
+
+def test_what_is_no_text_is_no_member() -> None:
+    for value in (1, None, b"Live", ["Live"]):
+        with pytest.raises(ValueError, match="is not a valid OrderStatus"):
+            OrderStatus(value)
+
+
+def test_the_same_text_in_two_enumerations_stays_apart() -> None:
+    class Colour(OpenStrEnum):
+        RED = "red"
+
+    assert type(Colour("blue")) is Colour
+    assert type(OrderStatus("blue")) is OrderStatus
+
+
+# -- extra ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda extra: extra.__setitem__("a", 2),
+        lambda extra: extra.__delitem__("a"),
+        lambda extra: extra.update(a=2),
+        lambda extra: extra.pop("a"),
+        lambda extra: extra.popitem(),
+        lambda extra: extra.clear(),
+        lambda extra: extra.setdefault("b", 1),
+        lambda extra: extra.__ior__({"b": 1}),
+    ],
+)
+def test_extra_cannot_be_changed(change: Any) -> None:
+    extra = Extra(a=1)
+    with pytest.raises(TypeError, match="immutable"):
+        change(extra)
+    assert extra == {"a": 1}
+
+
+def test_extra_is_a_mapping_that_travels() -> None:
+    extra = Extra({"a": [1, {"b": Decimal("1.10")}]})
+    assert isinstance(extra, Mapping)
+    assert pickle.loads(pickle.dumps(extra)) == extra == copy.deepcopy(extra)
+    assert type(copy.deepcopy(extra)) is Extra
+    assert copy.deepcopy(extra)["a"] is not extra["a"]
+    assert copy.copy(extra) is extra
+    assert extra.copy() is extra
+    assert (extra | {"c": 2}) == {**extra, "c": 2}
+    assert hash(extra) == hash(EMPTY)
+    assert repr(Extra(a=1)) == "{'a': 1}"
+
+
+def test_there_is_one_empty_extra() -> None:
+    assert pickle.loads(pickle.dumps(EMPTY)) is EMPTY
+    assert copy.deepcopy(EMPTY) is EMPTY
+    assert values.raw_object({}) is EMPTY
+    assert values.raw_object(EMPTY) is EMPTY
+
+
+# -- reading and writing ----------------------------------------------------------------------------------------------
+
+finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
+
+
+@given(finite_decimals)
+def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
+    read = values.read_decimal(str(value))
+    assert (read, str(read)) == (value, str(value))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
+)
+def test_what_is_no_finite_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a"):
+        values.read_decimal(text)
+
+
+@given(finite_decimals.filter(lambda value: abs(value.adjusted()) <= 64 and abs(value.as_tuple().exponent) <= 64))
+def test_decimals_are_sent_without_exponent(value: Decimal) -> None:
+    text = values.decimal_text(value)
+    assert Decimal(text) == value
+    assert "E" not in text
+
+
+def test_decimals_are_sent_with_the_digits_they_have() -> None:
+    assert values.decimal_text(Decimal("1.10")) == "1.10"
+    assert values.decimal_text(Decimal("1E+2")) == "100"
+    assert values.decimal_text(Decimal("1E-8")) == "0.00000001"
+    assert values.decimal_text(5) == "5"
+    assert len(values.decimal_text(Decimal("1E+999999"))) < 20
+
+
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
+def test_what_is_not_finite_is_not_sent(value: Decimal) -> None:
+    with pytest.raises(ValueError, match="not a number that can be sent"):
+        values.decimal_text(value)
+
+
+@pytest.mark.parametrize("value", [1.1, "1.1", True, None])
+def test_only_decimals_and_integers_are_amounts(value: Any) -> None:
+    with pytest.raises(TypeError, match="expected a Decimal"):
+        values.decimal_text(value)
+
+
+@given(st.integers(min_value=-(2**53), max_value=2**53))
+def test_epoch_milliseconds(milliseconds: int) -> None:
+    try:
+        moment = values.read_epoch(milliseconds)
+    except ValueError:
+        assert not -62135596800000 <= milliseconds < 253402300800000
+    else:
+        assert moment - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=milliseconds)
+
+
+def test_a_moment_without_offset_is_utc() -> None:
+    assert values.read_moment("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)
+
+
+@pytest.mark.parametrize("text", ["", "-", "1_0", " 1", "1.0", "\u0661"])
+def test_integers_as_text_are_digits(text: str) -> None:
+    with pytest.raises(ValueError, match="not an integer"):
+        values.read_integer(text)
+
+
+def test_integers_and_booleans_as_text() -> None:
+    assert values.read_integer("-12") == -12
+    assert values.read_boolean("true") is True
+    assert values.read_boolean("false") is False
