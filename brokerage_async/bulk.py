@@ -229,9 +229,9 @@ def _by_asked(asked: Sequence[str], items: Iterable[L]) -> dict[str, L]:
     is left out.
     """
     by_symbol = {item.symbol: item for item in items if item.symbol}
-    found = {symbol: by_symbol.pop(symbol) for symbol in asked if symbol in by_symbol}
-    if by_symbol and len(found) < len(asked):
-        unasked = {_folded(symbol): item for symbol, item in by_symbol.items()}
+    found = {symbol: by_symbol[symbol] for symbol in asked if symbol in by_symbol}
+    if len(found) < min(len(asked), len(by_symbol)):
+        unasked = {_folded(symbol): item for symbol, item in by_symbol.items() if symbol not in found}
         for symbol in asked:
             if symbol not in found and (item := unasked.get(_folded(symbol))) is not None:
                 found[symbol] = item

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import itertools
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -17,10 +18,10 @@ from collections.abc import (
     Generator,
     Iterable,
     Mapping,
+    Sequence,
     Sized,
 )
 from contextlib import aclosing
-from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
@@ -81,9 +82,11 @@ def judge(error: Exception) -> Verdict:
             return Verdict.END
 
 
-def url_length(key: str) -> int:
-    """Characters that ``key`` takes in a URL as one more value of an array parameter, its name included."""
-    return 16 + (len(key) if key.isascii() and key.isalnum() else len(quote(key, safe="", errors="replace")))
+def url_length(keys: Sequence[str]) -> int:
+    """Characters that ``keys`` take in a URL as values of an array parameter, its repeated name included."""
+    text = "".join(keys)
+    encoded = text if text.isascii() and text.isalnum() else quote(text, safe="", errors="replace")
+    return 16 * len(keys) + len(encoded)
 
 
 @attrs.frozen(kw_only=True)
@@ -138,7 +141,7 @@ class BulkFetch(Generic[T]):
         fetch: asks for one batch: takes a tuple of keys, returns the values by key.
         concurrency: how many batches are in flight at most.
         batch_size, batch_length: how many keys a batch holds at most, and how many characters (as ``length`` measures).
-        length: the characters that a key adds to a request.
+        length: the characters that keys add to a request.
         on_progress: called as ``on_progress(done, total, elapsed)`` after each batch; ``total`` is None for keys
             without a length, ``elapsed`` is in seconds. What it raises ends the fetch.
         verdict: whose fault an error of ``fetch`` is.
@@ -157,7 +160,7 @@ class BulkFetch(Generic[T]):
         concurrency: int = 8,
         batch_size: int = 100,
         batch_length: int = 6_000,
-        length: Callable[[str], int] = url_length,
+        length: Callable[[Sequence[str]], int] = url_length,
         on_progress: Progress | None = None,
         verdict: Callable[[Exception], Verdict] = judge,
         model: type[Any] | None = None,
@@ -285,39 +288,38 @@ class BulkFetch(Generic[T]):
                     parts += keys[middle:], keys[:middle]
             else:
                 self._doubts = 0
-                for key in keys:
-                    if key in answer:
-                        batch.found[key] = answer[key]
-                    else:
-                        batch.missing.append(key)
+                found = {key: answer[key] for key in keys if key in answer}
+                batch.found |= found
+                if len(found) < len(keys):
+                    batch.missing += [key for key in keys if key not in found]
 
     async def _cut(self) -> AsyncGenerator[_Batch[T], None]:
         """The distinct keys in batches, within the bounds of count and length."""
-        seen = Seen()
-        index, keys, length = 0, list[str](), 0
+        seen, pending, index = Seen(), list[str](), itertools.count()
         async with aclosing(_slices(self._source, self._batch_size)) as slices:
-            async for some in slices:
-                for key in some:
-                    if not key or not seen.add(key):
-                        self._pass_over(key)
-                        continue
-                    more = self._length(key)
-                    if len(keys) == self._batch_size or (keys and length + more > self._batch_length):
-                        yield _Batch(index, tuple(keys))
-                        index, keys, length = index + 1, [], 0
-                    keys.append(key)
-                    length += more
-                if len(keys) == self._batch_size:
-                    yield _Batch(index, tuple(keys))
-                    index, keys, length = index + 1, [], 0
-        if keys:
-            yield _Batch(index, tuple(keys))
+            async for keys in slices:
+                fresh = seen.new(keys)
+                self._done += len(keys) - len(fresh)
+                if "" in fresh:  # would be no filter at all, and fetch everything
+                    fresh.remove("")
+                    self.failed[""] = ConfigurationError("an empty symbol cannot be asked for")
+                    self._done += 1
+                pending += fresh
+                while len(pending) >= self._batch_size:
+                    yield _Batch(next(index), self._take(pending))
+        while pending:
+            yield _Batch(next(index), self._take(pending))
 
-    def _pass_over(self, key: str) -> None:
-        """A key that is not asked: a duplicate, or the empty one, which would be no filter and fetch everything."""
-        self._done += 1
-        if not key:
-            self.failed[key] = ConfigurationError("an empty symbol cannot be asked for")
+    def _take(self, pending: list[str]) -> tuple[str, ...]:
+        """The keys of the next batch, taken from the head of those that wait."""
+        count = min(self._batch_size, len(pending))
+        if self._length(pending[:count]) > self._batch_length:
+            lengths = itertools.accumulate(self._length((key,)) for key in pending)
+            fitting = itertools.takewhile(lambda length: length <= self._batch_length, lengths)
+            count = max(1, sum(1 for _ in fitting))  # a key that is too long by itself goes alone
+        keys = tuple(pending[:count])
+        del pending[: len(keys)]
+        return keys
 
 
 def _index(batch: _Batch[Any]) -> int:
@@ -341,5 +343,5 @@ async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> Asyn
         yield keys
     else:
         rest = iter(source)
-        while keys := list(islice(rest, size)):
+        while keys := list(itertools.islice(rest, size)):
             yield keys

@@ -192,7 +192,7 @@ class _Course(Generic[E]):
     def take(self, page: Page[E]) -> Page[E]:
         """The page without the items of earlier pages."""
         self._compare_total(page.pagination)
-        fresh = page.items if self._identity is None else self._without_repeats(page.items, self._identity)
+        fresh = self._without_repeats(page.items)
         self._stale = self._stale + 1 if not fresh or page.items == self._before else 0
         self._before = page.items
         # A service that ignores page-offset sends its first page for ever. A single page without anything new may also
@@ -200,18 +200,19 @@ class _Course(Generic[E]):
         self.ended = self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
         return page if len(fresh) == len(page.items) else Page(fresh, page.pagination, page.page_offset)
 
-    def _without_repeats(self, items: tuple[E, ...], identity: str) -> tuple[E, ...]:
+    def _without_repeats(self, items: tuple[E, ...]) -> tuple[E, ...]:
         """What no earlier page held. Within a page the service may say what it likes."""
-        fresh: list[E] = []
-        here: set[str] = set()
-        for item in items:
-            value = getattr(item, identity)
-            if value is None or (key := str(value)) in here:
-                fresh.append(item)
-            elif self._seen.add(key):
-                here.add(key)
-                fresh.append(item)
-        return tuple(fresh)
+        for item in self._before:  # remembered only now: most lists are a single page
+            if (key := self._key(item)) is not None:
+                self._seen.add(key)
+        if not self._before:
+            return items
+        return tuple(item for item in items if (key := self._key(item)) is None or key not in self._seen)
+
+    def _key(self, item: E) -> str | None:
+        """What tells a row of the list from all others, where the model has such a field and the row fills it."""
+        value = None if self._identity is None else getattr(item, self._identity)
+        return None if value is None else str(value)
 
     def _compare_total(self, pagination: Any) -> None:
         total = getattr(pagination, "total_items", None)

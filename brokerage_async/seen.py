@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from hashlib import blake2b
 
 __all__ = ["Seen"]
@@ -12,10 +13,10 @@ _BUCKETS = 1 << 16
 
 
 class Seen:
-    """A set of strings that can only grow, and tells on ``add`` whether the key is new.
+    """A set of strings that can only grow, and tells which keys are new.
 
-    Up to ``exact`` keys it is a plain set. Beyond, it keeps 16 bytes for each further key instead of the key: a million
-    keys take some 25 MB, where a set of strings takes 130.
+    Up to some ``exact`` keys it is a plain set. Beyond, it keeps 16 bytes for each further key instead of the key: a
+    million keys take some 25 MB, where a set of strings takes 130.
     """
 
     __slots__ = ("_buckets", "_exact", "_keys")
@@ -25,19 +26,39 @@ class Seen:
         self._keys: set[str] = set()
         self._buckets: defaultdict[int, bytearray] = defaultdict(bytearray)
 
+    def __contains__(self, key: str) -> bool:
+        if key in self._keys:
+            return True
+        return bool(self._buckets) and _holds(*self._place(key))
+
     def add(self, key: str) -> bool:
-        """Remember ``key``; True when it was not there yet."""
+        """Remember ``key``; True when it is new."""
         if key in self._keys:
             return False
         if len(self._keys) < self._exact:
             self._keys.add(key)
             return True
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
-        bucket = self._buckets[int.from_bytes(digest[:4], "big") % _BUCKETS]
-        at = bucket.find(digest)
-        while at > 0 and at % _DIGEST:  # a match that straddles two neighbours is none
-            at = bucket.find(digest, at + 1)
-        if at >= 0:
+        bucket, digest = self._place(key)
+        if _holds(bucket, digest):
             return False
         bucket += digest
         return True
+
+    def new(self, keys: Iterable[str]) -> list[str]:
+        """Those of ``keys`` that are new, each once and in order; they are remembered."""
+        if len(self._keys) < self._exact:
+            fresh = [key for key in dict.fromkeys(keys) if key not in self._keys]
+            self._keys.update(fresh)
+            return fresh
+        return [key for key in keys if self.add(key)]
+
+    def _place(self, key: str) -> tuple[bytearray, bytes]:
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+        return self._buckets[int.from_bytes(digest[:4], "big") % _BUCKETS], digest
+
+
+def _holds(bucket: bytearray, digest: bytes) -> bool:
+    at = bucket.find(digest)
+    while at > 0 and at % _DIGEST:  # a match that straddles two neighbours is none
+        at = bucket.find(digest, at + 1)
+    return at >= 0

@@ -148,7 +148,8 @@ async def test_batches_are_bounded_by_length():
     [("AAPL", 20), ("BRK/B", 16 + 7), ("./ESZ6 EW3U6", 16 + 2 + 1 + 3 + 4 + 3 + 5 - 1 - 1), ("Ü", 16 + 6)],
 )
 def test_the_length_of_a_key_is_that_of_its_encoding(key, length):
-    assert url_length(key) == length
+    assert url_length([key]) == length
+    assert url_length([key, "A"]) == length + 17
 
 
 @pytest.mark.looptime

@@ -10,8 +10,17 @@ from brokerage_async.seen import Seen
 def test_it_answers_like_a_set_whatever_it_keeps_exactly(keys, exact):
     seen, model = Seen(exact=exact), set()
     for key in keys:
+        assert (key in seen) is (key in model)
         assert seen.add(key) is (key not in model)
         model.add(key)
+
+
+@given(st.lists(st.lists(st.text(max_size=2))), st.integers(0, 5))
+def test_new_keys_come_once_and_in_order(lists, exact):
+    seen, model = Seen(exact=exact), set()
+    for keys in lists:
+        assert seen.new(keys) == [key for key in dict.fromkeys(keys) if key not in model]
+        model.update(keys)
 
 
 def test_lone_surrogates_are_keys_too():
