@@ -22,7 +22,7 @@ from .equities import (
     warrant_row,
     warrants,
 )
-from .futures import chain_body_rows, future_instrument, future_option_instrument
+from .futures import chain_rows, future_instrument, future_option_instrument
 from .instrument import FUTURES, Instrument, parse_occ
 from .rows import RowTable
 
@@ -49,7 +49,7 @@ class Catalogue:
         self._sizes = sizes
         self._chance = chance
         self._opened = opened
-        self._chains: dict[str, list[bytes]] = {}
+        self._chains: dict[str, bytes] = {}
         self._instruments: dict[tuple[str, str], Instrument | None] = {}
 
     @property
@@ -76,15 +76,15 @@ class Catalogue:
         definitions = warrants(self._sizes.warrants, list(self.equities.definitions))
         return RowTable(definitions, lambda row: row.symbol, warrant_row)
 
-    def chain(self, product_code: str) -> list[bytes] | None:
-        """The option chain of a futures product as rows, None for an unknown product."""
+    def chain(self, product_code: str) -> bytes | None:
+        """The rows of a futures product's option chain, joined by commas; None for an unknown product."""
         product = FUTURES.get(product_code)
         if product is None:
             return None
         if product_code not in self._chains:
             large = product_code == next(iter(FUTURES))
             count = self._sizes.chain_rows if large else min(self._sizes.chain_rows, _SMALL_CHAIN)
-            self._chains[product_code] = chain_body_rows(product, count, self.today)
+            self._chains[product_code] = b",".join(chain_rows(product, count, self.today))
         return self._chains[product_code]
 
     def instrument(self, instrument_type: str, symbol: str) -> Instrument | None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
-
-import attrs
 
 from .calendar import local_epoch
 from .instrument import FUTURES, FutureProduct, Instrument
 from .wire import dumps, timestamp
 
-__all__ = ["ChainOption", "chain", "chain_body_rows", "future_instrument", "future_option_instrument"]
+__all__ = ["Expiration", "chain_rows", "future_instrument", "future_option_instrument"]
 
 _MONTH_CODES = "FGHJKMNQUVXZ"
 _FUTURE = re.compile(r"^/(?P<code>[A-Z0-9]+?)(?P<month>[FGHJKMNQUVXZ])(?P<year>\d)$")
@@ -22,76 +21,77 @@ _OPTION = re.compile(r"^\./(?P<future>[A-Z0-9]+) +(?P<root>[A-Z0-9]+) +(?P<day>\
 _STRIKES = 200
 
 
-@attrs.frozen(kw_only=True)
-class ChainOption:
-    """One option of a chain."""
+class Expiration:
+    """The options of a product that expire on one day."""
 
-    symbol: str
-    future: str
-    option_root: str
-    expires: date
-    option_type: str
-    strike: Decimal
+    def __init__(self, day: date, product: FutureProduct) -> None:
+        self.day = day
+        self.product = product
 
+    @cached_property
+    def future_code(self) -> str:
+        """Product, month and year of the quarterly future that they are exercised into (``ESU6``)."""
+        month = -(-self.day.month // 3) * 3
+        return f"{self.product.code}{_MONTH_CODES[month - 1]}{self.day.year % 10}"
 
-def _quarterly(expires: date) -> str:
-    """Month and year code of the quarterly future that is in front on ``expires``."""
-    month = -(-expires.month // 3) * 3
-    return f"{_MONTH_CODES[month - 1]}{expires.year % 10}"
+    @cached_property
+    def root(self) -> str:
+        """Their own root: product, week, month and year (``ES2M6``)."""
+        week = (self.day.day - 1) // 7 + 1
+        return f"{self.product.code}{week}{_MONTH_CODES[self.day.month - 1]}{self.day.year % 10}"
 
-
-def chain(product: FutureProduct, count: int, today: date) -> Iterator[ChainOption]:
-    """The first ``count`` options of a product: weekly expirations, 200 strikes each, calls and puts."""
-    made = 0
-    expires = today + timedelta(days=(4 - today.weekday()) % 7)
-    lowest = product.price - product.strike_step * (_STRIKES // 2)
-    while True:
-        week = (expires.day - 1) // 7 + 1
-        option_root = f"{product.code}{week}{_MONTH_CODES[expires.month - 1]}{expires.year % 10}"
-        future = f"/{product.code}{_quarterly(expires)}"
-        for position in range(_STRIKES):
-            strike = lowest + product.strike_step * position
-            for option_type in "CP":
-                if made == count:
-                    return
-                made += 1
-                symbol = f".{future} {option_root} {expires:%y%m%d}{option_type}{strike.normalize():f}"
-                yield ChainOption(
-                    symbol=symbol,
-                    future=future,
-                    option_root=option_root,
-                    expires=expires,
-                    option_type=option_type,
-                    strike=strike,
-                )
-        expires += timedelta(days=7)
+    @cached_property
+    def date_code(self) -> str:
+        """The day as symbols carry it (``260612``)."""
+        return f"{self.day:%y%m%d}"
 
 
-def chain_body_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
-    """The rows of a chain as JSON; what all of them share is written once."""
+def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
+    """The first ``count`` options of a product as JSON: weekly expirations, 200 strikes each, calls and puts.
+
+    What all of them have in common, and what those of one expiration have, is worked out once.
+    """
     shared = b"," + dumps(_shared_fields(product))[1:]
-    return [dumps(_own_fields(option, product, today))[:-1] + shared for option in chain(product, count, today)]
+    lowest = product.price - product.strike_step * (_STRIKES // 2)
+    strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
+    front = Expiration(day=today, product=product).future_code
+    rows: list[bytes] = []
+    day = today + timedelta(days=(4 - today.weekday()) % 7)
+    while len(rows) < count:
+        expiration = Expiration(day=day, product=product)
+        common = _expiration_fields(expiration, front, today)
+        options = itertools.product(strikes, "CP")
+        rows += [dumps(common | _option_fields(expiration, *option))[:-1] + shared for option in options]
+        day += timedelta(days=7)
+    return rows[:count]
 
 
-def _own_fields(option: ChainOption, product: FutureProduct, today: date) -> dict[str, Any]:
-    expires_at = timestamp(local_epoch(option.expires, 16))
-    strike = f"{option.strike.normalize():f}"
+def _expiration_fields(expiration: Expiration, front: str, today: date) -> dict[str, Any]:
+    day = expiration.day
+    expires_at = timestamp(local_epoch(day, 16))
     return {
-        "symbol": option.symbol,
-        "underlying-symbol": option.future,
-        "expiration-date": option.expires.isoformat(),
-        "root-symbol": option.future[: -len(_quarterly(option.expires))],
-        "option-root-symbol": option.option_root,
-        "strike-price": strike,
-        "option-type": option.option_type,
-        "maturity-date": option.expires.isoformat(),
+        "symbol": "",
+        "underlying-symbol": f"/{expiration.future_code}",
+        "expiration-date": day.isoformat(),
+        "root-symbol": f"/{expiration.product.code}",
+        "option-root-symbol": expiration.root,
+        "maturity-date": day.isoformat(),
         "stops-trading-at": expires_at,
         "expires-at": expires_at,
-        "days-to-expiration": (option.expires - today).days,
-        "streamer-symbol": f"./{option.option_root}{option.option_type}{strike}:XCME",
-        "exchange-symbol": f"{option.option_root} {option.option_type}{strike}",
-        "security-id": f"{product.code}{option.expires:%y%m%d}{option.option_type}{strike}",
-        "is-primary-deliverable": option.future == f"/{product.code}{_quarterly(today)}",
+        "days-to-expiration": (day - today).days,
+        "is-primary-deliverable": expiration.future_code == front,
+    }
+
+
+def _option_fields(expiration: Expiration, strike: str, option_type: str) -> dict[str, str]:
+    root, date_code = expiration.root, expiration.date_code
+    return {
+        "symbol": f"./{expiration.future_code} {root} {date_code}{option_type}{strike}",
+        "strike-price": strike,
+        "option-type": option_type,
+        "streamer-symbol": f"./{root}{option_type}{strike}:XCME",
+        "exchange-symbol": f"{root} {option_type}{strike}",
+        "security-id": f"{expiration.product.code}{date_code}{option_type}{strike}",
     }
 
 

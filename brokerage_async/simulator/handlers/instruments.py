@@ -58,7 +58,7 @@ class Instruments:
 
     def futures_option_chain(self, call: Call) -> Response:
         """The flat option chain of a futures product."""
-        body = self._catalogue.chain(call.path["symbol"])
-        if body is None:
+        rows = self._catalogue.chain(call.path["symbol"])
+        if rows is None:
             raise RefusedError.not_found("futures product")
-        return items(body, call.context)
+        return items([rows], call.context)
