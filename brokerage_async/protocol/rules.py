@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -19,6 +20,12 @@ __all__ = ["CompiledRule"]
 
 Read = Callable[[object, str], "object | None"]
 """Reads a field of an item of an array by wire name; None when it is not given, or the item has no such field."""
+
+Values = Mapping[str, object | None]
+"""What a request gives, by wire name."""
+
+Broken = tuple[str, str]
+"""Code of what is wrong, and its place, such as ``legs[0].quantity``."""
 
 _Conditions = tuple[tuple[str, frozenset[str]], ...]
 
@@ -33,23 +40,19 @@ class CompiledRule:
     _array: str | None
     _when_item: _Conditions
     _unless_item: _Conditions
+    _demands: tuple[Callable[[Rule, Values, Read, int | None], Iterator[Broken]], ...]
 
     @classmethod
     def of(cls, rule: Rule) -> CompiledRule:
         """Compile a rule. Its conditions may speak of the items of one array at most."""
         addresses = [address for address in (*rule.when, *rule.unless) if "[]." in address]
         array = addresses[0].partition("[].")[0] if addresses else None
-        return cls(
-            rule,
-            _plain(rule.when),
-            _plain(rule.unless),
-            array,
-            _inside(rule.when),
-            _inside(rule.unless),
-        )
+        demands = tuple(demand for name, demand in _DEMANDS.items() if getattr(rule, name))
+        when, unless = rule.when, rule.unless
+        return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless), demands)
 
-    def broken(self, values: Mapping[str, object | None], read: Read) -> Iterator[tuple[str, str]]:
-        """Code and place (such as ``legs[0].quantity``) of everything that breaks the rule.
+    def broken(self, values: Values, read: Read) -> list[Broken]:
+        """Everything that breaks the rule.
 
         Values of a wrong type break no rule: they are somebody else's finding.
 
@@ -58,35 +61,41 @@ class CompiledRule:
             read: reads the fields of the items of arrays.
         """
         places = self._places(values, read)
-        if places:
-            rule = self.rule
-            for index in places:
-                yield from _presence(rule, values, read, index)
-                yield from _contents(rule, values, read, index)
-            if rule.max_items is not None:
-                array, most = rule.max_items
-                count = len(places) if self._array is not None else len(_items(values, array))
-                if count > most:
-                    yield "too_many_items", array
+        found: list[Broken] = []
+        for index in places:
+            for demand in self._demands:
+                found.extend(demand(self.rule, values, read, index))
+        if places and self.rule.max_items is not None:
+            array, most = self.rule.max_items
+            if (len(_items(values, array)) if self._array is None else len(places)) > most:
+                found.append(("too_many_items", array))
+        return found
 
-    def _places(self, values: Mapping[str, object | None], read: Read) -> tuple[int | None, ...]:
+    def _places(self, values: Values, read: Read) -> Sequence[int | None]:
         """Where the rule is switched on: once for all (None), or at the items that its conditions speak of."""
-        for wire, allowed in self._when:
-            if _text(values.get(wire)) not in allowed:
-                return ()
-        off = all(_text(values.get(wire)) in allowed for wire, allowed in self._unless)
+        if not _hold(self._when, values.get):
+            return ()
+        off = _hold(self._unless, values.get)
         if self._array is None:
             return () if off and self._unless else (None,)
-        return tuple(
-            index
-            for index, item in enumerate(_items(values, self._array))
-            if all(_text(read(item, leaf)) in allowed for leaf, allowed in self._when_item)
-            and not (
-                off
-                and (self._unless or self._unless_item)
-                and all(_text(read(item, leaf)) in allowed for leaf, allowed in self._unless_item)
-            )
-        )
+        exempts = off and bool(self._unless or self._unless_item)
+        places: list[int | None] = []
+        for index, item in enumerate(_items(values, self._array)):
+            get = functools.partial(read, item)
+            if _hold(self._when_item, get) and not (exempts and _hold(self._unless_item, get)):
+                places.append(index)
+        return places
+
+
+def _hold(conditions: _Conditions, get: Callable[[str], object | None]) -> bool:
+    return all(_text(get(wire)) in allowed for wire, allowed in conditions) if conditions else True
+
+
+def _text(value: object | None) -> str | None:
+    """A value as conditions name it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else None
 
 
 def _plain(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
@@ -99,63 +108,76 @@ def _inside(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
     )
 
 
-def _text(value: object | None) -> str | None:
-    """A value as conditions name it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else None
-
-
-def _items(values: Mapping[str, object | None], array: str) -> tuple[object, ...]:
+def _items(values: Values, array: str) -> Sequence[object]:
     value = values.get(array)
-    return tuple(value) if isinstance(value, (tuple, list)) else ()
+    return value if isinstance(value, (tuple, list)) else ()
 
 
-def _fields(
-    values: Mapping[str, object | None], read: Read, address: str, index: int | None
-) -> Iterator[tuple[str, object | None]]:
+def _fields(values: Values, read: Read, address: str, index: int | None) -> list[tuple[str, object | None]]:
     """Place and value of every field that an address stands for; with an index, of that one item only."""
     array, inside, leaf = address.partition("[].")
     if not inside:
-        yield address, values.get(address)
-        return
-    for position, item in enumerate(_items(values, array)):
-        if index is None or position == index:
-            yield f"{array}[{position}].{leaf}", read(item, leaf)
+        return [(address, values.get(address))]
+    return [
+        (f"{array}[{position}].{leaf}", read(item, leaf))
+        for position, item in enumerate(_items(values, array))
+        if index is None or position == index
+    ]
 
 
-def _presence(
-    rule: Rule, values: Mapping[str, object | None], read: Read, index: int | None
-) -> Iterator[tuple[str, str]]:
+def _required(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     for address in rule.require:
-        yield from (("required", place) for place, value in _fields(values, read, address, index) if value is None)
+        for place, value in _fields(values, read, address, index):
+            if value is None:
+                yield "required", place
+
+
+def _forbidden(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     for address in rule.forbid:
-        yield from (("forbidden", place) for place, value in _fields(values, read, address, index) if value is not None)
-    if rule.exclusive:
-        given = [address for address in rule.exclusive if values.get(address) is not None]
-        if len(given) > 1:
-            yield "exclusive", given[-1]
+        for place, value in _fields(values, read, address, index):
+            if value is not None:
+                yield "forbidden", place
 
 
-def _contents(
-    rule: Rule, values: Mapping[str, object | None], read: Read, index: int | None
-) -> Iterator[tuple[str, str]]:
+def _of_value(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     for address, allowed in rule.require_value.items():
         for place, value in _fields(values, read, address, index):
             text = _text(value)
             if text is not None and text not in allowed:
                 yield "value_not_allowed", place
-    if rule.distinct is not None:
-        seen: set[str] = set()
-        for place, value in _fields(values, read, rule.distinct, index):
-            if isinstance(value, str):
-                if value in seen:
-                    yield "not_distinct", place
-                seen.add(value)
+
+
+def _exclusive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    given = [address for address in rule.exclusive if values.get(address) is not None]
+    if len(given) > 1:
+        yield "exclusive", given[-1]
+
+
+def _distinct(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    seen: set[str] = set()
+    for place, value in _fields(values, read, rule.distinct or "", index):
+        if isinstance(value, str):
+            if value in seen:
+                yield "not_distinct", place
+            seen.add(value)
+
+
+def _span(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     if rule.span is not None:
         start, end, months = rule.span
         if _exceeds(values.get(start), values.get(end), months):
             yield "span_too_long", end
+
+
+_DEMANDS = {
+    "require": _required,
+    "forbid": _forbidden,
+    "require_value": _of_value,
+    "exclusive": _exclusive,
+    "distinct": _distinct,
+    "span": _span,
+}
+"""What a rule may demand, by its attribute; ``max_items`` counts over all places and stands apart."""
 
 
 def _exceeds(start: object | None, end: object | None, months: int) -> bool:
