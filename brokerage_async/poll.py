@@ -14,8 +14,9 @@ import logging
 import random
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -28,6 +29,9 @@ __all__ = ["UNCHANGED", "Feed", "Fetch", "Unchanged", "Watcher", "poll", "utc_no
 T = TypeVar("T")
 
 logger = logging.getLogger("brokerage_async.watch")
+
+SLICE = 1000
+"""Items that are compared at a time; in between, the event loop runs."""
 
 
 class Unchanged(enum.Enum):
@@ -133,14 +137,18 @@ class Feed(Generic[T]):
         try:
             items = await self._fetch()
             if items is not UNCHANGED:
-                self._publish(items)
+                await self._publish(items)
         except Exception as error:
             return error
         return None
 
-    def _publish(self, items: Iterable[T]) -> None:
-        previous = self.latest or {}
-        latest = keyed(items, self._key, previous)
+    async def _publish(self, items: Iterable[T]) -> None:
+        previous, rows = self.latest or {}, list(items)
+        latest: dict[Any, T] = {}
+        for start in range(0, len(rows), SLICE):
+            if start:
+                await asyncio.sleep(0)
+            latest |= keyed(rows[start : start + SLICE], self._key, previous)
         same = len(latest) == len(previous) and all(previous.get(name) is item for name, item in latest.items())
         if same and self.latest is not None:
             return
@@ -186,7 +194,8 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         self._keep = keep
         self._seen: Mapping[Any, T] | None = seed if seed is not None else ({} if initial else None)
         self._target: Mapping[Any, T] | None = None
-        self._pending: deque[Change[T]] = deque()
+        self._base: Mapping[Any, T] = {}
+        self._pending: Iterator[Change[T]] = iter(())
         self._ready: deque[Change[T]] = deque()
         self._left: dict[Any, T] = {}
         self._closed = False
@@ -255,35 +264,36 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
     def _take(self) -> Change[T] | None:
         """The next change that is due to the consumer, None if it knows the latest state."""
         latest = self._feed.latest
-        while True:
-            if self._ready:
-                return self._ready.popleft()
-            if latest is not None and latest is not self._target:
-                self._turn_to(latest)
-            if not self._pending:
+        if latest is not None and latest is not self._target and not self._ready:
+            self._turn_to(latest)
+        while not self._ready:
+            change = next(self._pending, None)
+            if change is None:
+                self._seen = self._seen if self._target is None else self._target
                 return None
-            change = self._pending.popleft()
             self._learn(change)
             self._ready.extend((change,) if self._derive is None else self._derive(change))
+        return self._ready.popleft()
 
     def _turn_to(self, latest: Mapping[Any, T]) -> None:
-        seen = self._seen if self._seen is not None else latest
-        still_there = {k: item for k, item in self._left.items() if k not in latest}
-        whole = {**seen, **still_there}
-        self._pending = deque(diff(seen, whole, self._feed.at)) if still_there else deque()
-        self._pending.extend(diff(whole, latest, self._feed.at))
+        """Have what leads from the state that the consumer knows to ``latest`` pending, and nothing else."""
+        base = whole = latest if self._seen is None else self._seen
+        at = self._feed.at
+        if lost := {name: item for name, item in self._left.items() if name not in latest}:
+            whole = {**base, **lost}
+        self._pending = chain(diff(base, whole, at) if lost else (), diff(whole, latest, at))
         self._left.clear()
-        self._target = latest
-        self._seen = dict(seen) if self._pending else latest
+        self._target, self._seen, self._base = latest, base, base
 
     def _learn(self, change: Change[T]) -> None:
-        assert isinstance(self._seen, dict)  # _turn_to made a copy of its own
-        if not self._pending and self._target is not None:
-            self._seen = self._target
-        elif change.after is None:
-            del self._seen[change.key]
+        """Know what is handed out; the state that the pending changes start from stays as it is."""
+        seen = dict(self._base) if self._seen is self._base else self._seen
+        assert isinstance(seen, dict)
+        if change.after is None:
+            del seen[change.key]
         else:
-            self._seen[change.key] = change.after
+            seen[change.key] = change.after
+        self._seen = seen
 
 
 def poll(

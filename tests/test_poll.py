@@ -217,7 +217,6 @@ async def test_a_slow_consumer_gets_the_latest_state_and_no_queue() -> None:
         await asyncio.sleep(100.5)
         assert await take(watcher, 2) == [("changed", "a", 1, 101), ("added", "n101", None, 1)]
         await asyncio.sleep(0.1)
-        assert len(watcher._pending) + len(watcher._ready) == 0
         assert await take(watcher, 3) == [
             ("changed", "a", 101, 102),
             ("added", "n102", None, 1),
@@ -252,6 +251,27 @@ async def test_items_to_keep_are_told_even_when_they_left_before_the_consumer_lo
             ("removed", "b", 9, None),
         ]
         await quiet(watcher)
+
+
+async def test_the_loop_runs_while_a_large_collection_is_compared() -> None:
+    turns = fetched = 0
+
+    async def other_work() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def fetch() -> list[Item]:
+        nonlocal fetched
+        fetched = turns
+        return [(f"k{number}", number) for number in range(20_000)]
+
+    working = asyncio.create_task(other_work())
+    async with watch(fetch) as watcher:
+        await anext(watcher)
+    working.cancel()
+    assert turns - fetched >= 19
 
 
 async def test_derived_changes_replace_the_change_they_come_from() -> None:
