@@ -133,12 +133,15 @@ def raw_object(value: Mapping[str, Any]) -> Extra:
     return Extra(value) if value else EMPTY
 
 
-def as_tuple(items: Iterable[T]) -> tuple[T, ...]:
-    """The items of any iterable as a tuple, so that models stay hashable when a list is passed."""
+def as_tuple(items: Iterable[Any]) -> tuple[Any, ...]:
+    """The items of any iterable as a tuple, so that models stay hashable when a list is passed.
+
+    Not generic, because mypy cannot solve the type variable of an attrs converter and would refuse every argument.
+    """
     return tuple(items)
 
 
-def as_optional_tuple(items: Iterable[T] | None) -> tuple[T, ...] | None:
+def as_optional_tuple(items: Iterable[Any] | None) -> tuple[Any, ...] | None:
     """The same, None staying None."""
     return None if items is None else tuple(items)
 

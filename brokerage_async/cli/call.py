@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,7 +116,7 @@ def boolean(text: str) -> bool:
     return text.lower() == "true"
 
 
-READERS = {
+READERS: dict[str, Callable[[str], object]] = {
     "integer": int,
     "boolean": boolean,
     "date": datetime.date.fromisoformat,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+import enum
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,13 +14,20 @@ from .console import out, run
 __all__ = ["register"]
 
 
+class World(enum.Enum):
+    """The two environments, as an option can name them."""
+
+    SANDBOX = "sandbox"
+    PRODUCTION = "production"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("simulator")(simulator)
 
 
 def simulator(
-    environment: Annotated[str, typer.Option(help="sandbox or production")] = "sandbox",
+    environment: Annotated[World, typer.Option(help="which of the two to be")] = World.SANDBOX,
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="port to listen on; 0 takes a free one")] = 0,
     seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
@@ -29,12 +37,10 @@ def simulator(
 
     Prints address and credentials as lines for a shell, so that other commands can be pointed at it.
     """
-    if environment not in ("sandbox", "production"):
-        raise typer.BadParameter("environment is sandbox or production")
-    run(serve(environment, host, port, seed, latency))
+    run(serve(environment.value, host, port, seed, latency))
 
 
-async def serve(environment: str, host: str, port: int, seed: int, latency: float) -> None:
+async def serve(environment: Literal["sandbox", "production"], host: str, port: int, seed: int, latency: float) -> None:
     async with Simulator(environment=environment, host=host, port=port, seed=seed) as server:
         server.latency = latency
         exports = {
