@@ -51,6 +51,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jumping = _JumpingSelector()
         super().__init__(self._jumping)
         self._clock_resolution = 1e-9
+        self.set_debug(False)  # under -X dev every one of millions of steps would record its stack
 
     def time(self) -> float:
         return self._jumping.now

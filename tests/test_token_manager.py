@@ -160,10 +160,10 @@ class TestAheadOfExpiry:
                 authorization = tokens.peek(now()) or await tokens.get()
                 issued = endpoint.asked[int(authorization.removeprefix("Bearer t")) - 1]
                 assert now() < issued + 900
-                await asyncio.sleep(1)
+                await asyncio.sleep(2.5)
 
         await asyncio.gather(*(reader() for _ in range(50)))
-        assert endpoint.asked == [0, 780, 1560, 2340, 3120]
+        assert endpoint.asked == [0, 782.5, 1562.5, 2342.5, 3122.5]
 
 
 class TestRefusedToken:
