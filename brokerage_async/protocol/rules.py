@@ -88,7 +88,7 @@ class CompiledRule:
 
 
 def _hold(conditions: _Conditions, get: Callable[[str], object | None]) -> bool:
-    return all(_text(get(wire)) in allowed for wire, allowed in conditions) if conditions else True
+    return not conditions or all(_text(get(wire)) in allowed for wire, allowed in conditions)
 
 
 def _text(value: object | None) -> str | None:
