@@ -133,8 +133,9 @@ class Watch:
                     return order
             return None
 
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout) as limit, Watcher(feed, on_error=on_error) as lease:
+            async with limit, Watcher(feed, on_error=on_error) as lease:
                 return await until_terminal(feed, lease, str(id), look_up)
         except TimeoutError:
             if not limit.expired():
