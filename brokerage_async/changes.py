@@ -87,7 +87,7 @@ def changed_fields(before: object, after: object) -> tuple[str, ...]:
 
 
 def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[Any, T] | None = None) -> dict[Any, T]:
-    """The items by key, in their order; the last of several with one key counts.
+    """The items by key, in their order; the last of several with one key counts, and none whose key is None.
 
     An item that equals the one in ``previous`` is replaced by that one, so that what stayed the same is the same
     object: comparing two such states costs next to nothing, and no matter how many watchers share them.
@@ -96,6 +96,8 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
     state: dict[Any, T] = {}
     for item in items:
         name = key(item)
+        if name is None:
+            continue
         old = known.get(name)
         state[name] = item if old is None or old != item else old
     return state

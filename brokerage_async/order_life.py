@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from ._generated.models import Order
+from .cadence import is_fatal
 from .errors import NotFoundError
 from .poll import Feed, Watcher
 from .protocol.reconcile import TERMINAL
@@ -35,8 +36,8 @@ def is_terminal(order: Order) -> bool:
 async def until_terminal(
     feed: Feed[Order],
     lease: Watcher[Order],
-    id: str,
-    look_up: Callable[[], Awaitable[Order | None]],  # noqa: A002
+    id: str,  # noqa: A002
+    look_up: Callable[[], Awaitable[Order | None]],
 ) -> Order:
     """Follow an order on the list that ``feed`` reads, and with ``look_up`` while it is not there; its last state."""
     clock = asyncio.get_running_loop().time
@@ -45,15 +46,20 @@ async def until_terminal(
         lease.check()
         latest = feed.latest
         order = None if latest is None else latest.get(id)
-        listed = order is not None
-        if latest is not None and not listed and clock() >= due:
-            order = await look_up()
-            absent = 0 if order is not None else absent + 1
+        if listed := order is not None:
+            absent, due = 0, 0.0  # should it leave the list, it is looked up at once
+        elif latest is not None and clock() >= due:
+            try:
+                order = await look_up()
+            except Exception as error:
+                if is_fatal(error, 1):
+                    raise
+                lease.report(error)
+            else:
+                absent = absent + 1 if order is None else 0
             if absent == LOOKS:
                 raise NotFoundError(f"order {id} was found nowhere", code="record_not_found")
             due = clock() + (SETTLE if order is None else RECHECK)
-        elif listed:
-            absent, due = 0, 0.0  # should it leave the list, it is looked up at once
         if order is not None and is_terminal(order):
             return order
         if feed.latest is latest:

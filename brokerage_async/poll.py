@@ -320,7 +320,7 @@ def poll(
 
     Args:
         fetch: a coroutine function without arguments that returns the collection, or `UNCHANGED`.
-        key: what tells its items apart; items are compared with ``==``.
+        key: what tells its items apart, None for one to be left out; items are compared with ``==``.
         interval: seconds between the starts of two polls, or a coroutine function that tells them.
         initial: whether everything in the first state is reported as added; else only what changes after it.
         seed: the state that was known before; the first state is compared with it, whatever ``initial`` says.

@@ -64,6 +64,10 @@ def test_keyed_keeps_the_objects_of_what_stayed_the_same(old: Any, new: Any) -> 
             assert item is before[key]
 
 
+def test_what_has_no_key_is_left_out() -> None:
+    assert keyed(["a", "", "b"], lambda item: item or None) == {"a": "a", "b": "b"}
+
+
 def test_the_order_is_that_of_the_new_state_then_what_is_gone() -> None:
     kinds = [(change.key, change.kind) for change in diff({"a": 1, "b": 1, "c": 1}, {"d": 1, "b": 2}, NOON)]
     assert kinds == [

@@ -274,6 +274,21 @@ async def test_an_order_that_is_found_nowhere_is_an_error(service: Service, clie
     assert sorted(set(service.times(SEARCH))) == pytest.approx([0, 5, 10])
 
 
+async def test_a_look_that_fails_for_now_is_repeated(service: Service, client: Client) -> None:
+    answers = iter([502, 503, 429])
+    service.answers[LIVE] = []
+    service.answers["/customers/me/orders"] = lambda target: next(answers, None) or [row(7, "Filled")]
+    failures: list[Exception] = []
+    assert (await client.watch.order("me", "A1", 7, on_error=failures.append)).status == "Filled"
+    assert [getattr(failure, "status", None) for failure in failures] == [502, 503, 429]
+
+
+async def test_a_look_that_cannot_succeed_is_an_error(service: Service, client: Client) -> None:
+    service.answers |= {LIVE: [], "/customers/me/orders": 403}
+    with pytest.raises(errors.PermissionDeniedError):
+        await client.watch.order("me", "A1", 7)
+
+
 async def test_waiting_for_an_order_out_of_reach_fails(service: Service, client: Client) -> None:
     service.answers[LIVE] = 403
     with pytest.raises(errors.PermissionDeniedError):
