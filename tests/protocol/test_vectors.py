@@ -1,6 +1,12 @@
 """Every exchange typed by hand, replayed without I/O: the call gives exactly the request, the response the facts."""
 
+import datetime as dt
+from decimal import Decimal
+
+import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
@@ -11,6 +17,21 @@ from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import HEADERS, call_of, differences
 
 BASE = "https://api.example.com"
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.decimals(),
+    st.text(),
+    st.text(alphabet="./%\\ ", max_size=4),
+    st.text(alphabet=st.characters(categories=["Cs"]), min_size=1, max_size=2),
+    st.binary(max_size=2),
+    st.dates(),
+    st.datetimes(),
+    st.lists(st.one_of(st.text(max_size=3), st.integers(), st.none()), max_size=2),
+    st.sampled_from([2**4000, Decimal("-0"), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), {}, object(), int, "x" * 100_000]),
+)
 
 
 @pytest.mark.parametrize("exchange", [*EXCHANGES, *REFUSALS], ids=str)
@@ -60,3 +81,28 @@ def test_every_error_class_of_the_service_is_met():
         if issubclass(getattr(errors, name), errors.APIError) and getattr(errors, name) is not errors.APIError
     }
     assert {each.error for each in REFUSALS} == classes
+
+
+WITHOUT_BODY = [each for each in EXCHANGES if each.data.body is None and (each.arguments or each.options)]
+
+
+@given(st.data())
+def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data):
+    exchange = data.draw(st.sampled_from(WITHOUT_BODY))
+    odd = data.draw(ODD)
+    place = data.draw(st.sampled_from([*range(len(exchange.arguments)), *exchange.options]))
+    if isinstance(place, int):
+        arguments = tuple(odd if index == place else value for index, value in enumerate(exchange.arguments))
+        call = call_of(attrs.evolve(exchange, arguments=arguments))
+    else:
+        call = call_of(attrs.evolve(exchange, options={**exchange.options, place: odd}))
+    try:
+        request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query)
+    except errors.BrokerageError:
+        pass
+    else:
+        assert request.url.isascii()
+        assert request.url.startswith(BASE)
+        path = request.url.removeprefix(BASE).partition("?")[0]
+        assert path.count("/") == call.operation.path.count("/")
+        assert not {"", ".", ".."} & set(path.split("/")[1:])
