@@ -111,14 +111,14 @@ def build(
 def _encode_body(operation: Operation[Any], body: object) -> bytes:
     try:
         return codec.encode(body)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (InvalidRequestError, TypeError, ValueError, OverflowError, RecursionError) as error:
         # Only the free-form parts of a body can still hold what JSON cannot express.
         raise InvalidRequestError(
-            f"the request body cannot be written as JSON: {error}",
+            f"the body cannot be written as JSON: {error}",
             operation=operation.name,
             method=operation.method,
             path=operation.path,
-        ) from error
+        ) from None
 
 
 # Paths.

@@ -439,7 +439,7 @@ def nested(depth):
 
 
 def test_a_body_nested_too_deeply_is_refused():
-    with pytest.raises(InvalidRequestError):
+    with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
         build(
             OPERATIONS["orders.submit"],
             base_url=BASE,
