@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from aiohttp import web
 
@@ -105,8 +106,12 @@ class LoopbackServer:
 
 
 def _headers(response: Response, now: float) -> dict[str, str]:
-    date = datetime.fromtimestamp(now, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    return {**response.headers, "Date": date}
+    return {**response.headers, "Date": _date(int(now))}
+
+
+@lru_cache(maxsize=16)
+def _date(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
 
 
 def _drop(http: web.BaseRequest) -> None:

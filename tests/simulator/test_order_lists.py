@@ -1,0 +1,133 @@
+"""The four lists of orders: filters, directions, pages, versions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.simulator.house import House, leg, limit, market
+
+
+@pytest.fixture
+def busy(house: House) -> House:
+    """Orders of three days in two accounts: filled, resting, cancelled, on a share, a future and an option on it."""
+    house.place(market())
+    house.place(limit("100.00", time_in_force="GTC"))
+    house.wait_until("2026-06-11T15:00:00+00:00")
+    house.place(market(leg("/ESU6", "1", "Buy", "Future")))
+    house.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy", "Future Option"), time_in_force="GTC"))
+    house.wait_until("2026-06-12T15:00:00+00:00")
+    cancelled = house.place(limit("10.00", leg("MSFT")))
+    house.ask("DELETE", f"/accounts/{house.account}/orders/{cancelled}")
+    house.place(limit("5.00", leg("F")), house.accounts[2])
+    house.wait(30)
+    return house
+
+
+def search(house: House, condition: str = "", accounts: int = 1) -> list[tuple[str, str]]:
+    numbers = (house.account, house.accounts[2])[:accounts]
+    query = "&".join(f"account-numbers[]={number}" for number in numbers)
+    rows = house.rows(f"/customers/me/orders?per-page=100&{query}{condition}")
+    return [(row["legs"][0]["symbol"], row["status"]) for row in rows]
+
+
+ALL = [
+    ("MSFT", "Cancelled"),
+    ("./ESU6 ES3U6 260918P6000", "Live"),
+    ("/ESU6", "Filled"),
+    ("AAPL", "Live"),
+    ("AAPL", "Filled"),
+]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("", ALL),
+        ("&sort=Asc", ALL[::-1]),
+        ("&sort=Desc", ALL),
+        ("&status[]=Filled", [ALL[2], ALL[4]]),
+        ("&status[]=Filled&status[]=Cancelled", [ALL[0], ALL[2], ALL[4]]),
+        ("&start-date=2026-06-11", ALL[:3]),
+        ("&end-date=2026-06-11", ALL[1:]),
+        ("&start-date=2026-06-11&end-date=2026-06-11", ALL[1:3]),
+        ("&start-at=2026-06-12T00:00:00Z", ALL[:1]),
+        ("&end-at=2026-06-10T14:00:00%2B00:00", ALL[3:]),
+        ("&underlying-symbol=AAPL", ALL[3:]),
+        ("&underlying-instrument-type=Future", ALL[1:3]),
+        ("&futures-symbol=%2FESU6", ALL[1:3]),
+        ("&futures-symbol=AAPL", []),
+    ],
+)
+def test_filters_of_a_search(busy: House, condition: str, expected: list[tuple[str, str]]) -> None:
+    assert search(busy, condition) == expected
+
+
+def test_a_search_over_several_accounts(busy: House) -> None:
+    assert search(busy, accounts=2) == [("F", "Live"), *ALL]
+
+
+def test_a_search_is_cut_into_pages_of_ten(house: House) -> None:
+    for _ in range(11):
+        house.place(limit())
+    answer = house.get(f"/customers/me/orders?account-numbers[]={house.account}")
+    assert answer["pagination"]["per-page"] == 10
+    assert (len(answer["data"]["items"]), answer["pagination"]["total-items"]) == (10, 11)
+
+
+def test_lists_of_one_account(busy: House) -> None:
+    target = f"/accounts/{busy.account}/orders"
+    assert [row["legs"][0]["symbol"] for row in busy.rows(target)] == [symbol for symbol, _ in ALL]
+    assert len(busy.rows(f"{target}?status[]=Filled&start-date=2026-06-11")) == 1
+    assert busy.get(target)["pagination"]["per-page"] == 100
+
+
+def test_live_lists_show_what_happened_today_whatever_its_status(busy: House) -> None:
+    customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
+    assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)] == [
+        ("F", "Live"),
+        ("MSFT", "Cancelled"),
+    ]
+    (row,) = busy.rows(f"/accounts/{busy.account}/orders/live")
+    assert row["status"] == "Cancelled"
+    busy.ask("DELETE", f"/accounts/{busy.account}/orders/{busy.rows(f'/accounts/{busy.account}/orders')[3]['id']}")
+    assert len(busy.rows(f"/accounts/{busy.account}/orders/live?sort=Asc")) == 2
+    assert busy.rows(f"/accounts/{busy.account}/orders/live?underlying-symbol=F") == []
+
+
+def test_an_unchanged_live_list_is_not_written_again(house: House) -> None:
+    target = f"/customers/me/orders/live?account-numbers[]={house.account}"
+    house.place(limit())
+    house.wait(5)
+    first = house.ask("GET", target)
+    assert house.ask("GET", target) is first
+    house.place(limit())
+    assert house.ask("GET", target) is not first
+    assert len(house.rows(target)) == 2
+
+
+def test_a_newer_version_wants_a_range_and_cuts_the_live_list(house: House) -> None:
+    house.place(limit())
+    accounts = f"account-numbers[]={house.account}"
+    assert house.ask("GET", f"/customers/me/orders?{accounts}", accept_version="20261012").status == 400
+    answer = house.get(f"/customers/me/orders?{accounts}&start-date=2026-06-01", accept_version="20261012")
+    assert answer["pagination"]["total-items"] == 1
+    assert "pagination" in house.get(f"/customers/me/orders/live?{accounts}", accept_version="20261012")
+    assert "pagination" not in house.get(f"/customers/me/orders/live?{accounts}")
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 23), st.integers(1, 9), st.sampled_from(["Asc", "Desc"]))
+def test_pages_partition_the_list(count: int, size: int, sort: str) -> None:
+    house = House().login()
+    placed = [house.place(limit()) for _ in range(count)]
+    pages, offset = [], 0
+    while True:
+        answer = house.get(f"/accounts/{house.account}/orders?per-page={size}&page-offset={offset}&sort={sort}")
+        pages.append([str(row["id"]) for row in answer["data"]["items"]])
+        offset += 1
+        if offset >= answer["pagination"]["total-pages"]:
+            break
+    assert [one for page in pages for one in page] == (placed if sort == "Asc" else placed[::-1])
+    assert all(len(page) == size for page in pages[:-1])
