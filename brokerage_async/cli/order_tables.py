@@ -1,0 +1,163 @@
+"""Orders, previews and outcomes for people (tables) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
+from ..placement import OrderChange, Placement
+
+__all__ = [
+    "change_json",
+    "echo_json",
+    "messages",
+    "order_table",
+    "placement_json",
+    "placement_table",
+    "preview_table",
+    "raw",
+    "ticket_line",
+]
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON on stdout."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def raw(model: Any) -> Any:
+    """A model as JSON values, None stays None."""
+    return None if model is None else converter.unstructure(model)
+
+
+def placement_json(placement: Placement) -> dict[str, Any]:
+    """A placement as JSON values."""
+    return {
+        "outcome": placement.outcome.value,
+        "account-number": placement.account_number,
+        "external-identifier": placement.external_identifier,
+        "attempts": placement.attempts,
+        "opened-at": placement.opened_at.isoformat() if placement.opened_at else None,
+        "note": placement.note,
+        "order": raw(placement.order),
+        "warnings": [raw(warning) for warning in placement.warnings],
+        "body": json.loads(placement.body) if placement.body else None,
+    }
+
+
+def change_json(change: OrderChange) -> dict[str, Any]:
+    """What became of a change, as JSON values."""
+    return {
+        "outcome": change.outcome.value,
+        "order": raw(change.order),
+        "error": str(change.error) if change.error else None,
+    }
+
+
+def ticket_line(account: str, order: NewOrder) -> str:
+    """An order in one line, as it would be said."""
+    legs = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in order.legs)
+    prices = (
+        ("at", order.price, order.price_effect),
+        ("when it trades at", order.stop_trigger, None),
+        ("for", order.value, order.value_effect),
+    )
+    terms = [f"{word} {plain(amount)} {effect or ''}".strip() for word, amount, effect in prices if amount is not None]
+    until = f"until {order.gtc_date}" if order.gtc_date else str(order.time_in_force)
+    return f"{account}: {legs}; {' '.join([str(order.order_type), *terms])}, {until}"
+
+
+def preview_table(preview: PlacedOrderResponse) -> Table:
+    """Buying power and fees as a dry-run tells them, in dollars."""
+    table = Table(title="Dry-run", title_justify="left")
+    table.add_column("in dollars")
+    table.add_column("amount", justify="right")
+    table.add_column("effect")
+    power, fees = preview.buying_power_effect, preview.fee_calculation
+    rows: list[tuple[str, Decimal | None, PriceEffect | None]] = []
+    if power is not None:
+        rows += [
+            ("change in buying power", power.change_in_buying_power, power.change_in_buying_power_effect),
+            ("buying power now", power.current_buying_power, power.current_buying_power_effect),
+            ("buying power after", power.new_buying_power, power.new_buying_power_effect),
+            ("change in margin", power.change_in_margin_requirement, power.change_in_margin_requirement_effect),
+        ]
+    if fees is not None:
+        rows += [
+            ("commission", fees.commission, fees.commission_effect),
+            ("clearing fees", fees.clearing_fees, fees.clearing_fees_effect),
+            ("regulatory fees", fees.regulatory_fees, fees.regulatory_fees_effect),
+            ("all fees", fees.total_fees, fees.total_fees_effect),
+        ]
+    for name, amount, effect in rows:
+        if amount is not None:
+            table.add_row(name, f"{amount:,}", str(effect or ""))
+    return table
+
+
+def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
+    """Lines for the errors or warnings of a dry-run."""
+    return [f"{kind}: {message.message or message.code} ({message.code})" for message in found or ()]
+
+
+def order_table(orders: Iterable[Order]) -> Table:
+    """Orders as a table."""
+    table = Table(title="Orders", title_justify="left")
+    table.add_column("id", no_wrap=True)
+    for heading in ("received", "status", "what", "type"):
+        table.add_column(heading)
+    for heading in ("price", "filled"):
+        table.add_column(heading, justify="right")
+    table.add_column("external identifier", overflow="fold")
+    for order in orders:
+        table.add_row(
+            order.id or "",
+            f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
+            str(order.status or ""),
+            legs_of(order),
+            str(order.order_type or ""),
+            plain(order.price),
+            filled(order),
+            order.external_identifier or "",
+        )
+    return table
+
+
+def placement_table(placements: Iterable[Placement]) -> Table:
+    """What recovery has found, as a table."""
+    table = Table(title="Open entries of the journal", title_justify="left")
+    for heading in ("outcome", "account", "external identifier", "order", "journaled", "note"):
+        table.add_column(heading, overflow="fold")
+    for placement in placements:
+        table.add_row(
+            placement.outcome.value,
+            placement.account_number,
+            placement.external_identifier,
+            (placement.order.id or "") if placement.order else "",
+            f"{placement.opened_at:%Y-%m-%d %H:%M:%S}" if placement.opened_at else "",
+            placement.note,
+        )
+    return table
+
+
+def legs_of(order: Order) -> str:
+    return ", ".join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
+
+
+def filled(order: Order) -> str:
+    """How much of the first leg is filled, out of how much."""
+    for leg in order.legs or ():
+        if leg.quantity is not None and leg.remaining_quantity is not None:
+            return f"{plain(leg.quantity - leg.remaining_quantity)}/{plain(leg.quantity)}"
+    return ""
+
+
+def plain(amount: Decimal | None) -> str:
+    """A number as it is, without an exponent."""
+    return "" if amount is None else format(amount, "f")

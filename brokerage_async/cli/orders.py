@@ -1,0 +1,334 @@
+"""``brokerage-async orders``: check, place, cancel and list orders, and recover after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from .. import tickets
+from ..client import Client
+from ..errors import ConfigurationError, InvalidRequestError
+from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
+from ..models import NewOrder, PlacedOrderResponse, TimeInForce, converter
+from ..order_entry import ChangeOutcome, OrderEntry, Outcome
+from ..simulator import Simulator
+from .console import err, on_real_service, out, run
+from .order_tables import (
+    change_json,
+    echo_json,
+    messages,
+    order_table,
+    placement_json,
+    placement_table,
+    preview_table,
+    raw,
+    ticket_line,
+)
+
+__all__ = ["register"]
+
+ACTIONS = {
+    "buy": tickets.buy,
+    "sell": tickets.sell,
+    "buy-to-open": tickets.buy_to_open,
+    "buy-to-close": tickets.buy_to_close,
+    "sell-to-open": tickets.sell_to_open,
+    "sell-to-close": tickets.sell_to_close,
+}
+
+Account = Annotated[
+    str | None,
+    typer.Option(envvar="BROKERAGE_ACCOUNT", help="account number; on the simulator its first account by default"),
+]
+JournalAt = Annotated[
+    str | None,
+    typer.Option(
+        "--journal", envvar="BROKERAGE_JOURNAL", help="file, or postgresql:// address, in which orders are written down"
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of tables")]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask, for scripts")]
+Action = Annotated[str | None, typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures")]
+Symbol = Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")]
+Quantity = Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")]
+Limit = Annotated[str | None, typer.Option("--limit", help="limit price; without any price it is a market order")]
+Stop = Annotated[str | None, typer.Option("--stop", help="price that sets the order off")]
+Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
+Duration = Annotated[str, typer.Option("--tif", help="time in force: Day, GTC, Ext, IOC, ...")]
+Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="good till this day")]
+FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
+AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit in spite of warnings")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    orders = typer.Typer(no_args_is_help=True, help="Check, place, cancel and list orders; recover after a crash.")
+    orders.command("dry-run")(dry_run)
+    orders.command("place")(place)
+    orders.command("cancel")(cancel)
+    orders.command("list")(list_orders)
+    orders.command("recover")(recover)
+    app.add_typer(orders, name="orders")
+
+
+def dry_run(
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    value: Value = None,
+    tif: Duration = "Day",
+    until: Until = None,
+    order: FromFile = None,
+    account: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check an order without placing it, and show what it would do."""
+
+    async def main() -> None:
+        ticket = read_ticket(action, symbol, quantity, limit, stop, value, tif, until, order)
+        async with trading(account, None) as desk:
+            preview = await desk.client.orders.dry_run(desk.account, ticket)
+        if as_json:
+            echo_json(raw(preview))
+        else:
+            show_preview(desk.account, ticket, preview)
+        if preview.errors:
+            raise typer.Exit(1)
+
+    run(main())
+
+
+def place(
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    value: Value = None,
+    tif: Duration = "Day",
+    until: Until = None,
+    order: FromFile = None,
+    external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None,
+    allow_warnings: AllowWarnings = False,
+    resubmit: Annotated[int, typer.Option(help="send again so often when the order is found absent")] = 0,
+    settle: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
+    account: Account = None,
+    journal: JournalAt = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Place an order exactly once: show what it would do, ask, submit, and tell what became of it."""
+
+    async def main() -> None:
+        ticket = read_ticket(action, symbol, quantity, limit, stop, value, tif, until, order)
+        name = external_identifier or ticket.external_identifier or str(uuid.uuid4())
+        ticket = attrs.evolve(ticket, external_identifier=name)
+        async with trading(account, journal) as desk:
+            if not yes:
+                show_preview(desk.account, ticket, await desk.client.orders.dry_run(desk.account, ticket))
+                confirm("Place this order?")
+            with telling_the_interrupted():
+                placement = await desk.entry.place(
+                    desk.account, ticket, allow_warnings=allow_warnings, resubmit=resubmit, settle=settle
+                )
+        if as_json:
+            echo_json(placement_json(placement))
+        else:
+            for line in messages("warning", placement.warnings):
+                out.print(line, style="yellow", markup=False)
+            out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip())
+            if placement.order is not None:
+                out.print(order_table([placement.order]))
+        if placement.outcome is not Outcome.PLACED:
+            raise typer.Exit(1)
+
+    run(main())
+
+
+def cancel(
+    order_id: Annotated[str, typer.Argument(help="identifier of the order")],
+    account: Account = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for the cancellation of an order, and tell what became of it."""
+
+    async def main() -> None:
+        async with trading(account, None) as desk:
+            if not yes:
+                confirm(f"Cancel order {order_id} of account {desk.account}?")
+            change = await desk.entry.cancel(desk.account, order_id)
+        if as_json:
+            echo_json(change_json(change))
+        else:
+            out.print(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "), markup=False)
+            if change.order is not None:
+                out.print(order_table([change.order]))
+        if change.outcome is not ChangeOutcome.APPLIED:
+            raise typer.Exit(1)
+
+    run(main())
+
+
+def list_orders(
+    since: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="from this day on, instead of today's")
+    ] = None,
+    max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
+    account: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the orders of an account, newest first: today's, or those since a day."""
+
+    async def main() -> None:
+        async with trading(account, None) as desk:
+            source = desk.client.orders
+            pager = (
+                source.list_live(desk.account) if since is None else source.list(desk.account, start_date=since.date())
+            )
+            found = await pager.collect(max_items)
+        if as_json:
+            echo_json([raw(each) for each in found])
+        else:
+            out.print(order_table(found))
+
+    run(main())
+
+
+def recover(account: Account = None, journal: JournalAt = None, as_json: AsJson = False) -> None:
+    """Find out what became of orders whose outcome is still open in the journal. Nothing is sent again."""
+
+    async def main() -> None:
+        async with trading(account, journal, any_account=True) as desk:
+            placements = await desk.entry.recover()
+        if as_json:
+            echo_json([placement_json(placement) for placement in placements])
+        elif placements:
+            out.print(placement_table(placements))
+        else:
+            out.print("No order is open.")
+        if any(placement.outcome is Outcome.UNKNOWN for placement in placements):
+            raise typer.Exit(1)
+
+    run(main())
+
+
+@attrs.frozen
+class Desk:
+    """Where a command trades."""
+
+    client: Client
+    account: str
+    entry: OrderEntry
+
+
+@contextlib.asynccontextmanager
+async def trading(account: str | None, journal: str | None, *, any_account: bool = False) -> AsyncIterator[Desk]:
+    """The service that the environment names, or an embedded simulator, with an account and a journal."""
+    async with contextlib.AsyncExitStack() as stack:
+        if on_real_service():
+            if account is None and not any_account:
+                raise ConfigurationError("say which account: --account, or the variable BROKERAGE_ACCOUNT")
+            client, number = Client.from_env(), account or ""
+        else:
+            simulator = await stack.enter_async_context(Simulator())
+            client, number = simulator.client(), account or simulator.account_numbers[0]
+        kept = open_journal(journal)
+        stack.push_async_callback(kept.aclose)
+        await stack.enter_async_context(client)
+        yield Desk(client, number, OrderEntry(client, kept))
+
+
+def open_journal(journal: str | None) -> SqliteJournal | PostgresJournal | MemoryJournal:
+    """The journal that was named; on a real service a file of this user by default."""
+    if journal is not None and journal.startswith(("postgres://", "postgresql://")):
+        return PostgresJournal(journal)
+    if journal is not None:
+        return SqliteJournal(journal)
+    if not on_real_service():
+        return MemoryJournal()
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "brokerage-async"
+    folder.mkdir(parents=True, exist_ok=True)
+    return SqliteJournal(folder / "orders.journal")
+
+
+def read_ticket(
+    action: str | None,
+    symbol: str | None,
+    quantity: str | None,
+    limit: str | None,
+    stop: str | None,
+    value: str | None,
+    tif: str,
+    until: datetime | None,
+    source: str | None,
+) -> NewOrder:
+    """The order that the words on the command line make, or the file."""
+    if source is not None:
+        return read_order(source)
+    if action not in ACTIONS or symbol is None:
+        raise InvalidRequestError(f"say what to do and with what: one of {', '.join(ACTIONS)}, then a symbol")
+    make: Any = ACTIONS[action]
+    leg = make(symbol, quantity)
+    terms: dict[str, Any] = {"time_in_force": TimeInForce(tif)}
+    if value is not None:
+        return tickets.notional(leg, value=value, **terms)
+    if limit is None and stop is None:
+        return tickets.market(leg, **terms)
+    terms["until"] = until.date() if until else None
+    if limit is None:
+        return tickets.stop(leg, trigger=stop or "", **terms)
+    if stop is None:
+        return tickets.limit(leg, price=limit, **terms)
+    return tickets.stop_limit(leg, trigger=stop, price=limit, **terms)
+
+
+def read_order(source: str) -> NewOrder:
+    """An order from JSON in the form of the wire."""
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
+        order: NewOrder = converter.structure(json.loads(text), NewOrder)
+    except (OSError, ValueError, TypeError, KeyError) as problem:
+        raise InvalidRequestError(f"the order cannot be read: {problem}") from None
+    return order
+
+
+def show_preview(account: str, order: NewOrder, preview: PlacedOrderResponse) -> None:
+    """What a dry-run says, for a person."""
+    out.print(ticket_line(account, order), markup=False, highlight=False)
+    out.print(preview_table(preview))
+    for line in messages("error", preview.errors):
+        out.print(line, style="red", markup=False)
+    for line in messages("warning", preview.warnings):
+        out.print(line, style="yellow", markup=False)
+
+
+def confirm(question: str) -> None:
+    """Ask before money moves; anything but yes leaves with exit code 1 and nothing sent."""
+    if not typer.confirm(question):
+        out.print("Nothing was sent.")
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def telling_the_interrupted() -> Iterator[None]:
+    """On Ctrl-C, say what became of the order before leaving."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        for note in getattr(cancelled, "__notes__", ()):
+            err.print(note, style="red", markup=False)
+        raise

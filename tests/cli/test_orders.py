@@ -1,0 +1,281 @@
+"""`brokerage-async orders`: on the embedded simulator, and on a service that outlives the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from brokerage_async._generated.models import NewOrder
+from brokerage_async.cli.app import app
+from brokerage_async.cli.orders import open_journal, read_ticket
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
+from brokerage_async.simulator import Simulator
+
+T = TypeVar("T")
+SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
+BUY = ["buy-to-open", "AAPL", "10", "--limit", "10"]
+
+
+def orders(*arguments: str, **options: Any) -> Result:
+    return CliRunner().invoke(app, ["orders", *arguments], **options)
+
+
+class Service:
+    """A simulator in a thread of its own, so that commands can come and go."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, simulator: Simulator) -> None:
+        self._loop = loop
+        self.simulator = simulator
+        self.account = simulator.account_numbers[0]
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Run something in the simulator's thread."""
+
+        async def run() -> T:
+            return work()
+
+        return self.wait(run())
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    def fault(self, *fault: Any, **options: Any) -> None:
+        self.do(lambda: self.simulator.faults.add(*fault, **options))
+
+    @property
+    def placed(self) -> int:
+        return len(self.do(lambda: self.simulator.ledger.orders(account_number=self.account)))
+
+
+@pytest.fixture(autouse=True)
+def _own_loop() -> Iterator[None]:
+    """looptime asks for the current loop, which makes one that nobody would close."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+async def everybody_leaves() -> None:
+    """Requests that the simulator left hanging are still waiting for their end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    simulator = Simulator(**SMALL)
+    running = Service(loop, simulator)
+    running.wait(simulator.__aenter__())
+    settings = {
+        "BASE_URL": simulator.base_url,
+        "CLIENT_SECRET": simulator.client_secret,
+        "REFRESH_TOKEN": simulator.refresh_token,
+        "ACCOUNT": running.account,
+        "JOURNAL": str(tmp_path / "orders.journal"),
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"BROKERAGE_{name}", value)
+    yield running
+    running.wait(simulator.__aexit__(None, None, None))
+    running.wait(everybody_leaves())
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+# --- on the embedded simulator
+
+
+def test_a_dry_run_shows_buying_power_and_fees() -> None:
+    result = orders("dry-run", *BUY)
+    assert result.exit_code == 0, result.output
+    assert "Buy to Open 10 AAPL; Limit at 10 Debit, Day" in result.output
+    assert "change in buying power" in result.output
+    assert "all fees" in result.output
+
+
+def test_a_dry_run_as_json() -> None:
+    result = orders("dry-run", *BUY, "--json")
+    assert json.loads(result.stdout)["buying-power-effect"]["change-in-buying-power"]
+
+
+def test_nothing_is_placed_without_a_yes() -> None:
+    result = orders("place", *BUY, input="n\n")
+    assert result.exit_code == 1
+    assert "Place this order?" in result.output
+    assert "Nothing was sent." in result.output
+
+
+def test_placing_after_a_yes_shows_the_order() -> None:
+    result = orders("place", *BUY, input="y\n")
+    assert result.exit_code == 0, result.output
+    assert "placed: " in result.output
+
+
+def test_what_makes_no_order_is_told() -> None:
+    result = orders("place", "fly", "AAPL", "--yes")
+    assert result.exit_code == 1
+    assert "buy-to-open" in result.stderr
+
+
+# --- on a service
+
+
+def test_the_life_of_an_order_in_json(service: Service) -> None:
+    placed = json.loads(orders("place", *BUY, "--yes", "--json", "--external-identifier", "mine").stdout)
+    assert (placed["outcome"], placed["external-identifier"], placed["attempts"]) == ("placed", "mine", 1)
+    order_id = str(placed["order"]["id"])
+    listed = json.loads(orders("list", "--json").stdout)
+    assert [str(order["id"]) for order in listed] == [order_id]
+    assert "mine" in orders("list", "--since", "2026-06-01").output.replace("\n", "")
+    cancelled = json.loads(orders("cancel", order_id, "--yes", "--json").stdout)
+    assert cancelled["outcome"] == "applied"
+    again = orders("cancel", order_id, "--yes")
+    assert again.exit_code == 1
+    assert "refused" in again.output
+
+
+def test_a_cancellation_asks_first(service: Service) -> None:
+    result = orders("cancel", "1", input="n\n")
+    assert result.exit_code == 1
+    assert "Cancel order 1" in result.output
+
+
+def test_a_refused_order_says_why(service: Service) -> None:
+    result = orders("place", "buy-to-open", "AAPL", "100000000", "--limit", "150", "--yes")
+    assert result.exit_code == 1
+    assert "refused" in result.output
+    assert service.placed == 0
+
+
+def test_the_same_identifier_is_not_sent_twice(service: Service) -> None:
+    for _ in range(2):
+        assert orders("place", *BUY, "--yes", "--external-identifier", "mine").exit_code == 0
+    assert service.placed == 1
+
+
+def test_recovery_tells_of_every_open_order(service: Service) -> None:
+    async def leave_open() -> None:
+        async with SqliteJournal(Path(str(open_journal_path()))) as journal:
+            key = EntryKey("sandbox", service.account, "lost")
+            await journal.open(key, b'{"external-identifier":"lost"}', owner="dead", lease=0.01)
+
+    service.wait(leave_open())
+    service.fault("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
+    result = orders("recover")
+    assert result.exit_code == 1
+    assert "unknown" in result.output
+    found = json.loads(orders("recover", "--json").stdout)
+    assert [(each["external-identifier"], each["outcome"]) for each in found] == [("lost", "unknown")]
+    assert found[0]["body"] == {"external-identifier": "lost"}
+
+
+def open_journal_path() -> str:
+    return os.environ["BROKERAGE_JOURNAL"]
+
+
+def test_recovery_with_nothing_open(service: Service) -> None:
+    result = orders("recover")
+    assert (result.exit_code, "No order is open." in result.output) == (0, True)
+
+
+def test_an_account_is_needed_on_a_service(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BROKERAGE_ACCOUNT")
+    result = orders("list")
+    assert result.exit_code == 1
+    assert "--account" in result.stderr
+
+
+def test_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
+    body = {
+        "order-type": "Limit",
+        "time-in-force": "Day",
+        "price": "10",
+        "price-effect": "Debit",
+        "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "symbol": "AAPL", "quantity": "3"}],
+    }
+    (tmp_path / "order.json").write_text(json.dumps(body))
+    assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
+    assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
+    assert service.placed == 2
+    assert "cannot be read" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
+
+
+def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
+    service.fault("POST", r"/orders$", "hang_after")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "brokerage_async", "orders", "place", *BUY, "--yes", "--external-identifier", "mine"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for _ in range(600):
+            if service.placed:
+                break
+            process_ended = process.poll()
+            assert process_ended is None, process.communicate()
+            threading.Event().wait(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "order mine of account" in " ".join(said.split())
+    assert json.loads(orders("recover", "--json").stdout)[0]["outcome"] == "placed"
+
+
+# --- words to tickets, names to journals
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"limit": "10"}, {"order_type": "Limit", "price": 10}),
+        ({}, {"order_type": "Market"}),
+        ({"stop": "9"}, {"order_type": "Stop", "stop_trigger": 9}),
+        ({"stop": "9", "limit": "8"}, {"order_type": "Stop Limit", "stop_trigger": 9, "price": 8}),
+        ({"value": "500", "quantity": None}, {"order_type": "Notional Market", "value": 500}),
+        ({"limit": "10", "tif": "GTC"}, {"order_type": "Limit", "time_in_force": "GTC"}),
+    ],
+)
+def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
+    blank = dict.fromkeys(("limit", "stop", "value", "until", "source"))
+    given = blank | {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1", "tif": "Day"} | words
+    ticket = read_ticket(**given)  # type: ignore[arg-type]
+    assert isinstance(ticket, NewOrder)
+    assert {name: getattr(ticket, name) for name in expected} == expected
+
+
+def test_a_symbol_is_needed() -> None:
+    with pytest.raises(InvalidRequestError, match="say what to do"):
+        read_ticket("buy", None, "1", None, None, None, "Day", None, None)
+
+
+def test_where_orders_are_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert isinstance(open_journal(None), MemoryJournal)
+    assert isinstance(open_journal(str(tmp_path / "j")), SqliteJournal)
+    monkeypatch.setenv("BROKERAGE_BASE_URL", "http://localhost")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    default = open_journal(None)
+    assert isinstance(default, SqliteJournal)
+    assert default.path == tmp_path / "brokerage-async" / "orders.journal"
