@@ -104,15 +104,16 @@ class Lane:
             self._window = min(self._capacity, self._window + 1.0 / self._window)
 
     def throttled(self, now: float, started: float, pause: Callable[[int], float]) -> None:
-        """Note a 429 for a call that was sent at ``started``; ``pause(streak)`` tells how long to close the gate.
+        """Note a 429 for a call that was sent at ``started`` and has not left the lane yet.
 
-        Requests that were in flight together are refused together. They count as one event.
+        ``pause(streak)`` tells how long to close the gate. Requests that were in flight together are refused together.
+        They count as one event.
         """
         if started >= self._window_since:
             self._streak += 1
             self._window_since = now
             if self._adaptive:
-                self._window = max(1.0, min(self._window, self.in_flight + 1.0) / 2.0)
+                self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
         self._gate = max(self._gate, now + pause(self._streak))
 
     def close(self, error: Callable[[], BaseException]) -> None:

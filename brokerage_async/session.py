@@ -19,6 +19,7 @@ from .errors import (
     ConfigurationError,
     DeadlineExceededError,
     RequestNotSentError,
+    ResponseDecodeError,
     ResponseLostError,
     TransportError,
 )
@@ -40,6 +41,8 @@ __all__ = ["BrokerageSession", "Engine", "Options"]
 
 T = TypeVar("T")
 E = TypeVar("E")
+
+NEVER = -1.0
 
 SLICED_DECODE = 64 * 1024
 """Bodies from this size on are decoded in steps, between which the event loop runs."""
@@ -125,7 +128,8 @@ class BrokerageSession:
         body: object | None = None,
     ) -> T:
         """Make the call and return its decoded result."""
-        return (await self.fetch(operation, path=path, query=query, body=body)).value
+        raw = await self.send(operation, path=path, query=query, body=body)
+        return (await self._decode(operation, raw)).value
 
     async def fetch(
         self,
@@ -200,7 +204,7 @@ class BrokerageSession:
 class _Call:
     """One call on its way: its attempts, and what is known of them so far."""
 
-    __slots__ = ("_authorization", "_deadline_at", "_engine", "_lane", "_loop", "_operation", "_options",
+    __slots__ = ("_authorization", "_began", "_deadline_at", "_engine", "_lane", "_loop", "_operation", "_options",
                  "_out_of_time", "_rate", "_refreshed", "_refund", "_request", "_sent_at", "attempt",
                  "maybe_processed")  # fmt: skip
 
@@ -223,82 +227,86 @@ class _Call:
         self._refreshed = False
         self._out_of_time = False
         self._refund = 0
-        self._sent_at = 0.0
+        self._began = self._sent_at = NEVER
         self.attempt = 0
         self.maybe_processed = False
 
     async def run(self) -> Response:
         """The first success; raises the failure after which nothing more is done."""
-        watchers = self._engine.watchers
         while True:
             self.attempt += 1
-            began = self._loop.time()
-            response: Response | None = None
+            self._began = self._loop.time()
+            self._sent_at = NEVER
             try:
-                response = await self._send(began)
-            except (RequestNotSentError, ResponseLostError) as error:
-                failure: BrokerageError = error
+                await self._enter()
+                try:
+                    response, failure = await self._try_once()
+                    action = Action.RAISE if failure is None else self._learn(failure)
+                finally:  # only now: whoever waits next must find the gate that a 429 has closed
+                    self._lane.release()
             except BaseException:  # cancelled, out of time while waiting, or without a token
-                if watchers.active:
-                    self._record(began, None, "abandoned", None, None)
+                self._tell(None, "abandoned", None, None)
                 raise
-            else:
-                if is_success(response):
-                    self._lane.succeeded()
-                    self._engine.budget.earn(self._refund)
-                    if watchers.active:
-                        self._record(began, response, Outcome.SUCCESS, None, None)
-                    return response
-                failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
-            failure.attempts = self.attempt
+            if failure is None:
+                assert response is not None
+                self._tell(response, Outcome.SUCCESS, None, None)
+                return response
             outcome = outcome_of(failure)
-            action = self._learn(outcome, failure)
             pause = self._pause(action, outcome, failure)
-            if watchers.active:
-                self._record(began, response, outcome, failure.code, pause)
+            self._tell(response, outcome, failure.code, pause)
             if pause is None:
                 raise self._final(failure)
             if pause:
                 await asyncio.sleep(pause)
 
-    async def _send(self, began: float) -> Response:
-        """One attempt: a place in the lane, a token, one send."""
-        lane = self._lane
+    async def _enter(self) -> None:
+        """Wait for this call's turn."""
         if self._rate is not None:
-            if not self._rate.try_acquire(began):
+            if not self._rate.try_acquire(self._began):
                 await self._in_time(self._rate.acquire())
             self._rate.release()
-        if not lane.try_acquire(began):
-            await self._in_time(lane.acquire())
+        if not self._lane.try_acquire(self._began):
+            await self._in_time(self._lane.acquire())
+
+    async def _try_once(self) -> tuple[Response | None, BrokerageError | None]:
+        """One send with a token: the response, and what failed if it is no success."""
+        engine = self._engine
+        authorization = engine.tokens.peek(self._began)
+        if authorization is None:
+            authorization = await self._in_time(engine.tokens.get())
+        self._authorization = authorization
+        self._sent_at = self._loop.time()
         try:
-            tokens = self._engine.tokens
-            authorization = tokens.peek(began)
-            if authorization is None:
-                authorization = await self._in_time(tokens.get())
-            self._authorization = authorization
-            self._sent_at = now = self._loop.time()
-            timeout = self._options.timeout
-            if self._deadline_at is not None:
-                left = self._deadline_at - now
-                if left <= 0:
-                    raise self._too_late()
-                timeout = left if timeout is None else min(timeout, left)
-            request = self._request
-            headers = {**request.headers, "Authorization": authorization}
-            if request.body is not None:
-                headers["Content-Type"] = "application/json"
-            return await self._engine.transport.send(
-                Request(
-                    method=request.method,
-                    url=request.url,
-                    headers=headers,
-                    body=request.body,
-                    operation=self._operation,
-                    timeout=timeout,
-                )
-            )
-        finally:
-            lane.release()
+            response = await engine.transport.send(self._request_with(authorization))
+        except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
+            error.attempts = self.attempt
+            return None, error
+        if is_success(response):
+            self._lane.succeeded()
+            engine.budget.earn(self._refund)
+            return response, None
+        return response, read_error(self._operation, response, attempts=self.attempt, now=time.time())
+
+    def _request_with(self, authorization: str) -> Request:
+        """The request as it goes out, within what is left of the deadline."""
+        timeout = self._options.timeout
+        if self._deadline_at is not None:
+            left = self._deadline_at - self._sent_at
+            if left <= 0:
+                raise self._too_late()
+            timeout = left if timeout is None else min(timeout, left)
+        request = self._request
+        headers = {**request.headers, "Authorization": authorization}
+        if request.body is not None:
+            headers["Content-Type"] = "application/json"
+        return Request(
+            method=request.method,
+            url=request.url,
+            headers=headers,
+            body=request.body,
+            operation=self._operation,
+            timeout=timeout,
+        )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:
         """The result of ``waiting``, if it comes before the deadline."""
@@ -310,9 +318,9 @@ class _Call:
         except TimeoutError:
             raise self._too_late() from None
 
-    def _learn(self, outcome: Outcome, failure: BrokerageError) -> Action:
+    def _learn(self, failure: BrokerageError) -> Action:
         """Tell lane and tokens of a failed attempt, and look up what to do about it."""
-        policy, lane = self._options.retry, self._lane
+        policy, lane, outcome = self._options.retry, self._lane, outcome_of(failure)
         another_token = True
         if outcome is Outcome.LOST or outcome is Outcome.SERVER_ERROR:
             self.maybe_processed = True
@@ -367,12 +375,14 @@ class _Call:
             attempts=self.attempt,
         )
 
-    def _record(
-        self, began: float, response: Response | None, outcome: str, code: str | None, pause: float | None
-    ) -> None:
+    def _tell(self, response: Response | None, outcome: str, code: str | None, pause: float | None) -> None:
+        """Tell observers and log of the attempt that has just ended."""
+        watchers = self._engine.watchers
+        if not watchers.active:
+            return
         operation, now = self._operation, self._loop.time()
-        sent_at = self._sent_at if self._sent_at >= began else now
-        self._engine.watchers(
+        sent_at = now if self._sent_at == NEVER else self._sent_at
+        watchers(
             Attempt(
                 operation=operation.name,
                 effect=operation.effect,
@@ -384,7 +394,7 @@ class _Call:
                 code=code,
                 request_bytes=len(self._request.body or b""),
                 response_bytes=0 if response is None else len(response.body),
-                waited=sent_at - began,
+                waited=sent_at - self._began,
                 elapsed=now - sent_at,
                 pause=pause,
             )

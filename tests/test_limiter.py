@@ -73,8 +73,8 @@ class TestAdaptation:
         for _ in range(16):
             assert lane.try_acquire(0.0)
         for _ in range(16):
-            lane.release()
             lane.throttled(1.0, 0.0, lambda streak: float(streak))
+            lane.release()
         assert lane.window == 8
         assert lane.streak == 1
 
@@ -82,8 +82,8 @@ class TestAdaptation:
     async def test_gate_is_shared_by_all_calls_of_the_lane(self):
         lane, log = Lane(4), []
         assert lane.try_acquire(0.0)
-        lane.release()
         lane.throttled(0.0, 0.0, lambda streak: 3.0)
+        lane.release()
         await asyncio.gather(*(visit(lane, log, number) for number in range(2)))
         assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
 

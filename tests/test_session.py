@@ -417,7 +417,7 @@ class TestLanes:
             await asyncio.gather(*(read(client) for _ in range(200)))
             assert client.session.engine.limiter[LaneName.READS].in_flight == 0
         refused = sum(moment < 5 for moment in transport.times)
-        assert refused < 60
+        assert refused < 70  # 32 at first, then waves that halve
 
     @on_virtual_time
     async def test_rate_of_one_operation(self):

@@ -163,7 +163,7 @@ class TestAheadOfExpiry:
                 await asyncio.sleep(2.5)
 
         await asyncio.gather(*(reader() for _ in range(50)))
-        assert endpoint.asked == [0, 782.5, 1562.5, 2342.5, 3122.5]
+        assert endpoint.asked == [0, 781, 1561, 2341, 3121]
 
 
 class TestRefusedToken:
