@@ -261,6 +261,8 @@ def items_or_keys(raw: list[Any] | dict[str, Any], target: Any, key: str, read: 
     """An array that may arrive as an object keyed by the items: then its keys, the object kept in ``extra``."""
     if isinstance(raw, dict):
         keep(target, key, raw)
+    if not all(isinstance(item, str) for item in raw):
+        raise ValueError(f"not a list of text: {key}")
     return tuple([read(item) for item in raw])
 
 

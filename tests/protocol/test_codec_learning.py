@@ -1,0 +1,119 @@
+"""Unknown keys and other JSON types are learned: the second body takes the fast road again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from brokerage_async import models
+from brokerage_async._generated import operations as ops
+from brokerage_async._generated.converters import OrderLegWire, OrderWire
+from brokerage_async.protocol import codec, learning, tolerance
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned() -> Iterator[None]:
+    learning.forget()
+    tolerance._told.clear()
+    yield
+    learning.forget()
+
+
+def decode(*rows: Any) -> list[models.Order]:
+    return codec.decode(ops.ORDERS_SEARCH, json.dumps({"data": {"items": rows}}).encode()).value
+
+
+@pytest.fixture
+def slow_roads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The bodies that had to be looked at untyped."""
+    taken: list[str] = []
+    untyped = codec._decode_untyped
+
+    def noting(operation: Any, *arguments: Any) -> Any:
+        taken.append(operation.name)
+        return untyped(operation, *arguments)
+
+    monkeypatch.setattr(codec, "_decode_untyped", noting)
+    return taken
+
+
+def test_an_unknown_key_takes_the_slow_road_once(slow_roads: list[str]) -> None:
+    row = {"id": "1", "new": {"a": 1.5}, "legs": [{"symbol": "A", "newer": None}]}
+    first, second, third = decode(row), decode(row, {}), decode({"id": "2"})
+    assert len(slow_roads) == 1
+    assert first == [second[0]]
+    assert second[0].extra == {"new": {"a": 1.5}}
+    assert (second[0].legs or ())[0].extra == {"newer": None}
+    assert second[1] == models.Order()
+    assert not third[0].extra
+    assert learning.learned_keys(models.Order) == {"new"}
+    assert learning.learned_keys(models.OrderLeg) == {"newer"}
+
+
+def test_another_type_takes_the_slow_road_once(slow_roads: list[str]) -> None:
+    row = {"account-number": 5, "price": 1.10, "legs": [{"symbol": 7}]}
+    orders = [
+        *decode(row),
+        *decode(row, row),
+        *decode({"account-number": "5", "price": "1.1", "legs": [{"symbol": "7"}]}),
+    ]
+    assert len(slow_roads) == 1
+    assert len(set(orders)) == 1
+    assert (orders[0].account_number, str(orders[1].price)) == ("5", "1.1")
+
+
+def test_a_learned_type_still_refuses_what_is_not_the_same(slow_roads: list[str]) -> None:
+    decode({"account-number": 5})
+    [order] = decode({"account-number": {"a": 1}})
+    assert order == models.Order(extra={"account-number": {"a": 1}})
+    assert len(slow_roads) == 2
+
+
+def test_what_nests_a_learned_type_learns_with_it(slow_roads: list[str]) -> None:
+    """Order legs occur in orders, those in complex orders, and those in dry-runs."""
+    decode({"legs": [{"new": 1}]})
+    answer = {"data": {"complex-order": {"orders": [{"legs": [{"new": 2}]}]}, "order": {"legs": [{"new": 3}]}}}
+    placed = codec.decode(ops.ORDERS_DRY_RUN, json.dumps(answer).encode()).value
+    assert models.converter.unstructure(placed) == answer["data"]
+    assert slow_roads == ["orders.search"]
+
+
+def test_learned_keys_stand_where_they_were_seen() -> None:
+    decode({"id": "1", "after-id": 1, "account-number": "5", "at-the-end": 2})
+    fields = [field.encode_name for field in msgspec.structs.fields(learning.current(OrderWire))]
+    assert fields[:3] == ["id", "after-id", "account-number"]
+    assert fields.index("at-the-end") == fields.index("account-number") + 1
+
+
+def test_keys_that_are_data_are_not_learned_without_end() -> None:
+    rows = [{f"key-{number}": number} for number in range(200)]
+    orders = decode(*rows)
+    assert [order.extra for order in orders] == rows
+    assert len(learning.learned_keys(models.Order)) == learning.MOST_KEYS
+    assert [order.extra for order in decode(*rows)] == rows
+
+
+def test_raw_values_that_are_kept_and_learned_keys_go_together() -> None:
+    chain = {"data": {"items": [{"maturity-date": "2026-09-18 x", "new": 1}]}}
+    for _ in range(2):
+        [option] = codec.decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, json.dumps(chain).encode()).value
+        assert option.extra == {"maturity-date": "2026-09-18 x", "new": 1}
+
+
+def test_a_key_that_is_both_unknown_and_like_an_attribute() -> None:
+    for _ in range(2):
+        [order] = decode({"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6})
+        assert order.extra == {"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6}
+
+
+def test_forgetting_goes_back_to_the_schema() -> None:
+    decode({"new": 1, "legs": [{"new": 1}]})
+    assert learning.current(OrderWire) is not OrderWire
+    learning.forget()
+    assert learning.current(OrderWire) is OrderWire
+    assert learning.current(OrderLegWire) is OrderLegWire
+    assert not learning.learned_keys(models.Order)
