@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import socket
@@ -12,6 +13,12 @@ import pytest
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("project")
+
+
+def pytest_sessionstart() -> None:
+    """Say that there is no event loop yet, before looptime asks for one and thereby leaves one unclosed."""
+    asyncio.set_event_loop(None)
+
 
 REAL_CONNECT = socket.socket.connect
 
