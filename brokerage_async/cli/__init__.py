@@ -12,9 +12,8 @@ def main() -> None:
     try:
         from .app import app
     except ModuleNotFoundError as missing:
-        if missing.name not in {"typer", "rich"}:
+        package = (missing.name or "").partition(".")[0]
+        if package not in {"typer", "rich"}:
             raise
-        sys.exit(
-            f"brokerage-async: the console needs {missing.name}; install it with: pip install 'brokerage-async[cli]'"
-        )
+        sys.exit(f"brokerage-async: the console needs {package}; install it with: pip install 'brokerage-async[cli]'")
     app()
