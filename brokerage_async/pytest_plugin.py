@@ -5,7 +5,8 @@ They are there as soon as the package is installed beside pytest and pytest-asyn
     async def test_my_strategy(brokerage_simulator, brokerage_client):
         brokerage_simulator.set_price("AAPL", "150.00")
         await my_strategy(brokerage_client)
-        assert len(brokerage_simulator.ledger.orders()) == 1
+        (order,) = brokerage_simulator.ledger.orders(account_number=brokerage_simulator.account_numbers[0])
+        assert order.status == "Filled"
 
 Each test has a simulator of its own, the same every time. Markers set it up otherwise::
 

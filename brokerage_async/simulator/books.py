@@ -8,7 +8,7 @@ from typing import Any
 from .accounts import Account
 from .fees import fees_of
 from .orders import Leg, Order
-from .transactions import Transaction, cash_movement, trade
+from .transactions import Execution, cash_movement, trade
 from .wire import money, timestamp
 
 __all__ = ["Books"]
@@ -22,32 +22,24 @@ class Books:
     def __init__(self) -> None:
         self._last_number = _FIRST_NUMBER
 
-    def execute(
-        self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, execution: str, now: float
-    ) -> dict[str, Any]:
+    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> dict[str, Any]:
         """Book one execution of one leg; return the fill as it is kept with the leg (quantity still a decimal)."""
-        fees = fees_of(leg.instrument, leg.action, quantity, price)
-        account = order.account
-        account.trade(leg.instrument, quantity * leg.sign, price, fees.total)
-        self._keep(
-            account,
-            trade(
-                self._number(),
-                account.number,
-                now,
-                instrument=leg.instrument,
-                action=leg.action,
-                quantity=quantity,
-                price=price,
-                fees=fees,
-                order_number=order.number,
-                execution=execution,
-            ),
+        account, turn = order.account, f"{order.number}-{len(leg.fills) + 1}"
+        execution = Execution(
+            identifier=f"{turn}-{order.legs.index(leg)}",
+            order_number=order.number,
+            instrument=leg.instrument,
+            action=leg.action,
+            quantity=quantity,
+            price=price,
+            fees=fees_of(leg.instrument, leg.action, quantity, price),
         )
+        account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total)
+        account.transactions.append(trade(self._number(), account.number, now, execution))
         return {
-            "ext-group-fill-id": execution.rpartition("-")[0],
-            "ext-exec-id": execution,
-            "fill-id": f"SIM_{execution}",
+            "ext-group-fill-id": turn,
+            "ext-exec-id": execution.identifier,
+            "fill-id": f"SIM_{execution.identifier}",
             "quantity": quantity,
             "fill-price": money(price),
             "filled-at": timestamp(now),
@@ -58,11 +50,8 @@ class Books:
         """Book money that comes in or, negative, goes out."""
         account.cash += amount
         account.version += 1
-        self._keep(account, cash_movement(self._number(), account.number, now, kind, amount))
+        account.transactions.append(cash_movement(self._number(), account.number, now, kind, amount))
 
     def _number(self) -> int:
         self._last_number += 1
         return self._last_number
-
-    def _keep(self, account: Account, transaction: Transaction) -> None:
-        account.transactions.append(transaction)

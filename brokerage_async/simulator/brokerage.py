@@ -22,6 +22,7 @@ from .faults import Fate, Fault, FaultPlan
 from .handlers.orders import refuse_broken_rules
 from .intake import Intake
 from .ledger import Entry, Ledger
+from .oauth import AUTH_PAGE
 from .routes import Router, split_target
 from .wire import Dialect, RefusedError, WireForm, bare, html
 from .world import Settings, World
@@ -44,6 +45,23 @@ class Outcome:
     response: Response | None
     fate: Fate
     entry: Entry
+
+
+@attrs.frozen
+class _Arrival:
+    """A request and what its address says: the operation (None when there is none) and the values in its path."""
+
+    request: Request
+    now: float
+    entry: Entry
+    path: str
+    query: str
+    operation: Operation[Any] | None
+    values: Mapping[str, str]
+
+    def is_flat_error(self, refusal: RefusedError) -> bool:
+        """Whether a refusal is written without an envelope, as the token endpoint writes what is wrong with a grant."""
+        return self.operation is not None and self.operation.shape is Shape.BARE and refusal.status in (400, 422)
 
 
 class Brokerage:
@@ -94,71 +112,58 @@ class Brokerage:
         self.world.agenda.run(now)
         path, query = split_target(request.url)
         found = self._router.find(request.method, path)
-        operation = found[0] if found is not None else None
-        if operation is not None:
-            entry.operation, entry.effect = operation.name, operation.effect.value
+        arrival = _Arrival(request, now, entry, path, query, *(found or (None, {})))
+        if arrival.operation is not None:
+            entry.operation, entry.effect = arrival.operation.name, arrival.operation.effect.value
         try:
-            response = self._answer(request, now, entry, found, path, query)
+            response = self._answer(arrival)
         except RefusedError as refusal:
-            flat = operation is not None and operation.shape is Shape.BARE and refusal.status in (400, 422)
-            response = _flat(refusal) if flat else refusal.response(path)
+            response = _flat(refusal) if arrival.is_flat_error(refusal) else refusal.response(path)
         entry.status = response.status
         return response
 
-    def _answer(
-        self,
-        request: Request,
-        now: float,
-        entry: Entry,
-        found: tuple[Operation[Any], Mapping[str, str]] | None,
-        path: str,
-        query: str,
-    ) -> Response:
-        if not self._has_room(now):
+    def _answer(self, arrival: _Arrival) -> Response:
+        if not self._has_room(arrival.now):
             return Response(status=429, headers={}, body=b"")
-        headers = {name.lower(): value for name, value in request.headers.items()}
+        if arrival.path == AUTH_PAGE:
+            return self._consent(arrival)
+        headers = {name.lower(): value for name, value in arrival.request.headers.items()}
         user_agent = headers.get("user-agent")
         if not user_agent:
             return html(401, "Authorization Required")
         if _USER_AGENT.fullmatch(user_agent) is None:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
         version = _checked_version(headers.get("accept-version"))
-        operation = found[0] if found is not None else None
-        customer = _NOBODY
+        operation, customer = arrival.operation, _NOBODY
         if operation is None or operation.scope is not None:
-            customer = self._authorized(operation, headers.get("authorization"), now).customer
-        if found is None or (found[0].production_only and self.settings.environment != "production"):
+            customer = self._authorized(operation, headers.get("authorization"), arrival.now).customer
+        if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise RefusedError.not_found("the address")
-        return self._dispatch(found, request, now, entry, path, query, customer, version)
+        call = self._call(arrival, operation, customer, version)
+        arrival.entry.processed = True
+        return self._handlers[operation.name](call)
 
-    def _dispatch(
-        self,
-        found: tuple[Operation[Any], Mapping[str, str]],
-        request: Request,
-        now: float,
-        entry: Entry,
-        path: str,
-        query: str,
-        customer: Customer,
-        version: str | None,
-    ) -> Response:
-        operation, values = found
-        body, broken_rules = self._intake.body(operation, request.body)
+    def _consent(self, arrival: _Arrival) -> Response:
+        """Send the owner, who came to the authorization page, back to the application with a code."""
+        target = self.world.office.authorize(arrival.request.url, self.world.owner, arrival.now)
+        return Response(status=302, headers={"location": target}, body=b"")
+
+    def _call(self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str | None) -> Call:
+        """A request with everything that it brings checked."""
+        body, broken_rules = self._intake.body(operation, arrival.request.body)
         if broken_rules:
             raise refuse_broken_rules(self._intake, broken_rules)
-        call = Call(
+        return Call(
             operation=operation,
-            now=now,
-            context=path,
-            path=values,
-            query=self._intake.query(operation, query),
+            now=arrival.now,
+            context=arrival.path,
+            path=arrival.values,
+            query=self._intake.query(operation, arrival.query),
             body=body,
             customer=customer,
             version=version,
-            entry=entry,
+            entry=arrival.entry,
         )
-        entry.processed = True
-        return self._handlers[operation.name](call)
 
     def _authorized(self, operation: Operation[Any] | None, authorization: str | None, now: float) -> Identity:
         scheme, _, token = (authorization or "").partition(" ")

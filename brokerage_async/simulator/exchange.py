@@ -200,9 +200,8 @@ class Exchange:
             return
         units = order.units
         part = self._part(order, units)
-        turn = len(order.legs[0].fills) + 1
-        for position, leg in enumerate(order.legs):
-            self._execute(order, leg, leg.remaining * part / units, f"{order.number}-{turn}-{position}", now)
+        for leg in order.legs:
+            self._execute(order, leg, leg.remaining * part / units, now)
         self._blotter.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
         for listener in self._fill_listeners:
             listener(order, now)
@@ -221,10 +220,10 @@ class Exchange:
             return units
         return 1 + self._chance.below(units - 1, order.number, _CUT, turn)
 
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, execution: str, now: float) -> None:
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float) -> None:
         price = self._market.price(leg.instrument, now)
         leg.remaining -= quantity
-        leg.fills.append(self._books.execute(order, leg, quantity, price, execution, now))
+        leg.fills.append(self._books.execute(order, leg, quantity, price, now))
 
     def _confirmed(self, order: Order, now: float) -> None:
         self._blotter.move(order, OrderStatus.CANCELLED, now)

@@ -6,6 +6,7 @@ every problem. Keys of a body that are not documented, or wrongly cased, are pro
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -56,7 +57,7 @@ def decimal_of(value: object) -> Decimal:
 
 
 @lru_cache(maxsize=256)
-def _values(choices: type[Any]) -> frozenset[str]:
+def _values(choices: type[enum.Enum]) -> frozenset[str]:
     return frozenset(member.value for member in choices)
 
 

@@ -16,12 +16,15 @@ from .call import Customer, Identity
 from .chance import Chance, key_of
 from .wire import RefusedError, dumps, loads
 
-__all__ = ["LIFETIME", "SCOPES", "Application", "Grant", "TokenOffice"]
+__all__ = ["AUTH_PAGE", "LIFETIME", "SCOPES", "Application", "Grant", "TokenOffice"]
 
 LIFETIME = 900
 """Seconds for which an access token is good."""
 
 SCOPES = ("read", "trade", "openid")
+
+AUTH_PAGE = "/auth"
+"""Path of the page on which a customer grants access; here everybody who comes is the owner, and consents."""
 
 _CODE_LIFETIME = 600.0
 

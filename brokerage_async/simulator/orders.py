@@ -43,7 +43,7 @@ class IllegalTransitionError(RuntimeError):
     """A status that cannot follow the present one: a mistake in the simulator itself."""
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Leg:
     """One instrument of an order; ``quantity`` and ``remaining`` are positive."""
 
@@ -228,9 +228,10 @@ class Order:
 
     def encoded(self, dialect: Dialect) -> bytes:
         """The order as JSON, written once per change."""
-        if self._written is None:
-            self._written = dumps(self.wire(dialect))
-        return self._written
+        written = self._written
+        if written is None:
+            written = self._written = dumps(self.wire(dialect))
+        return written
 
     def wire(self, dialect: Dialect) -> dict[str, Any]:
         """The order as it is sent; what does not apply is left out."""

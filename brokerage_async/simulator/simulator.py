@@ -15,6 +15,7 @@ from .clock import DEFAULT_START, Clock
 from .door import InMemoryTransport, Latency
 from .faults import FaultPlan
 from .ledger import Ledger
+from .oauth import AUTH_PAGE
 from .server import LoopbackServer
 from .wire import WireForm
 from .world import Settings
@@ -104,8 +105,8 @@ class Simulator:
 
     @property
     def auth_page_url(self) -> str:
-        """Address of the authorization page; follow it with `authorize`."""
-        return f"{self.base_url}/auth"
+        """Address of the authorization page, which sends whoever comes back with a code; `authorize` does so as well."""
+        return f"{self.base_url}{AUTH_PAGE}"
 
     @property
     def client_id(self) -> str:

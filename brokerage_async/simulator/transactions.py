@@ -12,7 +12,7 @@ from .fees import Fees, effect
 from .instrument import Instrument
 from .wire import dumps, money, timestamp
 
-__all__ = ["Transaction", "cash_movement", "trade"]
+__all__ = ["Execution", "Transaction", "cash_movement", "trade"]
 
 
 @attrs.frozen(kw_only=True)
@@ -53,50 +53,58 @@ def cash_movement(number: int, account_number: str, at: float, kind: str, amount
     return _booked(number, at, None, fields)
 
 
-def trade(
-    number: int,
-    account_number: str,
-    at: float,
-    *,
-    instrument: Instrument,
-    action: str,
-    quantity: Decimal,
-    price: Decimal,
-    fees: Fees,
-    order_number: int,
-    execution: str,
-) -> Transaction:
-    """One execution of one leg."""
-    value = -quantity * price * instrument.multiplier * (1 if action.startswith("Buy") else -1)
-    net = value - fees.total
+@attrs.frozen(kw_only=True)
+class Execution:
+    """Part of one leg of an order, executed at one price."""
+
+    identifier: str
+    order_number: int
+    instrument: Instrument
+    action: str
+    quantity: Decimal
+    price: Decimal
+    fees: Fees
+
+    @property
+    def sign(self) -> int:
+        """1 for a purchase, -1 for a sale."""
+        return 1 if self.action.startswith("Buy") else -1
+
+    @property
+    def value(self) -> Decimal:
+        """Money that it brings in, negative for a purchase, before fees."""
+        return -self.sign * self.quantity * self.price * self.instrument.multiplier
+
+
+def trade(number: int, account_number: str, at: float, execution: Execution) -> Transaction:
+    """The booking of an execution."""
+    instrument, value = execution.instrument, execution.value
+    net = value - execution.fees.total
     fields: dict[str, Any] = {
         "account-number": account_number,
         "symbol": instrument.symbol,
         "instrument-type": instrument.instrument_type,
         "underlying-symbol": instrument.underlying,
         "transaction-type": "Trade",
-        "transaction-sub-type": action,
-        "description": f"{action} {quantity:f} {instrument.symbol} @ {money(price)}",
-        "action": action,
-        "quantity": format(quantity, "f"),
-        "price": money(price),
+        "transaction-sub-type": execution.action,
+        "description": f"{execution.action} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+        "action": execution.action,
+        "quantity": format(execution.quantity, "f"),
+        "price": money(execution.price),
         "value": money(abs(value)),
         "value-effect": effect(-value),
         "net-value": money(abs(net)),
         "net-value-effect": effect(-net),
         "is-estimated-fee": True,
-        "order-id": order_number,
+        "order-id": execution.order_number,
         "leg-count": 1,
-        "exec-id": execution,
-        "ext-exec-id": execution,
+        "exec-id": execution.identifier,
+        "ext-exec-id": execution.identifier,
+        **_charged(execution.fees),
     }
-    charged = {
-        "regulatory-fees": fees.regulatory,
-        "clearing-fees": fees.clearing,
-        "commission": fees.commission,
-        "proprietary-index-option-fees": fees.proprietary,
-    }
-    for name, amount in charged.items():
-        fields[name] = money(amount)
-        fields[f"{name}-effect"] = effect(amount)
     return _booked(number, at, instrument.underlying, fields)
+
+
+def _charged(fees: Fees) -> dict[str, str]:
+    fields = fees.wire()
+    return {key: value for key, value in fields.items() if not key.startswith(("total", "per"))}

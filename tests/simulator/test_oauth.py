@@ -132,6 +132,15 @@ def test_an_authorization_code_is_good_for_one_exchange(house: House) -> None:
     assert exchange(house, arrived["code"])["error_code"] == "invalid_grant"
 
 
+def test_the_authorization_page_sends_the_customer_back(house: House) -> None:
+    query = {"client_id": house.sim.client_id, "redirect_uri": house.sim.redirect_uri, "response_type": "code"}
+    response = house.ask("GET", f"/auth?{urlencode(query)}", user_agent=None, authorization=None)
+    assert response.status == 302
+    code = parse_qs(urlsplit(response.headers["location"]).query)["code"][0]
+    assert "refresh_token" in exchange(house, code)
+    assert house.ask("GET", "/auth").status == 400
+
+
 def test_an_id_token_needs_its_scope(house: House) -> None:
     assert "id_token" not in exchange(house, authorize(house, "read")["code"])
 
