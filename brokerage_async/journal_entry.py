@@ -130,8 +130,11 @@ class Journal(Protocol):
         """
         ...
 
-    async def release(self, key: EntryKey, *, owner: str, note: str) -> bool:
-        """Let go of an open entry whose outcome is still unknown, and note why. False when it was not held."""
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        """Let go of an open entry whose outcome is still unknown, and note why. False when it was not held.
+
+        ``looked`` records that this worker has finished looking for it.
+        """
         ...
 
     async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:

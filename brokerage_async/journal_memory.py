@@ -89,12 +89,13 @@ class MemoryJournal:
         self._put(attrs.evolve(entry, claimed_until=until, attempts=attempts or entry.attempts))
         return True
 
-    async def release(self, key: EntryKey, *, owner: str, note: str) -> bool:
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
         """See ``Journal.release``."""
         entry = self._held(key, owner)
         if entry is None:
             return False
-        self._put(attrs.evolve(entry, owner=None, claimed_until=None, looked_at=self._now(), note=note))
+        looked_at = self._now() if looked else entry.looked_at
+        self._put(attrs.evolve(entry, owner=None, claimed_until=None, looked_at=looked_at, note=note))
         return True
 
     async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:

@@ -92,7 +92,8 @@ RETURNING attempts
 """
 
 RELEASE = """
-UPDATE {table} SET owner = NULL, claimed_until = NULL, looked_at = {now}, note = :note
+UPDATE {table} SET owner = NULL, claimed_until = NULL, note = :note,
+       looked_at = CASE WHEN :looked = 1 THEN {now} ELSE looked_at END
  WHERE {same_key} AND state = 'open' AND owner = :owner
 RETURNING attempts
 """
@@ -179,9 +180,10 @@ class SqlJournal(ABC):
         """See ``Journal.renew``."""
         return bool(await self._run(RENEW, {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}))
 
-    async def release(self, key: EntryKey, *, owner: str, note: str) -> bool:
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
         """See ``Journal.release``."""
-        return bool(await self._run(RELEASE, {**_names(key), "owner": owner, "note": note}))
+        values = {**_names(key), "owner": owner, "note": note, "looked": int(looked)}
+        return bool(await self._run(RELEASE, values))
 
     async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
         """See ``Journal.close``."""

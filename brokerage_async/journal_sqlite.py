@@ -100,5 +100,6 @@ class _File:
 
 
 def _shut(thread: ThreadPoolExecutor, file: _File) -> None:
-    thread.shutdown(wait=True)
-    file.close()
+    with suppress(RuntimeError):  # the interpreter is on its way out: the file closes with the process
+        thread.submit(file.close)
+    thread.shutdown(wait=False)

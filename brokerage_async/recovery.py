@@ -7,7 +7,8 @@ from collections import defaultdict
 from datetime import datetime
 
 from ._generated.models import Order
-from .journal_entry import EntryKey, EntryState, JournalEntry
+from .errors import BrokerageError
+from .journal_entry import EntryState, JournalEntry
 from .order_lists import Sighting, Window, look_until
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, holding, new_owner, write_outcome
@@ -15,7 +16,7 @@ from .protocol.reconcile import Decision, Finding, LookPlan
 
 __all__ = ["recover"]
 
-LONGEST_WAIT = 1.0
+SHORTEST_WAIT, LONGEST_WAIT = 0.01, 1.0
 """Seconds after which another worker's entries are asked about again."""
 
 
@@ -29,7 +30,7 @@ async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
     while True:
         claimed = await desk.journal.claim(desk.environment, owner=owner, lease=desk.lease, due_at=due)
         if claimed:
-            placements += await _reconcile(desk, claimed, plan, owner)
+            placements += await _Sweep(desk, plan, owner, claimed).run(await desk.journal.now())
             continue
         wait = await _others(desk, due)
         if wait is None:
@@ -44,58 +45,57 @@ async def _others(desk: Desk, due: datetime) -> float | None:
     if not held:
         return None
     now = await desk.journal.now()
-    ends = min((entry.claimed_until or now for entry in held), default=now)
-    return min(max((ends - now).total_seconds(), 0.01), LONGEST_WAIT)
+    ends = min(entry.claimed_until or now for entry in held)
+    return min(max((ends - now).total_seconds(), SHORTEST_WAIT), LONGEST_WAIT)
 
 
-async def _reconcile(desk: Desk, entries: list[JournalEntry], plan: LookPlan, owner: str) -> list[Placement]:
-    by_account: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
-    for entry in entries:
-        by_account[entry.key.account_number][entry.key.external_identifier] = entry
-    pending = {entry.key for entry in entries}
-    async with holding(desk, pending, owner), asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(_reconcile_account(desk, account, wanted, plan, owner, pending))
-            for account, wanted in by_account.items()
-        ]
-    return [placement for task in tasks for placement in task.result()]
+class _Sweep:
+    """Handles the entries that were claimed together: one series of looks for each account."""
 
+    def __init__(self, desk: Desk, plan: LookPlan, owner: str, entries: list[JournalEntry]) -> None:
+        self._desk = desk
+        self._plan = plan
+        self._owner = owner
+        self._held = {entry.key for entry in entries}
+        self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
+        for entry in entries:
+            self._accounts[entry.key.account_number][entry.key.external_identifier] = entry
+        self._placements: list[Placement] = []
 
-async def _reconcile_account(
-    desk: Desk,
-    account: str,
-    wanted: dict[str, JournalEntry],
-    plan: LookPlan,
-    owner: str,
-    pending: set[EntryKey],
-) -> list[Placement]:
-    """Look for several orders of one account at once."""
-    placements: list[Placement] = []
-    window = Window.since(min(entry.opened_at for entry in wanted.values()), await desk.journal.now())
-    count, failure = 0, None
+    async def run(self, now: datetime) -> list[Placement]:
+        """Look for all of them; ``now`` is the journal's time."""
+        async with holding(self._desk, self._held, self._owner), asyncio.TaskGroup() as group:
+            for account, wanted in self._accounts.items():
+                opened_at = min(entry.opened_at for entry in wanted.values())
+                group.create_task(self._account(account, wanted, Window.since(opened_at, now)))
+        return self._placements
 
-    async def conclude(entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
+    async def _account(self, account: str, wanted: dict[str, JournalEntry], window: Window) -> None:
+        count = 0
+        failure: BrokerageError | None = None
+
+        async def look() -> tuple[bool, Sighting]:
+            nonlocal count, failure
+            sighting = await self._desk.lists.look(
+                account, wanted.keys(), window, by=lambda order: order.external_identifier
+            )
+            count, failure = count + 1, sighting.error
+            for name, order in sighting.orders.items():
+                await self._conclude(wanted.pop(name), Decision.PLACED, order, "found when recovering")
+            return not wanted, sighting
+
+        if await look_until(self._plan, look) is Finding.ABSENT:
+            note = f"not listed in {count} looks over more than {self._plan.settle:g} s"
+        else:
+            note = f"the lists of orders could not be read: {failure}"
+        for entry in wanted.values():
+            await self._conclude(entry, Decision.UNKNOWN, None, note)
+
+    async def _conclude(self, entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
         conclusion = Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note)
-        await write_outcome(desk, entry.key, conclusion, owner)
-        pending.discard(entry.key)
-        placements.append(_placement(entry, conclusion))
-
-    async def look() -> tuple[bool, Sighting]:
-        nonlocal count, failure
-        sighting = await desk.lists.look(account, wanted.keys(), window, by=lambda order: order.external_identifier)
-        count, failure = count + 1, sighting.error
-        for name, order in sighting.orders.items():
-            await conclude(wanted.pop(name), Decision.PLACED, order, "found when recovering")
-        return not wanted, sighting
-
-    finding = await look_until(plan, look)
-    if finding is Finding.ABSENT:
-        note = f"not listed in {count} looks over more than {plan.settle:g} s"
-    else:
-        note = f"the lists of orders could not be read: {failure}"
-    for entry in list(wanted.values()):
-        await conclude(entry, Decision.UNKNOWN, None, note)
-    return placements
+        await write_outcome(self._desk, entry.key, conclusion, self._owner)
+        self._held.discard(entry.key)
+        self._placements.append(_placement(entry, conclusion))
 
 
 def _placement(entry: JournalEntry, conclusion: Conclusion) -> Placement:

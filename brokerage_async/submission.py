@@ -92,7 +92,8 @@ class Submission:
             if isinstance(gone, asyncio.CancelledError):
                 _tell(gone, entry.key, "may have been placed: recover() will look for it")
             note = f"given up: {type(gone).__name__}"
-            await undisturbed(quietly("release an entry", journal.release(entry.key, owner=owner, note=note)))
+            releasing = journal.release(entry.key, owner=owner, note=note, looked=False)
+            await undisturbed(quietly("release an entry", releasing))
             raise
         if isinstance(conclusion.error, ConfigurationError | InvalidRequestError):
             raise conclusion.error

@@ -145,6 +145,14 @@ async def test_a_released_entry_is_open_and_free(journal: Journal) -> None:
     assert [entry.key for entry in await journal.claim("sandbox", owner="b", lease=LONG, key=KEY)] == [KEY]
 
 
+async def test_an_entry_given_up_was_not_looked_at(journal: Journal) -> None:
+    await opened(journal)
+    assert await journal.release(KEY, owner="a", note="cancelled", looked=False)
+    found = await journal.find(KEY)
+    assert found is not None
+    assert (found.owner, found.note, found.looked_at) == (None, "cancelled", None)
+
+
 async def test_a_sweep_takes_what_was_due_when_it_began_and_each_once(journal: Journal) -> None:
     await opened(journal, KEY, lease=NO_TIME)
     began = await journal.now()

@@ -104,10 +104,10 @@ class LookPlan:
     it longer rather than shorter; nothing but ``resubmit`` ever acts on it.
     """
 
-    settle: float = attrs.field(default=30.0, validator=attrs.validators.ge(0))
+    settle: float = attrs.field(default=20.0, validator=attrs.validators.ge(0))
     first: float = attrs.field(default=0.5, validator=attrs.validators.gt(0))
     factor: float = attrs.field(default=2.0, validator=attrs.validators.ge(1))
-    longest: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
+    longest: float = attrs.field(default=5.0, validator=attrs.validators.gt(0))
     confirmations: int = attrs.field(default=2, validator=attrs.validators.gt(0))
     give_up: float = attrs.field(default=120.0, validator=attrs.validators.ge(0))
 

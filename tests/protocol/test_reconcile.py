@@ -196,7 +196,7 @@ def test_the_usual_plan_looks_at_these_times() -> None:
     looks: list[Look] = []
     while not isinstance(step := next_look(LookPlan(), looks), Finding):
         looks.append(Look(at=step))
-    assert [look.at for look in looks] == [0.5, 1.5, 3.5, 7.5, 15.5, 25.5, 30.0, 40.0]
+    assert [look.at for look in looks] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert step is Finding.ABSENT
 
 
