@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import logging
 import math
 import multiprocessing
 import os
@@ -48,6 +49,7 @@ Contender = Callable[[], Awaitable[Any]]
 
 
 def serve(orders: Connection, equities: int) -> None:
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # killed clients hang up in mid-answer
     asyncio.run(serve_until_told(orders, equities))
 
 
@@ -62,7 +64,10 @@ async def serve_until_told(orders: Connection, equities: int) -> None:
             name, value = await loop.run_in_executor(None, orders.recv)
             if name == "stop":
                 return
-            if name == "count":
+            if name == "write_symbols":
+                Path(value).write_text("\n".join(row.symbol for row in table.definitions))  # noqa: ASYNC240
+                orders.send(None)
+            elif name == "count":
                 orders.send(sum(entry.operation == value for entry in sim.ledger.requests))
                 sim.ledger.requests.clear()
             else:
@@ -297,26 +302,25 @@ async def throttled(service: Service, rounds: int) -> bool:
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-def stream(results: Connection, address: tuple[str, str, str], rows: int, by_symbol: bool) -> None:
-    results.send(asyncio.run(growth(address, rows, by_symbol)))
+def stream(results: Connection, address: tuple[str, str, str], symbols: str | None) -> None:
+    results.send(asyncio.run(growth(address, symbols)))
 
 
-async def growth(address: tuple[str, str, str], rows: int, by_symbol: bool) -> tuple[float, int]:
-    """MB by which this process grows at most while so many rows pass through it, and how many did."""
+async def growth(address: tuple[str, str, str], symbols: str | None) -> tuple[float, int]:
+    """MB by which this process grows at most while all rows pass through it, page by page or by the symbols of a file,
+    and how many there were."""
     base_url, client_secret, refresh_token = address
     resident = psutil.Process().memory_info
     credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
     async with Client(Environment.sandbox(base_url), credentials) as client:
-        listed = client.instruments.equities(per_page=2_000).prefetch(2)
         await client.instruments.equities(per_page=2_000).collect(4_000)  # everything is loaded now
         gc.collect()
         before = most = resident().rss
         passed = 0
-        if by_symbol:
-            names = (equity.symbol or "" async for equity in listed)
-            passing: AsyncIterator[Any] = aiter(client.bulk.equities(names, batch_size=300))
+        if symbols is None:
+            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=2_000).prefetch(2))
         else:
-            passing = aiter(listed)
+            passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
         async for _ in passing:
             passed += 1
             if passed % 5_000 == 0:
@@ -327,18 +331,18 @@ async def growth(address: tuple[str, str, str], rows: int, by_symbol: bool) -> t
 def memory(rows: int) -> bool:
     service = Service(rows)
     kept = True
-    try:
-        for by_symbol, name in ((False, "pages of 2,000"), (True, "by symbol, symbols streamed")):
+    with tempfile.NamedTemporaryFile() as file:
+        service.tell("write_symbols", file.name)
+        for symbols, name in ((None, "pages of 2,000"), (file.name, "batches by symbol, symbols from a file")):
             ours, theirs = SPAWN.Pipe()
             address = (service.base_url, service.client_secret, service.refresh_token)
-            child = SPAWN.Process(target=stream, args=(theirs, address, rows, by_symbol))
+            child = SPAWN.Process(target=stream, args=(theirs, address, symbols))
             child.start()
             grown, passed = ours.recv()
             child.join()
             assert passed == rows, (passed, rows)
             kept &= report(f"{rows:,} rows in {name}: MB of growth", grown, 40)
-    finally:
-        service.stop()
+    service.stop()
     return kept
 
 
@@ -350,7 +354,7 @@ async def kills(service: Service, count: int) -> bool:
     service.tell("latency", 0.02)
     chance = random.Random(1)
     environment = {**os.environ, **service.variables}
-    same = killed = 0
+    same = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "symbols").write_text("\n".join(service.symbols[:2_000]))
@@ -367,19 +371,23 @@ async def kills(service: Service, count: int) -> bool:
                 process.send_signal(signal.SIGKILL)
                 return await process.wait()
 
+        durations = {}
         for suffix in ("jsonl", "csv", "parquet"):
             started = time.perf_counter()
             assert await run(f"whole.{suffix}") == 0
-            duration = time.perf_counter() - started
-            whole = (folder / f"whole.{suffix}").read_bytes()
-            for number in range(len(range({"jsonl": 0, "csv": 1, "parquet": 2}[suffix], count, 3))):
-                out = f"killed-{number}.{suffix}"
-                killed += await run(out, chance.uniform(0.3, 1.05) * duration) == -signal.SIGKILL
-                assert await run(out) == 0
-                same += (folder / out).read_bytes() == whole
-        left = [path.name for path in folder.iterdir() if path.suffix in (".partial", ".tmp")]
-    print(f"{killed} of {count} runs were killed before their end, left behind at the end: {left or 'nothing'}")
-    return report("fetch killed at random moments: files that differ", count - same, 0)
+            durations[suffix] = time.perf_counter() - started
+        expected = {*os.listdir(folder)}
+        for number in range(count):
+            suffix = list(durations)[number % 3]
+            out = f"killed-{number}.{suffix}"
+            expected.add(out)
+            while await run(out, chance.uniform(0.3, 0.95) * durations[suffix]) != -signal.SIGKILL:
+                (folder / out).unlink()  # it was done before
+            assert await run(out) == 0
+            same += (folder / out).read_bytes() == (folder / f"whole.{suffix}").read_bytes()
+        left = {*os.listdir(folder)} - expected
+    note = f"({same} of {count} the same; left behind: {', '.join(left) or 'nothing'})"
+    return report("fetch killed at random moments: files that differ", count - same, 0, note)
 
 
 MEASURES = {"pages": pages, "symbols": symbols, "work": work, "peer": peer, "throttled": throttled}

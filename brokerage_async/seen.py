@@ -8,20 +8,20 @@ from hashlib import blake2b
 
 __all__ = ["Seen"]
 
-_DIGEST = 16  # bytes: two of 10**9 different keys share a digest with a probability of 10**-21
-_BUCKETS = 1 << 16
+_DIGEST = 10  # bytes: that any two of a million keys share a digest has a probability below 10**-12
+_BUCKETS = 1 << 14
 
 
 class Seen:
     """A set of strings that can only grow, and tells which keys are new.
 
-    Up to some ``exact`` keys it is a plain set. Beyond, it keeps 16 bytes for each further key instead of the key: a
-    million keys take some 25 MB, where a set of strings takes 130.
+    Up to some ``exact`` keys it is a plain set. Beyond, it keeps 10 bytes for each further key instead of the key: a
+    million keys take some 16 MB, where a set of strings takes 130.
     """
 
     __slots__ = ("_buckets", "_exact", "_keys")
 
-    def __init__(self, exact: int = 50_000) -> None:
+    def __init__(self, exact: int = 20_000) -> None:
         self._exact = exact
         self._keys: set[str] = set()
         self._buckets: defaultdict[int, bytearray] = defaultdict(bytearray)

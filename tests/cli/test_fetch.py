@@ -241,7 +241,7 @@ def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 async def test_killed_at_random_moments_the_file_is_the_same(folder):
-    async with Simulator(equities=600, latency=0.02) as sim:
+    async with Simulator(equities=300, latency=0.02) as sim:
         symbols = [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
         (folder / "many").write_text("\n".join(symbols))
         environment = {
@@ -267,10 +267,10 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder):
         assert await run("whole.jsonl") == 0
         duration = asyncio.get_running_loop().time() - before
         chance = random.Random(0)
-        killed = [await run("out.jsonl", chance.uniform(0.4, 1.0) * duration) for _ in range(4)]
+        killed = [await run("out.jsonl", chance.uniform(0.5, 0.9) * duration) for _ in range(2)]
         assert await run("out.jsonl") == 0
 
     assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
-    assert len(keys_of(folder / "out.jsonl")) == 600
+    assert len(keys_of(folder / "out.jsonl")) == 300
     assert -signal.SIGKILL in killed
     assert not (folder / "out.jsonl.partial").exists()
