@@ -159,7 +159,7 @@ class ComplexDesk:
 
     def _changed(self, order: Order, now: float) -> None:
         """Follow up on what happened to a component."""
-        parent = order.complex_order
+        parent = None if order.complex_order is None else self._known.get(order.complex_order.number)
         if parent is None or order.status is OrderStatus.CONTINGENT:
             return
         if order is parent.trigger:

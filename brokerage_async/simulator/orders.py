@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -15,10 +15,7 @@ from .agenda import Appointment
 from .instrument import Instrument
 from .wire import Dialect, dumps, money, timestamp
 
-if TYPE_CHECKING:
-    from .complex_orders import ComplexOrder
-
-__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms"]
+__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole"]
 
 S = OrderStatus
 
@@ -41,6 +38,15 @@ _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 
 class IllegalTransitionError(RuntimeError):
     """A status that cannot follow the present one: a mistake in the simulator itself."""
+
+
+class Whole(Protocol):
+    """What a component knows of the complex order that it belongs to."""
+
+    number: int
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Put a replacement in the place of the component that it replaces."""
 
 
 @attrs.define(eq=False)
@@ -135,7 +141,7 @@ class Order:
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
-    complex_order: ComplexOrder | None = None
+    complex_order: Whole | None = None
     tag: str | None = None
     contingent_status: str | None = None
     rule_times: dict[str, float] = attrs.field(factory=dict)

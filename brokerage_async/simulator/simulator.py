@@ -105,7 +105,7 @@ class Simulator:
 
     @property
     def auth_page_url(self) -> str:
-        """Address of the authorization page, which sends whoever comes back with a code; `authorize` does so as well."""
+        """Address of the authorization page, which sends whoever comes back with a code, as `authorize` does."""
         return f"{self.base_url}{AUTH_PAGE}"
 
     @property
