@@ -21,7 +21,7 @@ from ..client import Client
 from ..errors import ConfigurationError, InvalidRequestError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 from ..models import NewOrder, PlacedOrderResponse, TimeInForce, converter
-from ..order_entry import ChangeOutcome, OrderEntry, Outcome
+from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
 from .console import err, on_real_service, out, run
 from .order_tables import (
@@ -147,11 +147,7 @@ def place(
         if as_json:
             echo_json(placement_json(placement))
         else:
-            for line in messages("warning", placement.warnings):
-                out.print(line, style="yellow", markup=False)
-            out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip())
-            if placement.order is not None:
-                out.print(order_table([placement.order]))
+            show_placement(placement)
         if placement.outcome is not Outcome.PLACED:
             raise typer.Exit(1)
 
@@ -314,6 +310,15 @@ def show_preview(account: str, order: NewOrder, preview: PlacedOrderResponse) ->
         out.print(line, style="red", markup=False)
     for line in messages("warning", preview.warnings):
         out.print(line, style="yellow", markup=False)
+
+
+def show_placement(placement: Placement) -> None:
+    """What became of an order, for a person."""
+    for line in messages("warning", placement.warnings):
+        out.print(line, style="yellow", markup=False)
+    out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip(), markup=False)
+    if placement.order is not None:
+        out.print(order_table([placement.order]))
 
 
 def confirm(question: str) -> None:
