@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 import typer
@@ -26,6 +27,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 app.callback()(lambda: None)
 command.register(app)
 
+HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
 FOUND = ["AAPL", "SPY", "QQQ", "MSFT", "NVDA"]
 
@@ -255,7 +257,7 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder):
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "brokerage_async", "fetch", "equities",
                 "--symbols", folder / "many", "--out", folder / out, "--batch-size", "4", "--concurrency", "4",
-                env=environment, stderr=asyncio.subprocess.DEVNULL,
+                env=environment, cwd=HOME, stderr=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
             try:
                 return await asyncio.wait_for(process.wait(), seconds)
