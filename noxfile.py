@@ -15,7 +15,6 @@ import nox
 nox.options.sessions = ["lint", "typing", "tests"]
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
-nox.options.default_venv_backend = "uv|virtualenv"
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ".[cli,frames]"
