@@ -37,7 +37,7 @@ class Lane:
         adaptive: whether 429 changes the bound.
     """
 
-    __slots__ = ("_adaptive", "_capacity", "_gate", "_spacing", "_streak", "_timer", "_waiters", "_window",
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_spacing", "_streak", "_timer", "_waiters", "_window",
                  "_window_since", "in_flight")  # fmt: skip
 
     def __init__(self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True) -> None:
@@ -46,7 +46,7 @@ class Lane:
         self._window_since = float("-inf")
         self._spacing = 0.0 if rate is None else 1.0 / rate
         self._adaptive = adaptive
-        self._gate = float("-inf")
+        self._gate = self._next_slot = float("-inf")
         self._streak = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -69,11 +69,10 @@ class Lane:
 
     def try_acquire(self, now: float) -> bool:
         """Enter without waiting, if that overtakes nobody."""
-        if self._waiters or self.in_flight + 1 > self._window or now < self._gate:
+        if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
             return False
         self.in_flight += 1
-        if self._spacing:
-            self._gate = now + self._spacing
+        self._next_slot = now + self._spacing
         return True
 
     async def acquire(self) -> None:
@@ -91,14 +90,20 @@ class Lane:
                 self._admit(loop)
             raise
 
+    def is_open(self, now: float) -> bool:
+        """Whether the gate is open; one who was let in and then had to wait for something else should look again."""
+        return now >= self._gate
+
     def release(self) -> None:
         """Leave."""
         self.in_flight -= 1
         if self._waiters:
             self._admit(asyncio.get_running_loop())
 
-    def succeeded(self) -> None:
-        """Note that a call was not throttled."""
+    def succeeded(self, started: float) -> None:
+        """Note that a call that was sent at ``started`` was not throttled; from before the last 429 it says nothing."""
+        if started < self._window_since:
+            return
         self._streak = 0
         if self._window < self._capacity:
             self._window = min(self._capacity, self._window + 1.0 / self._window)
@@ -114,7 +119,7 @@ class Lane:
             self._window_since = now
             if self._adaptive:
                 self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
-        self._gate = max(self._gate, now + pause(self._streak))
+        self._gate = max(self._gate, now + pause(max(1, self._streak)))
 
     def close(self, error: Callable[[], BaseException]) -> None:
         """Turn everybody away who waits."""
@@ -135,12 +140,12 @@ class Lane:
             if self.in_flight + 1 > self._window:
                 return
             now = loop.time()
-            if now < self._gate:
-                self._wake_at(loop, self._gate)
+            opens = max(self._gate, self._next_slot)
+            if now < opens:
+                self._wake_at(loop, opens)
                 return
             self.in_flight += 1
-            if self._spacing:
-                self._gate = now + self._spacing
+            self._next_slot = now + self._spacing
             self._waiters.popleft().set_result(None)
 
     def _wake_at(self, loop: asyncio.AbstractEventLoop, when: float) -> None:

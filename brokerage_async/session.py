@@ -260,34 +260,48 @@ class _Call:
                 await asyncio.sleep(pause)
 
     async def _enter(self) -> None:
-        """Wait for this call's turn."""
+        """Wait for this call's turn, and have a token for it."""
         if self._rate is not None:
             if not self._rate.try_acquire(self._began):
                 await self._in_time(self._rate.acquire())
             self._rate.release()
-        if not self._lane.try_acquire(self._began):
-            await self._in_time(self._lane.acquire())
+        lane, tokens = self._lane, self._engine.tokens
+        entered = lane.try_acquire(self._began)
+        if entered:
+            authorization = tokens.peek(self._began)
+            if authorization is not None:  # the usual way: nothing to wait for
+                self._authorization = authorization
+                return
+        while True:
+            if not entered:
+                await self._in_time(lane.acquire())
+            try:
+                authorization = tokens.peek(self._loop.time())
+                self._authorization = authorization or await self._in_time(tokens.get())
+                if lane.is_open(self._loop.time()):
+                    return
+            except BaseException:
+                lane.release()
+                raise
+            lane.release()  # while this call was on its way, a 429 has closed the gate: get in line again
+            entered = False
 
     async def _try_once(self) -> tuple[Response | None, BrokerageError | None]:
-        """One send with a token: the response, and what failed if it is no success."""
+        """One send: the response, and what failed if it is no success."""
         engine = self._engine
-        authorization = engine.tokens.peek(self._began)
-        if authorization is None:
-            authorization = await self._in_time(engine.tokens.get())
-        self._authorization = authorization
         self._sent_at = self._loop.time()
         try:
-            response = await engine.transport.send(self._request_with(authorization))
+            response = await engine.transport.send(self._next_request())
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt
             return None, error
         if is_success(response):
-            self._lane.succeeded()
+            self._lane.succeeded(self._sent_at)
             engine.budget.earn(self._refund)
             return response, None
         return response, read_error(self._operation, response, attempts=self.attempt, now=time.time())
 
-    def _request_with(self, authorization: str) -> Request:
+    def _next_request(self) -> Request:
         """The request as it goes out, within what is left of the deadline."""
         timeout = self._options.timeout
         if self._deadline_at is not None:
@@ -296,7 +310,7 @@ class _Call:
                 raise self._too_late()
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
-        headers = {**request.headers, "Authorization": authorization}
+        headers = {**request.headers, "Authorization": self._authorization}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         return Request(
@@ -332,7 +346,7 @@ class _Call:
         elif outcome is Outcome.UNAUTHORIZED:
             another_token = self._engine.tokens.invalidate(self._authorization)
         if outcome is Outcome.REFUSED or outcome is Outcome.UNAUTHORIZED:
-            lane.succeeded()
+            lane.succeeded(self._sent_at)
         if self._engine.closed or not another_token:
             return Action.RAISE
         return decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)

@@ -67,7 +67,9 @@ class TokenEndpoint:
             await self._lane.acquire()
         sent_at = loop.time()
         try:
-            return await self._send(request)
+            grant = await self._send(request)
+            self._lane.succeeded(sent_at)
+            return grant
         except TokenError as error:
             if error.status == 429:
                 wish, fraction = bounded_wait(self._policy, error.retry_after), self._policy.jitter()
@@ -83,6 +85,4 @@ class TokenEndpoint:
             response = await self._transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             raise unreachable(error) from error
-        grant = read_grant(response, now=time.time())
-        self._lane.succeeded()
-        return grant
+        return read_grant(response, now=time.time())

@@ -97,9 +97,11 @@ class TestAdaptation:
 
         for moment in (0.0, 1.0, 2.0):
             lane.throttled(moment, moment, pause)
-        lane.succeeded()
+        lane.succeeded(1.5)  # of a call from before the last refusal
+        lane.throttled(2.0, 1.5, pause)
+        lane.succeeded(2.5)
         lane.throttled(3.0, 3.0, pause)
-        assert pauses == [1, 2, 3, 1]
+        assert pauses == [1, 2, 3, 3, 1]
 
     @on_virtual_time
     async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self):
@@ -107,13 +109,13 @@ class TestAdaptation:
         for moment in range(5):
             lane.throttled(float(moment), float(moment), lambda streak: 0.0)
         assert lane.window == 1
-        lane.succeeded()
+        lane.succeeded(9.0)
         assert lane.window == 2
         for _ in range(10):
-            lane.succeeded()
+            lane.succeeded(9.0)
         assert 4 < lane.window < 6
         for _ in range(1000):
-            lane.succeeded()
+            lane.succeeded(9.0)
         assert lane.window == 8
 
     @on_virtual_time

@@ -29,6 +29,7 @@ class Slot:
     Attributes:
         key, attribute: the key, and the attribute of the wire struct.
         target: the attribute of the model; it differs from ``attribute`` for an alias.
+        alias_of: the proper key, for an alias.
         type: what msgspec accepts there.
         child: the wire struct of a nested model, if it is one; ``many`` when there is a list of them.
         scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
@@ -40,6 +41,7 @@ class Slot:
     attribute: str
     target: str
     type: Any
+    alias_of: str | None = None
     child: type[Wire] | None = None
     many: bool = False
     scalars: frozenset[str] = frozenset()
@@ -57,7 +59,9 @@ class Slot:
 @cache
 def layout(wire: type[Wire]) -> Mapping[str, Slot]:
     """The slots of a wire struct by JSON key, in its order."""
-    return {field.encode_name: _slot(field) for field in msgspec.structs.fields(wire)}
+    fields = msgspec.structs.fields(wire)
+    keys = {field.name: field.encode_name for field in fields}
+    return {field.encode_name: _slot(field, keys) for field in fields}
 
 
 def nested(wire: type[Wire]) -> frozenset[type[Wire]]:
@@ -65,7 +69,7 @@ def nested(wire: type[Wire]) -> frozenset[type[Wire]]:
     return frozenset(slot.child for slot in layout(wire).values() if slot.child is not None)
 
 
-def _slot(field: msgspec.structs.FieldInfo) -> Slot:
+def _slot(field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> Slot:
     target = field.name.partition("__alias")[0]
     child: type[Wire] | None = None
     many = array = settled = False
@@ -84,6 +88,7 @@ def _slot(field: msgspec.structs.FieldInfo) -> Slot:
             settled = settled or option in _SETTLED or (isinstance(option, type) and issubclass(option, OpenStrEnum))
     return Slot(
         key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child, many=many,
+        alias_of=None if target == field.name else keys[target],
         scalars=frozenset(scalars), array=array and child is None, settled=settled and not array and len(scalars) <= 1,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ process; it is bounded, and keys beyond the bound take the slower road row by ro
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -23,6 +24,9 @@ __all__ = ["current", "forget", "learn", "learned_keys", "relax"]
 
 #: Keys that one type may learn. An object whose keys are data would otherwise grow a struct without end.
 MOST_KEYS = 64
+
+#: What msgspec does not take in the name of a field.
+_UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
 
 _lock = threading.Lock()
 _learned: dict[type[Wire], dict[str, str | None]] = {}
@@ -58,7 +62,7 @@ def learn(model: type[Any], rows: Iterable[Any]) -> bool:
         for wire, keys in found.items():
             known = _learned.setdefault(wire, {})
             for key, before in keys.items():
-                if key not in known and len(known) < MOST_KEYS:
+                if key not in known and len(known) < MOST_KEYS and not _UNNAMEABLE.search(key):
                     known[key] = before
                     grown.add(wire)
         if grown:

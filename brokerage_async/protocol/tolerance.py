@@ -165,6 +165,8 @@ class _Parts:
 
     def add(self, slot: Slot, raw: Any, path: str) -> None:
         """Put the value of one key, or what it plainly stands for, where it belongs."""
+        if slot.alias_of in self.extra:
+            self.extra[slot.key] = raw  # It fills the field, but what is kept under the proper key will be written.
         if slot.child is None:
             self._add_values(slot, raw, path)
         elif slot.target in self.nested:

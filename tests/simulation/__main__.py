@@ -1,0 +1,76 @@
+"""``python -m tests.simulation``: plays seeds on all cores; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import os
+import sys
+import time
+from collections.abc import Iterable
+
+from .bugs import BUGS, planted
+from .run import Result, simulate
+
+
+def main() -> int:
+    """The exit code: 0 when nothing was violated (with ``--bugs``: when every bug was found)."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100, help="how many seeds to play (default 100)")
+    parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
+    parser.add_argument("--seed", type=int, help="play this one seed only")
+    parser.add_argument("--history", action="store_true", help="print what happened in it")
+    parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
+    parser.add_argument("--bugs", action="store_true", help="plant every bug in turn, and look for it in 50 seeds")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    arguments = parser.parse_args()
+    if arguments.seed is not None:
+        return _show(_played(arguments.seed, arguments.bug), arguments.history)
+    if arguments.bugs:
+        return _hunt(range(arguments.first, arguments.first + 50), arguments.jobs)
+    return _play(range(arguments.first, arguments.first + arguments.seeds), arguments.bug, arguments.jobs)
+
+
+def _played(seed: int, bug: str | None) -> Result:
+    return simulate(seed, planted(bug) if bug else None)
+
+
+def _outline(seed: int, bug: str | None) -> tuple[int, int, tuple[str, ...]]:
+    result = _played(seed, bug)
+    return seed, result.calls, result.violations[:3]
+
+
+def _show(result: Result, history: bool) -> int:
+    print("\n".join(result.history if history else result.history[-1:]))
+    print(f"seed {result.seed}: {result.calls} calls, history {result.digest}, {len(result.violations)} violations")
+    for violation in result.violations[:20]:
+        print(f"  {violation}")
+    return bool(result.violations)
+
+
+def _play(seeds: Iterable[int], bug: str | None, jobs: int) -> int:
+    started, calls, played, failed = time.perf_counter(), 0, 0, []
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(_outline, seed, bug) for seed in seeds]):
+            seed, made, violations = future.result()
+            calls, played = calls + made, played + 1
+            if violations:
+                failed.append(seed)
+                print(f"seed {seed}: {violations[0]}\n  replay: python -m tests.simulation --seed {seed} --history")
+    seconds = time.perf_counter() - started
+    print(f"{played} seeds, {calls} calls, {len(failed)} seeds with violations, {seconds:.1f} s on {jobs} processes")
+    return bool(failed)
+
+
+def _hunt(seeds: range, jobs: int) -> int:
+    missed = 0
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for bug in BUGS:
+            found = next((one for one in pool.map(_outline, seeds, [bug] * len(seeds)) if one[2]), None)
+            missed += found is None
+            print(f"{bug:28s} {f'seed {found[0]}: {found[2][0]}' if found else 'NOT FOUND'}", flush=True)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

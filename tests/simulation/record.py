@@ -1,0 +1,179 @@
+"""What is written down while a seed is played: the history, and the facts that the checks need."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections import Counter
+
+import attrs
+
+from brokerage_async.config import Limits, RetryPolicy
+from brokerage_async.errors import BrokerageError
+from brokerage_async.operation import Effect, Operation
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator.brokerage import Brokerage, Outcome
+from brokerage_async.simulator.faults import Fault
+from brokerage_async.simulator.ledger import Entry
+from brokerage_async.transport import Transport
+
+CALL: contextvars.ContextVar[int] = contextvars.ContextVar("CALL", default=0)
+"""The number of the call that the running code works for."""
+
+NEVER_DONE = {"RequestNotSentError", "RateLimitError", "AuthenticationError", "TokenError", "ConfigurationError",
+              "InvalidRequestError"}  # fmt: skip
+"""Errors that promise that nothing was done."""
+
+
+@attrs.define(kw_only=True)
+class CallRecord:
+    """One call of the client, from the outside and from below."""
+
+    number: int
+    operation: str
+    effect: str
+    deadline: float | None
+    began: float
+    ended: float | None = None
+    result: str = "running"
+    cancelled: bool = False
+    maybe_processed: bool | None = None
+    sends: int = 0
+    entries: list[Entry] = attrs.field(factory=list)
+
+    @property
+    def promises_nothing_done(self) -> bool:
+        """Whether the client said that the service did nothing."""
+        return self.result in NEVER_DONE or (self.result == "DeadlineExceededError" and self.maybe_processed is False)
+
+
+class Record:
+    """History and facts of one seed."""
+
+    def __init__(self) -> None:
+        self.history: list[str] = []
+        self.violations: list[str] = []
+        self.calls: dict[int, CallRecord] = {}
+        self.counts: Counter[str] = Counter()
+        self.token_times: list[float] = []
+        self.grants = 0
+
+    def write(self, text: str) -> None:
+        """Add a line with the virtual time."""
+        self.history.append(f"{asyncio.get_running_loop().time():.6f} {text}")
+
+    def violate(self, text: str) -> None:
+        """Add a violation."""
+        self.write(f"VIOLATION {text}")
+        self.violations.append(text)
+
+    def begin(self, operation: Operation[object], deadline: float | None) -> CallRecord:
+        """A call begins; it becomes the current one of this task."""
+        number = len(self.calls) + 1
+        began = asyncio.get_running_loop().time()
+        self.calls[number] = call = CallRecord(
+            number=number, operation=operation.name, effect=operation.effect.value, deadline=deadline, began=began
+        )
+        CALL.set(number)
+        self.write(f"call {number} {operation.name}")
+        return call
+
+    def end(self, call: CallRecord, error: BaseException | None) -> None:
+        """A call has ended, in one of the ways in which it may."""
+        call.ended = asyncio.get_running_loop().time()
+        if error is None:
+            call.result = "ok"
+        elif isinstance(error, asyncio.CancelledError):
+            call.result = "cancelled"
+            if not call.cancelled:
+                self.violate(f"call {call.number} {call.operation} was cancelled by nobody")
+        elif isinstance(error, BrokerageError):
+            call.result = type(error).__name__
+            call.maybe_processed = getattr(error, "maybe_processed", None)
+        else:
+            call.result = type(error).__name__
+            self.violate(f"call {call.number} {call.operation} raised a bare {type(error).__name__}: {error}")
+        self.counts[call.result] += 1
+        self.write(f"done {call.number} {call.result}")
+
+
+class Wire:
+    """The transport under the client: passes on, counts, and watches lanes, gates and tokens."""
+
+    def __init__(self, inner: Transport, record: Record, limits: Limits, retry: RetryPolicy) -> None:
+        self._inner = inner
+        self._record = record
+        self._bounds = {"reads": limits.reads, "trades": limits.trades, "tokens": limits.tokens}
+        self._least_pause = 0.5 * min(retry.max_delay, retry.base_delay * 2)
+        self._gates: dict[str, float] = {}
+        self._retry = retry
+        self.in_flight: Counter[str] = Counter()
+        self.closed = False
+
+    async def send(self, request: Request) -> Response:
+        """Send once, watching."""
+        assert request.operation is not None
+        lane = _lane_of(request.operation)
+        number = self._arrive(request, lane)
+        self.in_flight[lane] += 1
+        try:
+            response = await self._inner.send(request)
+        except BaseException as error:
+            self._record.write(f"  {number} {lane} {type(error).__name__}")
+            raise
+        finally:
+            self.in_flight[lane] -= 1
+        self._record.write(f"  {number} {lane} {response.status} {len(response.body)}")
+        if lane == "tokens" and response.status == 200 and b"access_token" in response.body:
+            self._record.grants += 1
+        if response.status == 429:
+            now = asyncio.get_running_loop().time()
+            self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._least_pause)
+        return response
+
+    async def close(self) -> None:
+        """Close."""
+        self.closed = True
+        await self._inner.close()
+
+    def _arrive(self, request: Request, lane: str) -> int:
+        now = asyncio.get_running_loop().time()
+        record = self._record
+        number = 0 if lane == "tokens" else CALL.get()
+        record.counts[f"sends {lane}"] += 1
+        bound = self._bounds[lane]
+        if bound is not None and self.in_flight[lane] >= bound:
+            record.violate(f"{self.in_flight[lane] + 1} requests at once in lane {lane}, which admits {bound}")
+        if now < self._gates.get(lane, 0.0) - 1e-6:
+            record.violate(f"a request in lane {lane} {self._gates[lane] - now:.3f} s before the gate opens after 429")
+        if lane == "tokens":
+            record.token_times.append(now)
+            return number
+        call = record.calls[number]
+        call.sends += 1
+        if call.sends > self._retry.max_attempts:
+            record.violate(f"call {number} sent {call.sends} times, {self._retry.max_attempts} allowed")
+        if call.ended is not None:
+            record.violate(f"call {number} sends after it has ended")
+        return number
+
+
+def _lane_of(operation: Operation[object]) -> str:
+    if operation.scope is None:
+        return "tokens"
+    return "reads" if operation.effect is Effect.READ else "trades"
+
+
+def watch_brokerage(brokerage: Brokerage, record: Record) -> None:
+    """Note for every request that arrives at the brokerage for which call it was made."""
+    serve = brokerage.serve
+
+    def watched(request: Request, now: float, fault: Fault | None) -> Outcome:
+        outcome = serve(request, now, fault)
+        call = record.calls.get(CALL.get())
+        if call is not None and outcome.entry.operation == call.operation:
+            call.entries.append(outcome.entry)
+        return outcome
+
+    brokerage.serve = watched  # type: ignore[method-assign]

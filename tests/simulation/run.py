@@ -1,0 +1,133 @@
+"""Plays one seed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from contextlib import AbstractContextManager
+from typing import Any
+
+import attrs
+
+from brokerage_async import Client
+from brokerage_async.observers import Attempt
+from brokerage_async.simulator import Simulator
+from tests.loops import DeadlockError, VirtualLoop, run_in
+
+from .chaos import Plan, Trouble, plan_of
+from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
+from .record import Record, Wire, watch_brokerage
+from .traders import Trader
+
+CALM = 180.0
+MOST_STEPS = 3_000_000
+
+
+@attrs.frozen
+class Result:
+    """What came of a seed."""
+
+    seed: int
+    violations: tuple[str, ...]
+    history: tuple[str, ...]
+    calls: int
+
+    @property
+    def digest(self) -> str:
+        """Stands for the history, byte for byte."""
+        return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
+
+
+class CountingLoop(VirtualLoop):
+    """Gives up when time stands still or the hour takes absurdly many steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = 0
+
+    def time(self) -> float:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise DeadlockError("too many steps: something spins")
+        return super().time()
+
+
+def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Result:
+    """Play ``seed``, with a planted bug if there is one."""
+    record = Record()
+    logging.getLogger("brokerage_async").setLevel(logging.CRITICAL)
+    with bug or contextlib.nullcontext():
+        try:
+            run_in(CountingLoop(), _play(seed, record))
+        except DeadlockError as error:
+            record.violations.append(str(error))
+        except Exception as error:
+            record.violations.append(f"the play broke down with {type(error).__name__}: {error}")
+    return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
+
+
+async def _play(seed: int, record: Record) -> None:
+    plan = plan_of(seed)
+    setup = plan.setup
+    sim = Simulator(seed=seed, equities=60, equity_options=20, chain_rows=20, warrants=5)
+    loop = asyncio.get_running_loop()
+    trouble = Trouble(plan, seed, loop.time)
+    sim.brokerage.faults = trouble  # type: ignore[assignment]
+    sim.latency = trouble.latency
+    watch_brokerage(sim.brokerage, record)
+    wire = Wire(sim.transport(), record, setup.limits, setup.retry)
+    attempts: list[Attempt] = []
+    client = Client(
+        sim.environment,
+        sim.credentials,
+        timeout=setup.timeout,
+        deadline=setup.deadline,
+        retry=setup.retry,
+        limits=setup.limits,
+        observers=[attempts.append],
+        transport=wire,
+    )
+    async with client:
+        traders = [Trader(client, sim, setup, record, f"trader {seed} {number}") for number in range(setup.traders)]
+        events = _schedule(plan, sim, record)
+        await asyncio.gather(*(trader.trade() for trader in traders))
+        for event in events:
+            event.cancel()
+        trouble.over, sim.rate_limit = True, None
+        await asyncio.sleep(CALM)
+        probe = await traders[0].probe()
+    check_liveness(probe, plan, record)
+    await asyncio.sleep(CALM)  # what was delayed on its way has arrived by now
+    check_end(client, wire, record)
+    for call in record.calls.values():
+        check_call(call, record, plan)
+    check_counters(record, attempts)
+    check_tokens(record, plan, trouble)
+    record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
+
+
+def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerHandle]:
+    """What happens at fixed times: tokens revoked, clocks that leap, machines that sleep, limits that tighten."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+
+    def limit(rate: float | None) -> None:
+        sim.rate_limit = rate
+
+    def at(moment: float, what: str, act: Any, *arguments: Any) -> asyncio.TimerHandle:
+        def happen() -> None:
+            record.write(f"* {what}")
+            act(*arguments)
+
+        return loop.call_at(moment, happen)
+
+    events = [at(moment, "tokens revoked", sim.expire_tokens) for moment in plan.expiries]
+    events += [at(moment, "the service's clock leaps", sim.clock.advance, by) for moment, by in plan.leaps]
+    events += [at(moment, "the machine sleeps", loop.jump, by) for moment, by in plan.naps]
+    for begins, ends, rate in plan.rate_limits:
+        events += [at(begins, f"{rate} requests per second", limit, rate), at(ends, "no rate limit", limit, None)]
+    if plan.revoked_at is not None:
+        events.append(at(plan.revoked_at, "the grant is revoked", sim.revoke))
+    return events

@@ -1,0 +1,147 @@
+"""Who uses the client: traders with habits, drawn from the seed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Any
+
+from brokerage_async import Client, models
+from brokerage_async._generated import operations as ops
+from brokerage_async.operation import Operation
+from brokerage_async.simulator import Simulator
+
+from .chaos import HOUR, Setup
+from .record import CallRecord, Record
+
+SYMBOLS = ["AAPL", "MSFT", "BRK/B"]
+Act = Callable[[Client], Awaitable[Any]]
+
+
+class Trader:
+    """Makes one call after the other, changes its mind now and then, and remembers its orders."""
+
+    def __init__(self, client: Client, sim: Simulator, setup: Setup, record: Record, name: str) -> None:
+        self._client = client
+        self._account = sim.account_numbers[0]
+        self._setup = setup
+        self._record = record
+        self._name = name
+        self._chance = random.Random(name)
+        self._placed: list[str] = []
+        self._submitted = 0
+
+    async def trade(self) -> None:
+        """Trade for an hour."""
+        chance = self._chance
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(round(chance.expovariate(1 / self._setup.pause), 6))
+            if loop.time() >= HOUR:
+                return
+            if chance.random() < 0.03:
+                burst = [self._call(*self._reading()) for _ in range(chance.randint(5, 20))]
+                await asyncio.gather(*burst)
+            else:
+                await self._call(*self._choose())
+
+    async def probe(self) -> CallRecord:
+        """One read when everything is calm again."""
+        return await self._call(ops.WATCHLISTS_LIST, lambda client: client.watchlists.list(), hurried=False)
+
+    async def _call(self, operation: Operation[Any], act: Act, *, hurried: bool = True) -> CallRecord:
+        """One call in a task of its own, perhaps with a deadline of its own, perhaps cancelled."""
+        chance, setup = self._chance, self._setup
+        deadline, client = setup.deadline, self._client
+        if hurried and chance.random() < 0.1:
+            deadline = round(chance.uniform(0.05, 10), 3)
+            client = client.with_options(deadline=deadline)
+        impatience = round(chance.expovariate(1.0), 6) if hurried and chance.random() < setup.cancelled else None
+        made: list[CallRecord] = []
+
+        async def main() -> Any:
+            made.append(self._record.begin(operation, deadline))
+            return await act(client)
+
+        task = asyncio.create_task(main())
+        if impatience is not None:
+            asyncio.get_running_loop().call_later(impatience, _cancel, task, made)
+        await asyncio.wait({task})
+        if not made:
+            return CallRecord(number=0, operation=operation.name, effect="read", deadline=None, began=0.0)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self._record.end(made[0], error)
+        if error is None and operation in (ops.ORDERS_SUBMIT, ops.ORDERS_REPLACE):
+            self._remember(task.result())
+        return made[0]
+
+    def _remember(self, result: Any) -> None:
+        order = result.order if isinstance(result, models.PlacedOrderResponse) else result
+        if order is not None and order.id is not None:
+            self._placed.append(order.id)
+
+    def _choose(self) -> tuple[Operation[Any], Act]:
+        draw = self._chance.random()
+        if draw < 0.45:
+            return self._reading()
+        if draw < 0.55:
+            order = self._order()
+            return ops.ORDERS_DRY_RUN, lambda client: client.orders.dry_run(self._account, order)
+        if draw < 0.75 or not self._placed:
+            self._submitted += 1
+            order = self._order(f"{self._name}-{self._submitted}")
+            return ops.ORDERS_SUBMIT, lambda client: client.orders.submit(self._account, order)
+        if draw < 0.88:
+            number = self._placed.pop(self._chance.randrange(len(self._placed)))
+            return ops.ORDERS_CANCEL, lambda client: client.orders.cancel(self._account, number)
+        if draw < 0.95:
+            number, edit = self._placed.pop(), self._edit()
+            return ops.ORDERS_REPLACE, lambda client: client.orders.replace(self._account, number, edit)
+        watchlist = models.NewWatchlist(
+            name=f"{self._name} {self._chance.random()}", watchlist_entries=[models.NewWatchlistEntry(symbol="AAPL")]
+        )
+        return ops.WATCHLISTS_CREATE, lambda client: client.watchlists.create(watchlist)
+
+    def _reading(self) -> tuple[Operation[Any], Act]:
+        symbol = self._chance.choice(SYMBOLS)
+        readings: list[tuple[Operation[Any], Act]] = [
+            (ops.MARKET_METRICS_DIVIDENDS, lambda client: client.market_metrics.dividends(symbol)),
+            (ops.INSTRUMENTS_EQUITIES, lambda client: client.instruments.equities(symbols=[symbol]).collect()),
+            (ops.MARKET_TIME_EQUITY_HOLIDAYS, lambda client: client.market_time.equity_holidays()),
+            (ops.QUOTE_ALERTS_LIST, lambda client: client.quote_alerts.list()),
+            (ops.ORDERS_SEARCH, lambda client: client.orders.search("me", [self._account], per_page=5).collect(5)),
+        ]
+        return self._chance.choice(readings)
+
+    def _order(self, identifier: str | None = None) -> models.NewOrder:
+        leg = models.NewOrderLeg(
+            action=models.LegAction.BUY_TO_OPEN,
+            instrument_type=models.InstrumentType.EQUITY,
+            symbol="AAPL",
+            quantity=Decimal(self._chance.randint(1, 5)),
+        )
+        return models.NewOrder(
+            order_type=models.OrderType.LIMIT,
+            time_in_force=models.TimeInForce.DAY,
+            price=Decimal(self._chance.randint(1, 400)),
+            price_effect=models.PriceEffect.DEBIT,
+            legs=[leg],
+            external_identifier=identifier,
+        )
+
+    def _edit(self) -> models.OrderEdit:
+        return models.OrderEdit(
+            order_type=models.OrderType.LIMIT,
+            time_in_force=models.TimeInForce.DAY,
+            price=Decimal(self._chance.randint(1, 50)),
+            price_effect=models.PriceEffect.DEBIT,
+        )
+
+
+def _cancel(task: asyncio.Task[Any], made: list[CallRecord]) -> None:
+    if not task.done():
+        if made:
+            made[0].cancelled = True
+        task.cancel()
