@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -258,7 +259,7 @@ async def test_sqlite_says_that_there_is_no_such_folder_and_that_it_is_closed(tm
         await journal.now()
 
 
-def test_sqlite_says_that_the_file_is_read_only(tmp_path: Path) -> None:
+def test_sqlite_says_that_the_file_is_read_only() -> None:
     """In a process of its own without root's rights, which no file mode stops."""
     program = """
         import asyncio, os, sys
@@ -277,20 +278,17 @@ def test_sqlite_says_that_the_file_is_read_only(tmp_path: Path) -> None:
         except JournalError as error:
             print(error)
     """
-    folder = tmp_path / "journal"
-    folder.mkdir()
-    for parent in [tmp_path, *tmp_path.parents]:  # the way there is open to everybody
-        if parent.stat().st_mode & 0o055 != 0o055:
-            parent.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(folder / "orders.journal"), "first"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path.cwd(),
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-    folder.chmod(0o755)
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program), str(folder / "orders.journal"), "first"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        )
+        folder.chmod(0o755)
     assert "orders.journal cannot be used: " in done.stdout
     assert "readonly" in done.stdout or "unable to open" in done.stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -102,21 +103,19 @@ LIMITED = """
 
 
 @pytest.mark.parametrize(("how", "said"), [("full", "disk"), ("read-only", "readonly|unable to open")])
-def test_a_disk_that_takes_nothing_stops_the_order(tmp_path: Path, how: str, said: str) -> None:
+def test_a_disk_that_takes_nothing_stops_the_order(how: str, said: str) -> None:
     """In a process of its own, which the system keeps from writing."""
-    folder = tmp_path / "journal"
-    folder.mkdir()
-    for parent in [tmp_path, *tmp_path.parents]:  # the way there is open to everybody
-        if parent.stat().st_mode & 0o055 != 0o055:
-            parent.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED), str(folder / "orders.journal"), how],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-    folder.chmod(0o755)
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(LIMITED), str(folder / "orders.journal"), how],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        )
+        folder.chmod(0o755)
     assert done.returncode == 0, done.stderr
     submits, _, reason = done.stdout.partition(" ")
     assert (submits, "orders.journal cannot be used: " in reason) == ("0", True)
