@@ -110,6 +110,14 @@ def test_a_key_that_is_both_unknown_and_like_an_attribute() -> None:
         assert order.extra == {"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6}
 
 
+def test_keys_that_cannot_name_a_field_are_kept_all_the_same() -> None:
+    row = {'a"b': 1, "a\\b": 2, "a\nb": 3, "new": 4}
+    for _ in range(2):
+        [order] = decode(row)
+        assert order.extra == row
+    assert learning.learned_keys(models.Order) == {"new"}
+
+
 def test_forgetting_goes_back_to_the_schema() -> None:
     decode({"new": 1, "legs": [{"new": 1}]})
     assert learning.current(OrderWire) is not OrderWire

@@ -147,7 +147,7 @@ def test_the_proper_key_wins_over_its_alias() -> None:
         assert order.extra["rules"] == other
     [order] = decode({"rules": rule, "order-rule": "?"})
     assert order.order_rule == models.OrderRule(cancel_at=moment)
-    assert order.extra == {"order-rule": "?"}
+    assert order.extra == {"order-rule": "?", "rules": rule}
 
 
 def test_declared_oddities_are_quiet(caplog: pytest.LogCaptureFixture) -> None:
