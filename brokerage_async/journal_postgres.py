@@ -26,13 +26,14 @@ class PostgresJournal(SqlJournal):
 
     ``dsn`` is a libpq connection string or URL. It may hold a password, so it never shows in ``repr`` or in an error.
     Leases are measured with the clock of the server, and each write is committed with ``synchronous_commit = on``
-    before its method returns. Needs the extra ``brokerage-async[postgres]``.
+    before its method returns. A statement that takes longer than ``timeout`` seconds has failed. Needs the extra
+    ``brokerage-async[postgres]``.
 
     Raises:
         ConfigurationError: psycopg is not installed, or ``table`` is not a plain name.
     """
 
-    def __init__(self, dsn: str, *, table: str = "brokerage_journal") -> None:
+    def __init__(self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0) -> None:
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
             raise ConfigurationError(f"not a plain table name: {table!r}")
         try:
@@ -41,6 +42,7 @@ class PostgresJournal(SqlJournal):
             raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
         self._dsn = dsn
         self._table = table
+        self._timeout = timeout
         self._lock = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self._closed = False
@@ -59,13 +61,15 @@ class PostgresJournal(SqlJournal):
             repeatable = self._connection is not None
             while True:
                 try:
-                    connection = await self._connected()
-                    cursor = await connection.execute(query.encode(), values)
-                    return await cursor.fetchall()
+                    async with asyncio.timeout(self._timeout):
+                        connection = await self._connected()
+                        cursor = await connection.execute(query.encode(), values)
+                        return await cursor.fetchall()
                 except (psycopg.Error, OSError) as error:
                     await self._drop()
                     if not (repeatable and isinstance(error, psycopg.OperationalError)):
-                        raise JournalError(f"the journal table {self._table} cannot be used: {error}") from error
+                        reason = str(error) or f"no answer within {self._timeout:g} s"
+                        raise JournalError(f"the journal table {self._table} cannot be used: {reason}") from error
                     repeatable = False
                 except asyncio.CancelledError:
                     # The statement may be half way: the next one starts on a fresh connection.
@@ -85,7 +89,7 @@ class PostgresJournal(SqlJournal):
             raise JournalError(f"the journal table {self._table} is closed")
         if self._connection is None or self._connection.closed:
             connection = await psycopg.AsyncConnection.connect(
-                self._dsn, autocommit=True, application_name="brokerage-async journal", connect_timeout=10
+                self._dsn, autocommit=True, application_name="brokerage-async journal"
             )
             self._connection = connection
             await connection.execute("SET synchronous_commit = on")

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brokerage_async import journal as public
 from brokerage_async.errors import BrokerageError, ConfigurationError
@@ -30,6 +32,7 @@ from brokerage_async.journal import (
     SqliteJournal,
 )
 from tests import journal_servers
+from tests.loops import run_in
 
 ABSENT = journal_servers.missing()
 KEY = EntryKey("sandbox", "5WT00001", "order-1")
@@ -185,6 +188,51 @@ async def test_closing_twice_is_harmless(journal: Journal) -> None:
     await opened(journal)
     await journal.aclose()
     await journal.aclose()
+
+
+def calls(method: str, *arguments: st.SearchStrategy[Any], **options: st.SearchStrategy[Any]) -> Any:
+    """Calls of one method of a journal."""
+    return st.tuples(st.just(method), st.tuples(*arguments), st.fixed_dictionaries(options))
+
+
+KEYS = st.sampled_from([KEY, OTHER])
+LEASES = st.sampled_from([0.0, 5.0])
+MINE = st.booleans()  # whether the caller is the one that holds the entry
+CALLS = st.one_of(
+    calls("open", KEYS, st.sampled_from([BODY, b"other"]), lease=LEASES),
+    calls("claim", st.just("sandbox"), lease=LEASES),
+    calls("claim", st.just("sandbox"), lease=LEASES, key=KEYS),
+    calls("renew", KEYS, mine=MINE, lease=LEASES, attempts=st.sampled_from([None, 3])),
+    calls("release", KEYS, mine=MINE, note=st.just("why"), looked=st.booleans()),
+    calls("close", KEYS, state=st.sampled_from([EntryState.PLACED, EntryState.NOT_SENT])),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(CALLS, st.sampled_from([1.0, 3.0])), max_size=25))
+def test_memory_and_sqlite_do_the_same(
+    program: list[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], float]],
+) -> None:
+    """Whatever is asked of them, in whatever order, with time passing in between."""
+    now = [1_000_000.0]
+
+    async def run(folder: str) -> None:
+        memory = MemoryJournal(clock=lambda: now[0])
+        async with SqliteJournal(Path(folder) / "j", clock=lambda: now[0]) as sqlite:
+            for number, ((method, arguments, given_options), pause) in enumerate(program):
+                options = dict(given_options)
+                if options.pop("mine", False):
+                    held = await memory.find(arguments[0])
+                    options["owner"] = held.owner if held is not None and held.owner else "nobody"
+                elif method != "close":
+                    options["owner"] = f"worker {number}"
+                outcome = await getattr(memory, method)(*arguments, **options)
+                assert outcome == await getattr(sqlite, method)(*arguments, **options)
+                now[0] += pause
+            assert await memory.entries("sandbox") == await sqlite.entries("sandbox")
+
+    with tempfile.TemporaryDirectory() as folder:
+        run_in(asyncio.new_event_loop(), run(folder))
 
 
 # --- the public door
@@ -357,6 +405,14 @@ async def test_postgres_mends_a_connection_that_broke_while_idle(server: str) ->
     async with PostgresJournal(server, table="mended") as journal, PostgresJournal(server, table="other") as other:
         await journal.now()
         await other._run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()", {})
+        await opened(journal)
+
+
+@pytest.mark.postgres
+async def test_postgres_gives_up_on_a_server_that_does_not_answer(server: str) -> None:
+    async with PostgresJournal(server, table="slow", timeout=0.3) as journal:
+        with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
+            await journal._run("SELECT pg_sleep(60)", {})
         await opened(journal)
 
 
