@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from . import converters, endpoints, models, operations
+from . import converters, endpoints, models, operations, proof
 from .spec import Spec
 
 HEADER = "# Written by `python -m codegen` from schema/; edit the schema and run it again, not this file."
@@ -19,15 +19,8 @@ INIT = '"""What is generated from the schema: models, their converters, the oper
 
 
 def render(spec: Spec) -> dict[str, str]:
-    """The content of every generated file by name."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.globals["header"] = HEADER
+    """The content of every file of the package by name."""
+    environment = _environment()
     return {
         ".gitattributes": ATTRIBUTES,
         "__init__.py": INIT,
@@ -36,6 +29,26 @@ def render(spec: Spec) -> dict[str, str]:
         "operations.py": formatted(operations.render(spec, environment)),
         "endpoints.py": formatted(endpoints.render(spec, environment)),
     }
+
+
+def render_proof(spec: Spec) -> dict[str, str]:
+    """The content of the file that lets type checkers compare the types of all fields."""
+    return {".gitattributes": f"every_field.py{ATTRIBUTES[4:]}", PROOF: formatted(proof.render(spec, _environment()))}
+
+
+PROOF = "every_field.py"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["header"] = HEADER
+    return environment
 
 
 def formatted(source: str) -> str:
@@ -58,16 +71,17 @@ _SETTINGS = ("line-length=120", "target-version='py311'", "lint.isort.known-firs
 _STYLE = (*(part for setting in _SETTINGS for part in ("--config", setting)), "--stdin-filename", "generated.py")
 
 
-def stale(files: dict[str, str], folder: Path) -> list[str]:
+def stale(files: dict[str, str], folder: Path, *, whole_folder: bool = True) -> list[str]:
     """Names of the files in ``folder`` that differ from what they should be, are missing, or should not be there."""
     differing = [name for name, text in files.items() if _read(folder / name) != text]
-    return differing + sorted(path.name for path in folder.glob("*.py") if path.name not in files)
+    left_over = sorted(path.name for path in folder.glob("*.py") if path.name not in files) if whole_folder else []
+    return differing + left_over
 
 
-def write(files: dict[str, str], folder: Path) -> list[str]:
+def write(files: dict[str, str], folder: Path, *, whole_folder: bool = True) -> list[str]:
     """Write what differs, remove what is no longer generated; the names of both."""
     folder.mkdir(parents=True, exist_ok=True)
-    changed = stale(files, folder)
+    changed = stale(files, folder, whole_folder=whole_folder)
     for name in changed:
         if name in files:
             (folder / name).write_text(files[name], encoding="utf-8", newline="\n")

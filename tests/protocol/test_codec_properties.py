@@ -113,9 +113,7 @@ def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path
         slot, place = slots.get(key), f"{path}.{key}"
         if slot is None:
             assert written[key] == value, place
-        elif value is None:
-            continue
-        elif key in written and written[key] == value:
+        elif value is None or (key in written and written[key] == value):
             continue
         else:
             there = written[key if key in written else keys[slot.target]]
