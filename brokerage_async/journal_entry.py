@@ -109,8 +109,8 @@ class Journal(Protocol):
         """The entry of this key, or None."""
         ...
 
-    async def entries(self, environment: str, *, state: EntryState | None = None) -> list[JournalEntry]:
-        """The entries of an environment, oldest first; of one state only, if given."""
+    async def entries(self, environment: str | None = None, *, state: EntryState | None = None) -> list[JournalEntry]:
+        """All entries, oldest first; of one environment and of one state only, if given."""
         ...
 
     async def claim(

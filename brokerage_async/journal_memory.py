@@ -60,10 +60,14 @@ class MemoryJournal:
         """See ``Journal.find``."""
         return self._entries.get(key)
 
-    async def entries(self, environment: str, *, state: EntryState | None = None) -> list[JournalEntry]:
+    async def entries(self, environment: str | None = None, *, state: EntryState | None = None) -> list[JournalEntry]:
         """See ``Journal.entries``."""
-        mine = [entry for entry in self._entries.values() if entry.key.environment == environment]
-        return sorted((entry for entry in mine if state in (None, entry.state)), key=lambda entry: entry.opened_at)
+        chosen = [
+            entry
+            for entry in self._entries.values()
+            if environment in (None, entry.key.environment) and state in (None, entry.state)
+        ]
+        return sorted(chosen, key=lambda entry: entry.opened_at)
 
     async def claim(
         self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None

@@ -63,11 +63,12 @@ RETURNING {columns}
 
 FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 
-ENTRIES = "SELECT {columns} FROM {table} WHERE environment = :environment ORDER BY opened_at"
-
-ENTRIES_OF_STATE = (
-    "SELECT {columns} FROM {table} WHERE environment = :environment AND state = :state ORDER BY opened_at"
-)
+ENTRIES = """
+SELECT {columns} FROM {table}
+ WHERE (CAST(:environment AS TEXT) IS NULL OR environment = :environment)
+   AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+ ORDER BY opened_at
+"""
 
 CLAIM_KEY = """
 UPDATE {table} SET owner = :owner, claimed_until = {now} + :lease
@@ -155,14 +156,10 @@ class SqlJournal(ABC):
         rows = await self._run(FIND, _names(key))
         return _entry(rows[0]) if rows else None
 
-    async def entries(self, environment: str, *, state: EntryState | None = None) -> list[JournalEntry]:
+    async def entries(self, environment: str | None = None, *, state: EntryState | None = None) -> list[JournalEntry]:
         """See ``Journal.entries``."""
-        values = {"environment": environment}
-        if state is None:
-            rows = await self._run(ENTRIES, values)
-        else:
-            rows = await self._run(ENTRIES_OF_STATE, {**values, "state": state.value})
-        return [_entry(row) for row in rows]
+        values = {"environment": environment, "state": None if state is None else state.value}
+        return [_entry(row) for row in await self._run(ENTRIES, values)]
 
     async def claim(
         self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None

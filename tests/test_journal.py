@@ -89,6 +89,8 @@ async def test_the_same_identifier_elsewhere_is_another_entry(journal: Journal) 
     for key in (KEY, EntryKey("production", "5WT00001", "order-1"), EntryKey("sandbox", "5WT00002", "order-1")):
         await opened(journal, key)
     assert [entry.key.account_number for entry in await journal.entries("sandbox")] == ["5WT00001", "5WT00002"]
+    assert len(await journal.entries()) == 3
+    assert len(await journal.entries(state=EntryState.OPEN)) == 3
 
 
 async def test_what_never_left_may_be_opened_again_unchanged(journal: Journal) -> None:
