@@ -37,8 +37,8 @@ class Lane:
         adaptive: whether 429 changes the bound.
     """
 
-    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_spacing", "_streak", "_timer", "_waiters", "_window",
-                 "_window_since", "in_flight")  # fmt: skip
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_spacing", "_streak", "_timer", "_waiters",
+                 "_window", "_window_since", "in_flight")  # fmt: skip
 
     def __init__(self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True) -> None:
         self._capacity = float("inf") if capacity is None else float(capacity)

@@ -137,17 +137,14 @@ class Trouble:
         self._chance = random.Random(f"trouble {seed}")
         self._clock = clock
         self.over = False
-        self.unauthorized = 0
 
     def take(self, method: str, target: str) -> Fault | None:
         """The fault that this request meets, if any."""
         kind = None if self.over else self._kind(self._clock())
         if kind is None:
             return None
-        if kind == "unauthorized":
-            if target.endswith("/oauth/token"):
-                return None
-            self.unauthorized += 1
+        if kind == "unauthorized" and target.endswith("/oauth/token"):
+            return None  # which would be a refusal of the credentials
         made = TROUBLE[kind](self._chance)
         return faults.parse(made) if isinstance(made, str) else made
 

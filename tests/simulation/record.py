@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import Counter
+from typing import Any
 
 import attrs
+import msgspec
 
 from brokerage_async.config import Limits, RetryPolicy
 from brokerage_async.errors import BrokerageError
@@ -20,6 +22,9 @@ from brokerage_async.transport import Transport
 
 CALL: contextvars.ContextVar[int] = contextvars.ContextVar("CALL", default=0)
 """The number of the call that the running code works for."""
+
+YOUNG = 700.0
+"""Seconds within which a token needs no successor."""
 
 NEVER_DONE = {"RequestNotSentError", "RateLimitError", "AuthenticationError", "TokenError", "ConfigurationError",
               "InvalidRequestError"}  # fmt: skip
@@ -57,7 +62,7 @@ class Record:
         self.calls: dict[int, CallRecord] = {}
         self.counts: Counter[str] = Counter()
         self.token_times: list[float] = []
-        self.grants = 0
+        self.running: dict[int, asyncio.Task[Any]] = {}
 
     def write(self, text: str) -> None:
         """Add a line with the virtual time."""
@@ -68,20 +73,29 @@ class Record:
         self.write(f"VIOLATION {text}")
         self.violations.append(text)
 
-    def begin(self, operation: Operation[object], deadline: float | None) -> CallRecord:
-        """A call begins; it becomes the current one of this task."""
+    def begin(self, operation: Operation[Any], deadline: float | None) -> CallRecord:
+        """A call begins in a task of its own."""
         number = len(self.calls) + 1
         began = asyncio.get_running_loop().time()
         self.calls[number] = call = CallRecord(
             number=number, operation=operation.name, effect=operation.effect.value, deadline=deadline, began=began
         )
         CALL.set(number)
+        task = asyncio.current_task()
+        assert task is not None
+        self.running[number] = task
         self.write(f"call {number} {operation.name}")
         return call
+
+    def cancel(self, number: int) -> None:
+        """Cancel a running call."""
+        self.calls[number].cancelled = True
+        self.running[number].cancel()
 
     def end(self, call: CallRecord, error: BaseException | None) -> None:
         """A call has ended, in one of the ways in which it may."""
         call.ended = asyncio.get_running_loop().time()
+        del self.running[call.number]
         if error is None:
             call.result = "ok"
         elif isinstance(error, asyncio.CancelledError):
@@ -108,6 +122,7 @@ class Wire:
         self._least_pause = 0.5 * min(retry.max_delay, retry.base_delay * 2)
         self._gates: dict[str, float] = {}
         self._retry = retry
+        self._token: tuple[str, float] | None = None
         self.in_flight: Counter[str] = Counter()
         self.closed = False
 
@@ -125,17 +140,22 @@ class Wire:
         finally:
             self.in_flight[lane] -= 1
         self._record.write(f"  {number} {lane} {response.status} {len(response.body)}")
-        if lane == "tokens" and response.status == 200 and b"access_token" in response.body:
-            self._record.grants += 1
-        if response.status == 429:
-            now = asyncio.get_running_loop().time()
-            self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._least_pause)
+        self._look_at(request, response, lane)
         return response
 
     async def close(self) -> None:
         """Close."""
         self.closed = True
         await self._inner.close()
+
+    def _look_at(self, request: Request, response: Response, lane: str) -> None:
+        now = asyncio.get_running_loop().time()
+        if response.status == 429:
+            self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._least_pause)
+        elif lane == "tokens" and response.status == 200 and b"access_token" in response.body:
+            self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", now)
+        elif response.status == 401 and self._token and request.headers["Authorization"] == self._token[0]:
+            self._token = None
 
     def _arrive(self, request: Request, lane: str) -> int:
         now = asyncio.get_running_loop().time()
@@ -149,6 +169,8 @@ class Wire:
             record.violate(f"a request in lane {lane} {self._gates[lane] - now:.3f} s before the gate opens after 429")
         if lane == "tokens":
             record.token_times.append(now)
+            if self._token is not None and now < self._token[1] + YOUNG:
+                record.violate("a token was asked for while the last one was young, and nobody had refused it")
             return number
         call = record.calls[number]
         call.sends += 1
@@ -159,7 +181,7 @@ class Wire:
         return number
 
 
-def _lane_of(operation: Operation[object]) -> str:
+def _lane_of(operation: Operation[Any]) -> str:
     if operation.scope is None:
         return "tokens"
     return "reads" if operation.effect is Effect.READ else "trades"

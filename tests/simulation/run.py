@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import random
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.loops import DeadlockError, VirtualLoop, run_in
 
 from .chaos import Plan, Trouble, plan_of
 from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
-from .record import Record, Wire, watch_brokerage
+from .record import CALL, Record, Wire, watch_brokerage
 from .traders import Trader
 
 CALM = 180.0
@@ -68,6 +69,20 @@ def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Resul
     return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
 
 
+class Meddler:
+    """Cancels somebody in the very moment in which somebody else has an answer, as a task group does."""
+
+    def __init__(self, record: Record, seed: int, share: float) -> None:
+        self._record = record
+        self._chance = random.Random(f"meddler {seed}")
+        self._share = share / 2
+
+    def __call__(self, attempt: Attempt) -> None:
+        others = [number for number in self._record.running if number != CALL.get()]
+        if others and self._chance.random() < self._share:
+            self._record.cancel(self._chance.choice(others))
+
+
 async def _play(seed: int, record: Record) -> None:
     plan = plan_of(seed)
     setup = plan.setup
@@ -86,7 +101,7 @@ async def _play(seed: int, record: Record) -> None:
         deadline=setup.deadline,
         retry=setup.retry,
         limits=setup.limits,
-        observers=[attempts.append],
+        observers=[attempts.append, Meddler(record, seed, setup.cancelled)],
         transport=wire,
     )
     async with client:
@@ -104,7 +119,7 @@ async def _play(seed: int, record: Record) -> None:
     for call in record.calls.values():
         check_call(call, record, plan)
     check_counters(record, attempts)
-    check_tokens(record, plan, trouble)
+    check_tokens(record)
     record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
 
 

@@ -67,7 +67,7 @@ class Trader:
 
         task = asyncio.create_task(main())
         if impatience is not None:
-            asyncio.get_running_loop().call_later(impatience, _cancel, task, made)
+            asyncio.get_running_loop().call_later(impatience, self._give_up, task, made)
         await asyncio.wait({task})
         if not made:
             return CallRecord(number=0, operation=operation.name, effect="read", deadline=None, began=0.0)
@@ -76,6 +76,12 @@ class Trader:
         if error is None and operation in (ops.ORDERS_SUBMIT, ops.ORDERS_REPLACE):
             self._remember(task.result())
         return made[0]
+
+    def _give_up(self, task: asyncio.Task[Any], made: list[CallRecord]) -> None:
+        if made and made[0].number in self._record.running:
+            self._record.cancel(made[0].number)
+        elif not made:
+            task.cancel()
 
     def _remember(self, result: Any) -> None:
         order = result.order if isinstance(result, models.PlacedOrderResponse) else result
@@ -138,10 +144,3 @@ class Trader:
             price=Decimal(self._chance.randint(1, 50)),
             price_effect=models.PriceEffect.DEBIT,
         )
-
-
-def _cancel(task: asyncio.Task[Any], made: list[CallRecord]) -> None:
-    if not task.done():
-        if made:
-            made[0].cancelled = True
-        task.cancel()

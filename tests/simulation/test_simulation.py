@@ -1,0 +1,57 @@
+"""A few seeds in the ordinary tests; ``python -m tests.simulation`` plays as many as you like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .bugs import BUGS, planted
+from .chaos import TROUBLE, plan_of
+from .run import simulate
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_seed(seed):
+    result = simulate(seed)
+    assert result.violations == (), f"replay: python -m tests.simulation --seed {seed} --history"
+    assert result.calls > 30
+
+
+def test_same_seed_same_history():
+    once, again = simulate(3), simulate(3)
+    assert once.history == again.history
+    assert once.digest != simulate(4).digest
+
+
+def test_same_history_in_another_process():
+    """Not even the order of sets and dictionaries of texts may leak into it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.simulation", "--seed", "5"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": "12345"},
+    )
+    assert f"history {simulate(5).digest}" in done.stdout
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug_is_found_within_50_seeds(name):
+    for seed in range(50):
+        if simulate(seed, planted(name)).violations:
+            return
+    pytest.fail(f"{name} was not found")
+
+
+def test_seeds_cover_everything_that_can_happen():
+    plans = [plan_of(seed) for seed in range(200)]
+    assert {kind for plan in plans for kind in plan.kinds} == set(TROUBLE)
+    for part in ("storms", "expiries", "leaps", "naps", "rate_limits", "revoked_at"):
+        assert any(getattr(plan, part) for plan in plans)
