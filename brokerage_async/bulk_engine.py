@@ -22,6 +22,7 @@ from collections.abc import (
     Sized,
 )
 from contextlib import aclosing
+from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
@@ -137,7 +138,8 @@ class BulkFetch(Generic[T]):
             print(fetch.missing, fetch.failed)
 
     Args:
-        keys: any iterable or async iterable of strings, of any length; a key that comes twice is asked once.
+        keys: any iterable or async iterable of strings, of any length; a key that comes twice is asked once. A batch
+            is asked as soon as it is full or the keys end.
         fetch: asks for one batch: takes a tuple of keys, returns the values by key.
         concurrency: how many batches are in flight at most.
         batch_size, batch_length: how many keys a batch holds at most, and how many characters (as ``length`` measures).
@@ -182,6 +184,7 @@ class BulkFetch(Generic[T]):
         self._total = len(keys) if isinstance(keys, Sized) else None
         self._done = 0
         self._doubts = 0
+        self._closed = False
         self._patience = max(PATIENCE, 2 * concurrency * batch_size.bit_length())
         self._batches: AsyncGenerator[_Batch[T], None] | None = None
         self._running: set[asyncio.Task[_Batch[T] | None]] = set()
@@ -197,11 +200,11 @@ class BulkFetch(Generic[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel what is in flight and wait until it is gone."""
-        running, self._running = self._running, set()
-        for task in running:
+        """Cancel what is in flight and wait until it is gone; an iteration that goes on finds nothing more."""
+        self._closed = True
+        for task in self._running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
         return self._pairs(self._start())
@@ -224,7 +227,7 @@ class BulkFetch(Generic[T]):
     async def _collect(self, answered: AsyncGenerator[_Batch[T], None]) -> BulkResult[T]:
         async with aclosing(answered):
             batches = [batch async for batch in answered]
-        batches.sort(key=_index)
+        batches.sort(key=attrgetter("index"))
         result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self._model)
         for batch in batches:
             result.found.update(batch.found)
@@ -232,8 +235,8 @@ class BulkFetch(Generic[T]):
         return result
 
     async def _answered(self, batches: AsyncGenerator[_Batch[T], None]) -> AsyncGenerator[_Batch[T], None]:
-        """The batches as they are answered. While the consumer is busy the next ones are in flight already, and no more
-        than ``concurrency`` of them wait for it."""
+        """The batches as they are answered. Further ones are in flight while the consumer is busy; no more than
+        ``concurrency`` of them wait for it."""
         clock = asyncio.get_running_loop().time
         started, reported = clock(), 0
         turn = asyncio.Lock()
@@ -241,7 +244,11 @@ class BulkFetch(Generic[T]):
         try:
             while self._running:
                 finished, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-                answered = sorted((batch for task in finished if (batch := task.result()) is not None), key=_index)
+                if self._closed:
+                    return
+                answered = sorted(
+                    (batch for task in finished if (batch := task.result()) is not None), key=attrgetter("index")
+                )
                 self._running -= finished
                 self._running |= {asyncio.create_task(self._step(batches, turn)) for _ in answered}
                 for batch in answered:
@@ -320,10 +327,6 @@ class BulkFetch(Generic[T]):
         keys = tuple(pending[:count])
         del pending[: len(keys)]
         return keys
-
-
-def _index(batch: _Batch[Any]) -> int:
-    return batch.index
 
 
 async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:

@@ -344,8 +344,9 @@ async def test_leaving_the_block_cancels_what_is_in_flight_at_once():
         async for _ in fetch:
             break
         assert len(asyncio.all_tasks()) > 1
-    assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
+    assert service.in_flight == 0
     await settle()
+    assert len(asyncio.all_tasks()) == 1
 
 
 @pytest.mark.looptime
@@ -355,6 +356,23 @@ async def test_leaving_the_block_ends_an_iteration_that_goes_on():
         await anext(pairs)
     rest = [pair async for pair in pairs]
     assert len(rest) < 5
+
+
+@pytest.mark.looptime
+async def test_closing_it_from_another_task_ends_the_iteration():
+    service, pairs = Service(latency=10), []
+    fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
+
+    async def consume():
+        async for pair in fetch:
+            pairs.append(pair)
+
+    consumer = asyncio.create_task(consume())
+    await asyncio.sleep(25)
+    await fetch.aclose()
+    await consumer
+    assert len(pairs) == 6
+    assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
 @pytest.mark.looptime

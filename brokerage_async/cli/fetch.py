@@ -46,7 +46,7 @@ MODELS: dict[Kind, type[Any]] = {
 
 
 @attrs.frozen(kw_only=True)
-class Order:
+class Job:
     """What was asked for on the command line."""
 
     kind: Kind
@@ -86,14 +86,14 @@ def fetch(
         raise typer.BadParameter("goes with earnings, and only there", param_hint="--start-date")
     if out.suffix == ".parquet":
         require_frames()
-    order = Order(
+    job = Job(
         kind=kind, symbols=read_symbols(symbols), out=out,
         start_date=start_date, concurrency=concurrency, batch_size=batch_size,
     )  # fmt: skip
     partial = out.with_name(out.name + ".partial")
     if restart:
         partial.unlink(missing_ok=True)
-    run(perform(order, partial))
+    run(perform(job, partial))
 
 
 def require_frames() -> None:
@@ -115,37 +115,37 @@ def read_symbols(name: str) -> list[str]:
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 
-async def perform(order: Order, partial: Path) -> None:
+async def perform(job: Job, partial: Path) -> None:
     purpose = {
-        "fetch": order.kind,
+        "fetch": job.kind,
         "from": os.environ["BROKERAGE_BASE_URL"] if on_real_service() else "simulator",
-        **({"start-date": f"{order.start_date:%Y-%m-%d}"} if order.start_date else {}),
+        **({"start-date": f"{job.start_date:%Y-%m-%d}"} if job.start_date else {}),
     }
     with Checkpoint(partial, purpose) as checkpoint:
-        failed = await fetch_rest(order, checkpoint)
-        known = [symbol for symbol in order.symbols if symbol in checkpoint]
+        failed = await fetch_rest(job, checkpoint)
+        known = [symbol for symbol in job.symbols if symbol in checkpoint]
 
         def rows() -> Iterator[tuple[str, Any]]:
             for symbol in known:
                 for row in checkpoint.rows(symbol):
                     yield symbol, row
 
-        put_in_place(order.out, rows, MODELS[order.kind])
+        put_in_place(job.out, rows, MODELS[job.kind])
         missing = [symbol for symbol in known if not checkpoint.found(symbol)]
-        report(order, missing, failed)
+        report(job, missing, failed)
         if failed:
             raise typer.Exit(1)
         checkpoint.discard()
 
 
-async def fetch_rest(order: Order, checkpoint: Checkpoint) -> dict[str, Exception]:
+async def fetch_rest(job: Job, checkpoint: Checkpoint) -> dict[str, Exception]:
     """Ask for what the checkpoint does not hold yet; the symbols that failed, each with its error."""
-    rest = [symbol for symbol in order.symbols if symbol not in checkpoint]
+    rest = [symbol for symbol in job.symbols if symbol not in checkpoint]
     if not rest:
         return {}
-    done = len(order.symbols) - len(rest)
+    done = len(job.symbols) - len(rest)
     with progress_bar() as progress:
-        task = progress.add_task(order.kind, total=len(order.symbols), completed=done)
+        task = progress.add_task(job.kind, total=len(job.symbols), completed=done)
         noted = 0
 
         def note(count: int, total: int | None, elapsed: float) -> None:
@@ -156,7 +156,7 @@ async def fetch_rest(order: Order, checkpoint: Checkpoint) -> dict[str, Exceptio
             checkpoint.flush()
             progress.update(task, completed=done + count)
 
-        async with connect() as client, begin(client.bulk, order, rest, note) as bulk:
+        async with connect() as client, begin(client.bulk, job, rest, note) as bulk:
             async for symbol, value in bulk:
                 items = value if isinstance(value, list) else [value]
                 checkpoint.add(symbol, [converter.unstructure(item) for item in items])
@@ -165,14 +165,14 @@ async def fetch_rest(order: Order, checkpoint: Checkpoint) -> dict[str, Exceptio
 
 
 def begin(
-    bulk: Bulk, order: Order, symbols: Iterable[str], note: Callable[[int, int | None, float], None]
+    bulk: Bulk, job: Job, symbols: Iterable[str], note: Callable[[int, int | None, float], None]
 ) -> BulkFetch[Any]:
     options: dict[str, Any] = {"on_progress": note}
-    if order.concurrency is not None:
-        options["concurrency"] = order.concurrency
-    if order.batch_size is not None:
-        options["batch_size"] = order.batch_size
-    match order.kind:
+    if job.concurrency is not None:
+        options["concurrency"] = job.concurrency
+    if job.batch_size is not None:
+        options["batch_size"] = job.batch_size
+    match job.kind:
         case Kind.EQUITIES:
             return bulk.equities(symbols, **options)
         case Kind.OPTIONS:
@@ -182,8 +182,8 @@ def begin(
         case Kind.DIVIDENDS:
             return bulk.dividends(symbols, **options)
         case Kind.EARNINGS:
-            assert order.start_date is not None, "checked with the command line"
-            return bulk.earnings_reports(symbols, order.start_date.date(), **options)
+            assert job.start_date is not None, "checked with the command line"
+            return bulk.earnings_reports(symbols, job.start_date.date(), **options)
 
 
 def progress_bar() -> Progress:
@@ -193,9 +193,9 @@ def progress_bar() -> Progress:
     )  # fmt: skip
 
 
-def report(order: Order, missing: list[str], failed: dict[str, Exception]) -> None:
-    found = len(order.symbols) - len(missing) - len(failed)
-    tell(f"{order.out}: {found} of {len(order.symbols)} symbols found")
+def report(job: Job, missing: list[str], failed: dict[str, Exception]) -> None:
+    found = len(job.symbols) - len(missing) - len(failed)
+    tell(f"{job.out}: {found} of {len(job.symbols)} symbols found")
     if missing:
         tell(f"not known to the service: {some(missing)}")
     for symbol, error in list(failed.items())[:SHOWN]:

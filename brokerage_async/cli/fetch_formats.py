@@ -69,10 +69,13 @@ FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
 def put_in_place(path: Path, rows: Rows, model: type[Any]) -> None:
     """Write ``path`` in the format that its name asks for. Whoever looks sees the old file or the whole new one."""
     aside = path.with_name(path.name + ".tmp")
-    FORMATS[path.suffix](aside, rows, model)
-    with aside.open("rb+") as file:
-        os.fsync(file.fileno())
-    aside.replace(path)
+    try:
+        FORMATS[path.suffix](aside, rows, model)
+        with aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _cell(value: Any) -> str:

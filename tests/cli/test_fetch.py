@@ -128,9 +128,9 @@ def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
 def test_a_run_goes_on_where_the_last_one_stopped(folder, monkeypatch):
     asked = []
 
-    def begin(bulk, order, symbols, note, begin=command.begin):
+    def begin(bulk, job, symbols, note, begin=command.begin):
         asked.append(list(symbols))
-        return begin(bulk, order, symbols, note)
+        return begin(bulk, job, symbols, note)
 
     monkeypatch.setattr(command, "begin", begin)
     fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="AAPL\nNOPE\n")
@@ -231,6 +231,7 @@ def test_the_file_is_replaced_at_once(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         put_in_place(out, rows, Dividend)
     assert out.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
 def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path):
