@@ -153,7 +153,8 @@ class AiohttpTransport:
             _warn("unclosed Client: use `async with`, or `await client.aclose()`", ResourceWarning, source=self)
             closing = session.close()
             try:
-                closing.send(None)  # as far as it goes without waiting: sockets closed, and no second warning by aiohttp
+                # As far as it goes without waiting: sockets are closed, and aiohttp does not warn a second time.
+                closing.send(None)
             except (StopIteration, RuntimeError):
                 return
             closing.close()

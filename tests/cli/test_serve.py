@@ -42,4 +42,5 @@ def test_what_it_prints_is_all_that_another_process_needs() -> None:
 def test_an_unknown_environment_is_refused() -> None:
     result = CliRunner().invoke(app, ["simulator", "--environment", "staging"])
     assert result.exit_code == 2
-    assert "sandbox" in result.output and "production" in result.output
+    assert "sandbox" in result.output
+    assert "production" in result.output
