@@ -1,0 +1,145 @@
+"""How the lists of an account are read: as far as needed, no further, and never called complete when they are not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import Order, Pagination
+from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
+from brokerage_async.operation import Page
+from brokerage_async.order_lists import OrderLists, Sighting, Window, look_until
+from brokerage_async.protocol.reconcile import Finding, LookPlan
+from tests.loops import on_virtual_time
+
+NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
+COUNTED = Pagination(total_items=0)
+
+
+def order(name: str, *, days_ago: float | None = 0) -> Order:
+    received = None if days_ago is None else NOW - timedelta(days=days_ago)
+    return Order(id=f"id of {name}", external_identifier=name, received_at=received)
+
+
+class Account:
+    """An executor that answers both lists page by page; an exception in place of a page is raised."""
+
+    def __init__(self, live: list[Any], everything: list[Any]) -> None:
+        self._lists = {"orders.list_live": live, "orders.list": everything}
+        self.read: list[str] = []
+        self.queries: dict[str, Mapping[str, object]] = {}
+
+    def paginate(self, operation: Any, *, path: Mapping[str, object], query: Mapping[str, object]) -> Any:
+        assert path == {"account_number": "A1"}
+        self.queries[operation.name] = query
+        account = self
+
+        class Lists:
+            async def pages(self) -> AsyncIterator[Page[Order]]:
+                for number, page in enumerate(account._lists[operation.name]):
+                    account.read.append(f"{operation.name} {number}")
+                    if isinstance(page, BrokerageError):
+                        raise page
+                    yield page if isinstance(page, Page) else Page(tuple(page), COUNTED, number)
+
+        return Lists()
+
+
+async def look(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
+    lists = OrderLists(account)  # type: ignore[arg-type]
+    return await lists.look("A1", set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
+
+
+@on_virtual_time
+async def test_an_order_of_today_is_found_without_reading_further() -> None:
+    account = Account([[order("a")], [order("b")]], [[order("a")]])
+    sighting = await look(account, "a")
+    assert (list(sighting.orders), sighting.complete) == (["a"], True)
+    assert account.read == ["orders.list_live 0"]
+
+
+@on_virtual_time
+async def test_both_lists_are_read_for_what_is_missing() -> None:
+    account = Account([[order("a")]], [[order("a"), order("b")]])
+    sighting = await look(account, "a", "b", "c")
+    assert (sorted(sighting.orders), sighting.complete, sighting.error) == (["a", "b"], True, None)
+    assert account.read == ["orders.list_live 0", "orders.list 0"]
+
+
+@on_virtual_time
+async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() -> None:
+    account = Account([[]], [[order("x", days_ago=1)], [order("y", days_ago=5)], [order("z", days_ago=9)]])
+    sighting = await look(account, "a")
+    assert (dict(sighting.orders), sighting.complete) == ({}, True)
+    assert account.read[1:] == ["orders.list 0", "orders.list 1"]
+    assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 6)}
+
+
+@on_virtual_time
+async def test_an_older_order_is_read_for_further_back() -> None:
+    account = Account([[]], [[order("x", days_ago=5)], [order("a", days_ago=8)], [order("z", days_ago=20)]])
+    assert list((await look(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
+
+
+@pytest.mark.parametrize("months", [-6, 6])
+def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        pages = [
+            [order("x", days_ago=0)],
+            [order("y", days_ago=2)],
+            [order("a", days_ago=2.5)],
+            [order("z", days_ago=30)],
+        ]
+        account = Account([[]], pages)
+        moment = NOW + timedelta(days=30 * months)
+        lists = OrderLists(account)  # type: ignore[arg-type]
+        window = Window.since(moment, moment + timedelta(seconds=5))
+        sighting = await lists.look("A1", {"a"}, window, by=lambda each: each.external_identifier)
+        assert list(sighting.orders) == ["a"]
+
+    run()
+
+
+@on_virtual_time
+async def test_orders_without_a_time_do_not_end_the_reading() -> None:
+    account = Account([[]], [[order("x", days_ago=None)], [order("a", days_ago=None)]])
+    assert list((await look(account, "a")).orders) == ["a"]
+
+
+@pytest.mark.parametrize("broken", ["live", "everything"])
+def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken: str) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        failure = ServerError("down", status=503)
+        pages = [[order("x")], failure]
+        account = Account(pages, [[order("b")]]) if broken == "live" else Account([[order("b")]], pages)
+        sighting = await look(account, "a")
+        assert (dict(sighting.orders), sighting.complete, sighting.error) == ({}, False, failure)
+        assert not sighting.hopeless
+        assert list((await look(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
+
+    run()
+
+
+@on_virtual_time
+async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
+    assert not (await look(Account([[]], [Page((), None, 0)]), "a")).complete
+    assert (await look(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
+
+
+@on_virtual_time
+async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
+    account = Account([PermissionDeniedError("no", status=403)], [PermissionDeniedError("no", status=403)])
+    count = 0
+
+    async def once() -> tuple[bool, Sighting]:
+        nonlocal count
+        count += 1
+        return False, await look(account, "a")
+
+    assert await look_until(LookPlan(), once) is Finding.UNDETERMINED
+    assert count == 1
