@@ -15,6 +15,7 @@ __all__ = ["CALENDARS", "Calendar", "Session", "half_days", "holidays", "local_d
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
+_YEARS = range(1971, 2200)
 
 
 def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
@@ -174,7 +175,7 @@ class Calendar:
 
 @lru_cache(maxsize=8192)
 def _session(calendar: Calendar, day: date) -> Session | None:
-    if day.weekday() >= 5 or day in holidays(day.year):
+    if day.weekday() >= 5 or day.year not in _YEARS or day in holidays(day.year):
         return None
     hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
     return Session(day, *(local_epoch(day, hour) for hour in hours))

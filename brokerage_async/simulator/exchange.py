@@ -252,13 +252,13 @@ class Exchange:
         for position, condition in enumerate(conditions):
             if position in order.condition_hits:
                 continue
-            price = self._market.underlying_price(condition.get("symbol", order.underlying), now)
-            threshold = decimal_of(condition.get("threshold", "0"))
+            price = self._market.underlying_price(condition.get("symbol") or order.underlying, now)
+            threshold = decimal_of(condition.get("threshold") or "0")
             if price >= threshold if condition.get("comparator") == "gte" else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
             self._plan(order, "look", (now // STEP + 1) * STEP, self._watch_conditions)
-        elif any(str(condition.get("action", "")).lower() == "cancel" for condition in conditions):
+        elif any(str(condition.get("action")).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,7 @@ from .catalogue import Catalogue
 from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .instrument import Instrument
-from .intake import decimal_of
+from .intake import decimal_of, epoch_of
 from .margin import Impact, MarginDesk
 from .market import Market
 from .orders import Leg, Order, Terms
@@ -23,6 +23,7 @@ from .wire import Dialect, money
 
 __all__ = ["Message", "Preflight", "Preview"]
 
+_HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
 
 
@@ -191,8 +192,12 @@ class Preflight:
                 yield Message("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
             yield Message("invalid_price", "Prices and values carry no sign; the effect says which way the money goes")
-        if terms.gtc_date is not None and date.fromisoformat(terms.gtc_date) < local_date(now):
-            yield Message("invalid_gtc_date", "The GTD date has passed")
+        today = local_date(now)
+        if terms.gtc_date is not None and not today <= date.fromisoformat(terms.gtc_date) <= today + _HORIZON:
+            yield Message("invalid_gtc_date", "The GTD date has passed, or is too far away")
+        times = [(terms.rules or {}).get(name) for name in ("route-after", "cancel-at")]
+        if any(time and epoch_of(time) > now + _HORIZON.total_seconds() for time in times):
+            yield Message("invalid_rule_time", "The times of the order's rules are too far away")
 
     def _warnings(self, order: Order, now: float) -> Iterator[Message]:
         reason = reject_reason(order)

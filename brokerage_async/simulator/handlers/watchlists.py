@@ -21,13 +21,13 @@ class Watchlists:
     def create(self, call: Call) -> Response:
         """A new watchlist; its name must be new as well."""
         own = self._rows.setdefault(call.customer.number, {})
-        name = call.body["name"]
+        name, order_index = call.body["name"], call.body.get("order-index")
         if name in own:
             raise RefusedError.invalid([self._dialect.problem("taken", "There is a watchlist of this name", "name")])
         fields = {
             "name": name,
             "group-name": call.body.get("group-name"),
-            "order-index": call.body.get("order-index", _ORDER_INDEX),
+            "order-index": _ORDER_INDEX if order_index is None else order_index,
             "watchlist-entries": [
                 {key: value for key, value in entry.items() if value is not None}
                 for entry in call.body["watchlist-entries"]

@@ -1,0 +1,157 @@
+"""Whatever is sent, the brokerage answers; and what it answers is one of its own answers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.request import encode_path
+from tests.simulator.house import House, leg, limit
+
+HOUSE = House(environment="production", equities=40, equity_options=40, chain_rows=10).login()
+ORDER = HOUSE.place(limit(time_in_force="GTC"), HOUSE.accounts[1])
+
+STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
+
+atoms = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.text(max_size=8)
+    | st.sampled_from(["", "0", "-1", "1e400", "NaN", "9" * 40, "2026-06-12", "2026-06-12T00:00:00Z", "AAPL", "Limit"])
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+json_values = st.recursive(
+    atoms,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+VALID: dict[str, Any] = {
+    "price": "100.00",
+    "price-effect": "Debit",
+    "order-type": "Limit",
+    "time-in-force": "GTD",
+    "gtc-date": "2026-06-12",
+    "rules": {"route-after": "2026-06-10T15:00:00Z", "conditions": [{"symbol": "MSFT", "threshold": "1"}]},
+    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open", "Equity Option")],
+    "account-number": HOUSE.account,
+    "underlying-symbol": "AAPL",
+    "underlying-instrument-type": "Equity",
+    "name": "n",
+    "watchlist-entries": [{"symbol": "AAPL"}],
+    "field": "Last",
+    "operator": ">",
+    "symbol": "AAPL",
+    "threshold": "1",
+    "ratio-price-threshold": "0.5",
+    "grant_type": "refresh_token",
+    "client_secret": HOUSE.sim.client_secret,
+    "refresh_token": HOUSE.sim.refresh_token,
+}
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where something stands in a body."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(found for key, one in inner for found in places(one, (*at, key)))]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_every_operation_answers_everything(name: str, data: st.DataObject) -> None:
+    operation = OPERATIONS[name]
+    known = {"account_number": HOUSE.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
+    values: dict[str, object] = {}
+    query: list[tuple[str, str]] = []
+    for parameter in operation.parameters:
+        if parameter.location == "path":
+            usual = known.get(parameter.wire, "x")
+            values[parameter.wire] = data.draw(
+                st.just(usual) | st.text(min_size=1, max_size=6).filter(lambda t: t.strip("."))
+            )
+        elif data.draw(st.booleans()):
+            query.append((parameter.wire, data.draw(st.sampled_from(GUESSES[parameter.kind]) | st.text(max_size=6))))
+    target = f"{encode_path(operation.path, values)}?{urlencode(query)}"
+    response = HOUSE.ask(operation.method, target, changed_body(operation, data))
+    assert response.status in STATUSES
+    if response.status != 204:
+        json.loads(response.body)
+
+
+GUESSES = {
+    "string": ["AAPL", "Filled", "Asc", "Equity", HOUSE.account],
+    "integer": ["0", "1", "200", "-1", "9" * 30],
+    "identifier": ["1"],
+    "boolean": ["true", "false"],
+    "date": ["2026-06-10", "0001-01-01", "9999-12-31", "2026-02-30"],
+    "date-time": ["2026-06-10T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
+}
+
+
+def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
+    """A body that is nearly right."""
+    if operation.body is None:
+        return None
+    from brokerage_async._generated.operations import REQUEST_MODELS
+
+    fields = {field.wire for field in REQUEST_MODELS[operation.body].fields}
+    body: Any = copy.deepcopy({key: value for key, value in VALID.items() if key in fields})
+    for _ in range(data.draw(st.integers(0, 2))):
+        *path, last = data.draw(st.sampled_from([place for place in places(body) if place] or [("x",)]))
+        inner = body
+        for key in path:
+            inner = inner[key]
+        inner[last] = data.draw(json_values)
+    return json.dumps(body).encode()
+
+
+@settings(max_examples=100)
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
+    st.text("/%?&=.[]a2éF", max_size=30),
+)
+def test_arbitrary_requests(body: bytes, method: str, target: str) -> None:
+    assert HOUSE.ask(method, f"/{target}", body).status in STATUSES
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_whatever_was_taken_comes_to_an_end(data: st.DataObject) -> None:
+    house = House(equities=40).login()
+    targets = {"orders.submit": f"/accounts/{house.account}/orders", "quote_alerts.create": "/quote-alerts"}
+    for _ in range(data.draw(st.integers(1, 6))):
+        for name, target in targets.items():
+            body = changed_body(OPERATIONS[name], data)
+            assert house.ask("POST", target, body).status in STATUSES
+        house.wait(data.draw(st.floats(0, 4 * 3600)))
+        house.login()
+    house.wait(7 * 86400)
+    account = house.world.accounts.get(house.account)
+    assert account is not None
+    assert all(order.is_terminal or order.terms.lasts for order in house.world.blotter.of([account]))
+
+
+@pytest.mark.parametrize("name", ["symbol", "threshold", "comparator", "action", "indicator"])
+def test_conditions_with_nothing_in_them(house: House, name: str) -> None:
+    condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
+    identifier = house.place(limit(rules={"conditions": [condition]}))
+    house.wait(120)
+    assert house.status(identifier) in ("Live", "Contingent")
+
+
+def test_the_ends_of_time(house: House) -> None:
+    assert house.rows("/market-time/sessions?from-date=9999-12-31&to-date=9999-12-31") == []
+    assert house.rows("/market-time/sessions?from-date=0001-01-01&to-date=0001-01-02") == []
+    far = (limit(time_in_force="GTD", gtc_date="9999-12-31"), limit(rules={"route-after": "9999-12-31T00:00:00Z"}))
+    for body in far:
+        assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 422
