@@ -19,7 +19,7 @@ from .._generated.models import Pagination
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..operation import Operation, Shape
 from .layout import layout
-from .learning import current
+from .learning import arrange, current, is_arranged
 from .slices import PLACE, Slicer
 from .tolerance import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
 
@@ -30,6 +30,8 @@ R = TypeVar("R")
 
 #: Bodies below this size are decoded in one go.
 SLICED_FROM = 512 * 1024
+#: From this size on it pays to look at the order of the keys first.
+ARRANGED_FROM = 64 * 1024
 
 
 @attrs.frozen
@@ -84,6 +86,8 @@ def decode(operation: Operation[T], body: bytes, *, strict: bool = False) -> Dec
     findings = Findings(operation.name, strict)
     bare = operation.shape is Shape.BARE
     as_list = operation.shape in (Shape.MANY, Shape.PAGE)
+    if as_list and len(body) >= ARRANGED_FROM and not is_arranged(operation.result):
+        _arrange(operation.result, Slicer.of(body))
     decoder = _decoder(current(WIRES[operation.result]), as_list, bare)
     try:
         decoded = decoder.decode(body)
@@ -95,6 +99,12 @@ def decode(operation: Operation[T], body: bytes, *, strict: bool = False) -> Dec
     return _surrounded(value, decoded.context, decoded.pagination, findings)
 
 
+def _arrange(model: type[Any], slicer: Slicer | None) -> None:
+    row = slicer.first_row() if slicer is not None else None
+    if isinstance(row, dict):
+        arrange(model, row)
+
+
 def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False) -> Generator[None, None, Decoded[T]]:
     """The same in steps of a few milliseconds; the result is what the generator returns."""
     in_slices = len(body) >= SLICED_FROM and operation.shape in (Shape.MANY, Shape.PAGE)
@@ -103,6 +113,8 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
         return decode(operation, body, strict=strict)
     findings = Findings(operation.name, strict)
     models: list[Any] = []
+    if not is_arranged(operation.result):
+        _arrange(operation.result, slicer)
     while not slicer.finished:
         for text, position, closing in slicer.guesses():
             rows = yield from _decode_slice(operation.result, text, len(models), findings)

@@ -8,8 +8,10 @@ is tried; the last one is found by counting brackets, which is slower and always
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -48,6 +50,14 @@ class Slicer:
         if not opening or not first:
             return None
         return cls(body=body, opening=opening.end(), position=opening.end(), first_key=first[1])
+
+    def first_row(self) -> Any:
+        """The first row as untyped JSON, or None where it cannot be read or is long."""
+        text = self.body[self.position : self.position + SIZE // 16].decode("utf-8", "replace")
+        try:
+            return json.JSONDecoder().raw_decode(text)[0]
+        except (ValueError, RecursionError):
+            return None
 
     @property
     def finished(self) -> bool:
