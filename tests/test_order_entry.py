@@ -214,14 +214,18 @@ def test_a_dry_run_without_an_answer_leaves_the_order_unsent(action: str) -> Non
     run()
 
 
-@on_virtual_time
-async def test_a_dry_run_whose_answer_shows_nothing_is_no_permission() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, faults.body(b'{"maintenance": true}'))
-        placement = await here.entry.place(here.account, order())
-        assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, ResponseDecodeError)
-        assert here.sim.ledger.count("orders.submit") == 0
+@pytest.mark.parametrize("answer", [b'{"maintenance": true}', b'{"data": {}, "context": "/"}'])
+def test_a_dry_run_whose_answer_shows_nothing_is_no_permission(answer: bytes) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            here.sim.faults.add("POST", DRY_RUN, faults.body(answer))
+            placement = await here.entry.place(here.account, order())
+            assert placement.outcome is Outcome.NOT_SENT
+            assert isinstance(placement.error, ResponseDecodeError)
+            assert here.sim.ledger.count("orders.submit") == 0
+
+    run()
 
 
 @on_virtual_time

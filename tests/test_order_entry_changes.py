@@ -202,6 +202,17 @@ async def test_a_replacement_that_fails_its_dry_run_is_never_sent() -> None:
         assert here.sim.ledger.count("orders.replace") == 0
 
 
+@on_virtual_time
+async def test_a_replacement_that_is_refused_shows_the_original() -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.faults.add("PUT", ONE_ORDER, faults.status(422))
+        change = await here.entry.replace(here.account, str(target.id), edit())
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.order is not None
+        assert (change.order.id, change.order.status) == (target.id, "Live")
+
+
 @pytest.mark.parametrize(("allowed", "outcome"), [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
 def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool, outcome: ChangeOutcome) -> None:
     @on_virtual_time
@@ -256,6 +267,16 @@ def test_an_edit_of_a_pair_that_never_arrived_is_unknown(action: Any) -> None:
     assert change.outcome is ChangeOutcome.UNKNOWN
     assert change.complex_order is not None
     assert threshold != Decimal("1.75")
+
+
+@on_virtual_time
+async def test_a_pair_that_cannot_be_read_back_is_unknown() -> None:
+    async with floor() as here:
+        account, pair = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
+        here.sim.faults.add("PATCH", PAIRS, "drop_after")
+        here.sim.faults.add("GET", PAIRS, faults.status(503), times=None)
+        change = await here.entry.edit_pairs(account, pair, ratio_price_threshold=Decimal(2))
+        assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
 
 
 def test_an_edit_of_a_pair_that_was_never_sent_says_so() -> None:
