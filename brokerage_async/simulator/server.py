@@ -33,6 +33,7 @@ class LoopbackServer:
         self._host = host
         self._port = port
         self._runner: web.ServerRunner | None = None
+        self._has_listened = False
 
     @property
     def base_url(self) -> str:
@@ -41,9 +42,9 @@ class LoopbackServer:
         return f"http://{host}:{self._port}"
 
     @property
-    def is_running(self) -> bool:
-        """Whether it listens at present."""
-        return self._runner is not None
+    def has_listened(self) -> bool:
+        """Whether it was started before, so that its address is known."""
+        return self._has_listened
 
     async def start(self) -> None:
         """Listen. A port that was chosen by the system at the first start is kept for the following ones."""
@@ -61,6 +62,7 @@ class LoopbackServer:
             raise
         self._port = runner.addresses[0][1]
         self._runner = runner
+        self._has_listened = True
 
     async def stop(self) -> None:
         """Stop listening and drop every connection."""

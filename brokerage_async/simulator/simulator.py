@@ -98,8 +98,8 @@ class Simulator:
 
     @property
     def base_url(self) -> str:
-        """Base address; before it listens, one that leads nowhere but serves the in-memory door."""
-        if self._server.is_running:
+        """Base address; before it listens for the first time, one that only the in-memory door understands."""
+        if self._server.has_listened:
             return self._server.base_url
         return f"http://{self.brokerage.settings.environment}.simulator.invalid"
 
@@ -176,11 +176,11 @@ class Simulator:
     def client(self, **options: Any) -> Client:
         """A client of this service, not yet entered; ``options`` are the client's own.
 
-        It talks real HTTP while the simulator listens, and goes through the in-memory door otherwise.
+        It talks real HTTP, or goes through the in-memory door when the simulator was never entered.
         """
         from ..client import Client
 
-        if not self._server.is_running:
+        if not self._server.has_listened:
             options.setdefault("transport", self.transport())
         return Client(self.environment, self.credentials, **options)
 

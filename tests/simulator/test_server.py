@@ -115,6 +115,7 @@ async def test_a_restart_forgets_nothing(sim: Simulator, http: aiohttp.ClientSes
     await place(sim, http, "a")
     address = sim.base_url
     await sim.stop()
+    assert sim.base_url == address
     with pytest.raises(aiohttp.ClientError):
         await http.get(f"{address}/watchlists")
     await sim.restart()

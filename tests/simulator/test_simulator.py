@@ -1,12 +1,15 @@
 """The whole thing, used the way tests of a program would use it."""
 
+import asyncio
+import contextlib
 import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import attrs
 import pytest
 
-from brokerage_async import Client, models
+from brokerage_async import Client, RetryPolicy, errors, models
 from brokerage_async.simulator import Simulator
 
 SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
@@ -85,3 +88,31 @@ def test_the_start_can_be_chosen() -> None:
 
 def test_secrets_differ_by_seed() -> None:
     assert len({Simulator(seed=seed).refresh_token for seed in range(5)}) == 5
+
+
+async def history(seed: int) -> list[tuple[object, ...]]:
+    """What a client does to a brokerage of its own in a minute, as the ledger has it."""
+    sim = Simulator(seed=seed, latency=0.05, **SMALL)
+    sim.faults.add("GET", "/watchlists", "status(503)")
+    async with sim.client(retry=RetryPolicy.none()) as client:
+        for number in range(4):
+            await client.orders.submit(sim.account_numbers[0], order(f"number-{number}"))
+            with contextlib.suppress(errors.ServerError):
+                await client.watchlists.list()
+            await asyncio.sleep(10)
+    sim.settle()
+    start = sim.ledger.requests[0].at
+    requests = [(round(entry.at - start, 6), entry.target, entry.status) for entry in sim.ledger.requests]
+    return [*requests, *(attrs.astuple(event) for event in sim.ledger.events)]
+
+
+@pytest.mark.looptime
+async def test_one_seed_is_one_history() -> None:
+    histories = [await history(seed) for seed in (1, 1, 2)]
+    assert simplified(histories[0]) == simplified(histories[1])
+    assert simplified(histories[0]) != simplified(histories[2])
+
+
+def simplified(entries: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Times to the microsecond: virtual time does not start at zero for the second simulator."""
+    return [tuple(round(one, 6) if isinstance(one, float) else one for one in entry) for entry in entries]
