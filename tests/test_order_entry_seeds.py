@@ -19,9 +19,12 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async import placing
+from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
+from brokerage_async.protocol import reconcile
+from brokerage_async.protocol.reconcile import Decision, Fate, Finding
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
 from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order
@@ -192,6 +195,25 @@ def test_no_order_is_doubled_lost_or_misreported(seed: int) -> None:
 
 def test_the_same_seed_has_the_same_history() -> None:
     assert run_seed(7) == run_seed(7)
+
+
+def hasty(fate: Fate, finding: Finding | None = None, **rest: Any) -> Decision:
+    """Sends again without looking first."""
+    again = fate is Fate.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Decision.RESUBMIT if again else reconcile.decide(fate, finding, **rest)
+
+
+def trusting(error: Any, **rest: Any) -> Fate:
+    """Takes a server error for a refusal."""
+    return Fate.REFUSED if isinstance(error, ServerError) else reconcile.fate_of(error, **rest)
+
+
+@pytest.mark.parametrize(("name", "mistake"), [("decide", hasty), ("fate_of", trusting)])
+def test_these_histories_would_show_a_mistake(monkeypatch: pytest.MonkeyPatch, name: str, mistake: Any) -> None:
+    monkeypatch.setattr(placing, name, mistake)
+    with pytest.raises(AssertionError, match="placed 2 times|but the brokerage has it|the journal says"):
+        for seed in range(40):
+            run_seed(seed)
 
 
 def main(count: int) -> None:
