@@ -121,12 +121,16 @@ def _read_model(name: str, node: Node) -> Model:
         node.problem(f"two properties would be called {repeated!r}")
     for reserved in sorted(RESERVED & set(names)):
         node.problem(f"a property would be called {reserved!r}, which would hide what every model has or uses")
+    shared = bool(node.members.get("x-shared"))
+    if shared and any(field.type.array or field.aliases or field.type.kind in ("model", "object") for field in fields):
+        node.problem("x-shared: true goes with plain fields only")
     return Model(
         name=name,
         description=node.text("description"),
         section=node.text("x-section"),
         fields=tuple(fields),
         rules=read_rules(node, wires),
+        shared=shared,
         observed=node.members.get("x-provenance") == "observed",
     )
 

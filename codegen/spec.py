@@ -47,7 +47,7 @@ class Rule:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """An object of the schema."""
+    """An object of the schema; ``shared`` when few values of it occur over and over."""
 
     name: str
     description: str
@@ -55,6 +55,7 @@ class Model:
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
     observed: bool = False
+    shared: bool = False
 
 
 @attrs.frozen(kw_only=True)

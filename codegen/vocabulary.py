@@ -29,6 +29,7 @@ EXTENSIONS = {
     "x-rules",
     "x-scope",
     "x-section",
+    "x-shared",
     "x-wire",
 }
 
@@ -40,6 +41,7 @@ _CHOICES = {
     "x-open-enum": (True,),
     "x-paginated": (True,),
     "x-flatten-body": (True,),
+    "x-shared": (True,),
 }
 
 

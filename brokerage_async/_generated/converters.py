@@ -112,6 +112,9 @@ DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
 MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
+#: Objects of one model that are remembered in order to be shared.
+MOST_SHARED = 4096
+
 
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """A model as it looks on the wire."""
@@ -119,6 +122,10 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
     def build(self) -> Any:
         """The model with these values. Raises ValueError when one of them cannot be read."""
         raise NotImplementedError
+
+    def build_new(self) -> Any:
+        """The same, but never an object that somebody else has as well."""
+        return self.build()
 
     @staticmethod
     def of(model: Any) -> Any:
@@ -564,6 +571,7 @@ class EquityWire(Wire, rename="kebab"):
 
 
 _TickSize = twin(TickSize)
+_SHARED_TICKSIZE: dict[tuple[Any, ...], TickSize] = {}
 
 
 class TickSizeWire(Wire):
@@ -573,7 +581,20 @@ class TickSizeWire(Wire):
     threshold: DecimalText | None = None
 
     def build(self) -> TickSize:
-        """The frozen model with these values."""
+        """The frozen model with these values; the same object for the same values, of which there are few."""
+        key = (
+            self.value,
+            self.threshold,
+        )
+        shared: TickSize | None = _SHARED_TICKSIZE.get(key)
+        if shared is None:
+            if len(_SHARED_TICKSIZE) >= MOST_SHARED:
+                _SHARED_TICKSIZE.clear()
+            shared = _SHARED_TICKSIZE[key] = self.build_new()
+        return shared
+
+    def build_new(self) -> TickSize:
+        """The frozen model with these values, an object of its own."""
         v: Any
         o = _TickSize()
         o.extra = EMPTY
@@ -819,6 +840,7 @@ class FutureOptionWire(Wire, rename="kebab"):
 
 
 _FutureOptionProduct = twin(FutureOptionProduct)
+_SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], FutureOptionProduct] = {}
 
 
 class FutureOptionProductWire(Wire, rename="kebab"):
@@ -839,7 +861,31 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     supported: bool | None = None
 
     def build(self) -> FutureOptionProduct:
-        """The frozen model with these values."""
+        """The frozen model with these values; the same object for the same values, of which there are few."""
+        key = (
+            self.cash_settled,
+            self.code,
+            self.display_factor,
+            self.exchange,
+            self.expiration_type,
+            self.is_am_settled,
+            self.itm_rule,
+            self.market_sector,
+            self.product_subtype,
+            self.product_type,
+            self.root_symbol,
+            self.settlement_delay_days,
+            self.supported,
+        )
+        shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
+        if shared is None:
+            if len(_SHARED_FUTUREOPTIONPRODUCT) >= MOST_SHARED:
+                _SHARED_FUTUREOPTIONPRODUCT.clear()
+            shared = _SHARED_FUTUREOPTIONPRODUCT[key] = self.build_new()
+        return shared
+
+    def build_new(self) -> FutureOptionProduct:
+        """The frozen model with these values, an object of its own."""
         v: Any
         o = _FutureOptionProduct()
         o.extra = EMPTY

@@ -789,15 +789,26 @@ class Orders:
             },
         )
 
-    async def live(self, customer_id: int | str, account_numbers: Sequence[str]) -> builtins.list[Order]:
+    async def live(
+        self,
+        customer_id: int | str,
+        account_numbers: Sequence[str],
+        *,
+        page_offset: int | None = None,
+        per_page: int | None = None,
+    ) -> builtins.list[Order]:
         """List the orders of a customer that were active today, over several accounts.
 
-        Every order created or changed during the present trading day, finished ones included. Asking for it in a
+        Every order created or changed during the present trading day, finished ones included. Newer interface
+        versions deliver it in pages; they are gathered, so that the list is whole in any case. Asking for it in a
         tight loop can get the account suspended.
 
         Args:
             customer_id: Number of the customer. The text `me` has been seen to stand for the owner of the token.
             account_numbers: Accounts whose orders are wanted; all of them must belong to the customer.
+            page_offset: Number of the page to start from, where the list comes in pages. The first page is 0.
+                (Observed.)
+            per_page: Orders per page, where the list comes in pages. (Observed.)
 
         Returns:
             The orders.
@@ -815,7 +826,7 @@ class Orders:
         return await self._executor.execute(
             ORDERS_LIVE,
             path={"customer_id": customer_id},
-            query={"account-numbers[]": account_numbers},
+            query={"account-numbers[]": account_numbers, "page-offset": page_offset, "per-page": per_page},
         )
 
 

@@ -432,6 +432,8 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
     ),
     section="Orders",
 )

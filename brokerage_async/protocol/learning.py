@@ -161,7 +161,7 @@ def _variant(wire: type[Wire], variants: Mapping[type[Wire], type[Wire]]) -> typ
         wire.__name__,
         [fields[key] for key in order],
         bases=(Wire,),
-        namespace={"build": _builder(wire, pairs, relaxed), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
+        namespace={**_methods(wire, pairs, relaxed), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
         module=wire.__module__,
         gc=False,
         forbid_unknown_fields=True,
@@ -178,16 +178,27 @@ def _annotation(slot: Slot, variants: Mapping[type[Wire], type[Wire]]) -> Any:
     return list[child] | None if slot.many else child | None
 
 
+def _methods(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> dict[str, Any]:
+    methods = {"build": _builder(wire, pairs, relaxed)}
+    if "build_new" in vars(wire):
+        methods["build_new"] = wire.build_new
+    return methods
+
+
 def _builder(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
-    build = _relaxed_builder(wire.build, relaxed) if relaxed else wire.build
+    build, build_new = wire.build, wire.build_new if "build_new" in vars(wire) else wire.build
+    if relaxed:
+        build, build_new = _relaxed_builder(build, relaxed), _relaxed_builder(build_new, relaxed)
     put = object.__setattr__
     unset = msgspec.UNSET
 
+    # What is changed after it was built must be nobody else's: hence build_new.
     def build_with_several(self: Any) -> Any:
-        model = build(self)
         found = {key: value for attribute, key in pairs if (value := getattr(self, attribute)) is not unset}
-        if found:
-            put(model, "extra", Extra({**model.extra, **found}))
+        if not found:
+            return build(self)
+        model = build_new(self)
+        put(model, "extra", Extra({**model.extra, **found}))
         return model
 
     if len(pairs) != 1:
@@ -195,10 +206,11 @@ def _builder(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[
     [(_, only_key)] = pairs
 
     def build_with_one(self: Any) -> Any:
-        model = build(self)
         value = self.learned_0
-        if value is not unset:
-            put(model, "extra", Extra({**model.extra, only_key: value} if model.extra else {only_key: value}))
+        if value is unset:
+            return build(self)
+        model = build_new(self)
+        put(model, "extra", Extra({**model.extra, only_key: value} if model.extra else {only_key: value}))
         return model
 
     return build_with_one

@@ -180,7 +180,7 @@ class _Parts:
 
     def built(self) -> Any:
         """The model."""
-        model = msgspec.convert(self.fitting, self.wire).build()
+        model = msgspec.convert(self.fitting, self.wire).build_new()
         for target, value in self.nested.items():
             object.__setattr__(model, target, value)
         if self.extra:

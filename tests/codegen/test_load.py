@@ -71,6 +71,8 @@ WRONG = [
     ("openapi.yaml", "/beds/{bed_number}:", "/beds/{bed}:", "'bed' stands in the path /beds/{bed} or among its parameters"),
     ("garden.yaml", "schemas:\n  Season:", "schemas:\n  season: {}\n  Season:", "'season' cannot be the name of a class"),
     ("garden.yaml", "  Bed:\n    patch:", "  Bed:\n    patch: {}\n    patch:", "the key 'patch' occurs twice"),
+    ("garden.yaml", "description: A bed.\n", "description: A bed.\n    x-shared: true\n",
+     "garden.yaml: $.schemas.Bed: x-shared: true goes with plain fields only"),
     ("garden.yaml", "#/schemas/Season\", x-wire", "#/schemas/Loop\", x-wire", "has no 'Loop' there"),
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
-from brokerage_async._generated.converters import OrderLegWire, OrderWire
+from brokerage_async._generated.converters import EquityWire, OrderLegWire, OrderWire, TickSizeWire
 from brokerage_async.protocol import codec, learning, tolerance
 
 
@@ -116,6 +116,31 @@ def test_keys_that_cannot_name_a_field_are_kept_all_the_same() -> None:
         [order] = decode(row)
         assert order.extra == row
     assert learning.learned_keys(models.Order) == {"new"}
+
+
+def test_what_is_shared_between_rows_never_takes_the_extra_of_one(slow_roads: list[str]) -> None:
+    tick = {"value": "0.01", "threshold": "1.0"}
+    rows = [{"tick-sizes": [tick]}, {"tick-sizes": [{**tick, "new": 1}]}, {"tick-sizes": [{**tick, "value": []}]}]
+    for items in (rows[:1], rows[:2], rows, rows):
+        answer = {"data": {"items": items}}
+        equities = codec.decode(ops.INSTRUMENTS_EQUITIES, json.dumps(answer).encode()).value
+        assert [models.converter.unstructure(equity) for equity in equities] == items
+    assert equities[0].tick_sizes is not None
+    again = codec.decode(ops.INSTRUMENTS_EQUITIES, json.dumps({"data": {"items": rows[:1]}}).encode()).value
+    assert again[0].tick_sizes[0] is equities[0].tick_sizes[0]
+
+
+def test_the_order_of_the_keys_is_taken_over_once() -> None:
+    row = {"symbol": "A", "new": 1, "active": True, "tick-sizes": [{"threshold": "1", "value": "2"}]}
+    rows = [{**row, "symbol": f"S{number}", "description": "x" * 100} for number in range(600)]
+    equities = codec.decode(ops.INSTRUMENTS_EQUITIES, json.dumps({"data": {"items": rows}}).encode()).value
+    assert [models.converter.unstructure(equity) for equity in equities] == rows
+    assert learning.is_arranged(models.Equity)
+    keys = [field.encode_name for field in msgspec.structs.fields(learning.current(EquityWire))]
+    assert keys[:5] == ["symbol", "new", "active", "tick-sizes", "description"]
+    assert sorted({*keys} - {"new"}) == sorted(field.encode_name for field in msgspec.structs.fields(EquityWire))
+    inner = [field.encode_name for field in msgspec.structs.fields(learning.current(TickSizeWire))]
+    assert inner == ["threshold", "value"]
 
 
 def test_forgetting_goes_back_to_the_schema() -> None:
