@@ -50,9 +50,7 @@ __all__ = ["BulkFetch", "BulkResult", "Fetch", "Progress", "Verdict", "judge", "
 
 T = TypeVar("T")
 Fetch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
-"""Asks for one batch of distinct keys; keys that the answer lacks count as missing."""
 Progress = Callable[[int, "int | None", float], object]
-"""Called with the number of keys done, of all keys (None when the source has no length), and the seconds so far."""
 
 PATIENCE = 64
 """At least so many doubtful failures in a row, with no answer between them, before they are taken for the service's
@@ -187,7 +185,10 @@ class BulkFetch(Generic[T]):
         self._closed = False
         self._patience = max(PATIENCE, 2 * concurrency * batch_size.bit_length())
         self._batches: AsyncGenerator[_Batch[T], None] | None = None
-        self._running: set[asyncio.Task[_Batch[T] | None]] = set()
+        self._lanes: list[asyncio.Task[None]] = []
+        self._answers: asyncio.Queue[_Batch[T] | asyncio.Task[None]] = asyncio.Queue()
+        self._turn = asyncio.Lock()
+        self._room = asyncio.Semaphore(concurrency)
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = {}
 
@@ -202,9 +203,9 @@ class BulkFetch(Generic[T]):
     async def aclose(self) -> None:
         """Cancel what is in flight and wait until it is gone; an iteration that goes on finds nothing more."""
         self._closed = True
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        for lane in self._lanes:
+            lane.cancel()
+        await asyncio.gather(*self._lanes, return_exceptions=True)
 
     def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
         return self._pairs(self._start())
@@ -239,39 +240,44 @@ class BulkFetch(Generic[T]):
         ``concurrency`` of them wait for it."""
         clock = asyncio.get_running_loop().time
         started, reported = clock(), 0
-        turn = asyncio.Lock()
-        self._running = {asyncio.create_task(self._step(batches, turn)) for _ in range(self._concurrency)}
+        self._lanes = [asyncio.create_task(self._lane(batches)) for _ in range(self._concurrency)]
+        for lane in self._lanes:
+            lane.add_done_callback(self._answers.put_nowait)
+        running = self._concurrency
         try:
-            while self._running:
-                finished, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-                if self._closed:
-                    return
-                answered = sorted(
-                    (batch for task in finished if (batch := task.result()) is not None), key=attrgetter("index")
-                )
-                self._running -= finished
-                self._running |= {asyncio.create_task(self._step(batches, turn)) for _ in answered}
-                for batch in answered:
-                    self._done += len(batch.keys)
-                    self.missing.extend(batch.missing)
-                    self.failed.update(batch.failed)
-                    if self._on_progress is not None:
-                        self._on_progress(self._done, self._total, clock() - started)
-                        reported = self._done
-                    yield batch
+            while running:
+                batch = await self._answers.get()
+                if isinstance(batch, asyncio.Task):
+                    if self._closed:
+                        return
+                    batch.result()
+                    running -= 1
+                    continue
+                self._room.release()
+                self._done += len(batch.keys)
+                self.missing.extend(batch.missing)
+                self.failed.update(batch.failed)
+                if self._on_progress is not None:
+                    self._on_progress(self._done, self._total, clock() - started)
+                    reported = self._done
+                yield batch
             if self._on_progress is not None and reported < self._done:  # the last keys were duplicates
                 self._on_progress(self._done, self._total, clock() - started)
         finally:
             await self.aclose()
             await batches.aclose()
 
-    async def _step(self, batches: AsyncIterator[_Batch[T]], turn: asyncio.Lock) -> _Batch[T] | None:
-        """Take the next batch and have it answered; None when there is none left."""
-        async with turn:
-            batch = await anext(batches, None)
-        if batch is not None:
+    async def _lane(self, batches: AsyncIterator[_Batch[T]]) -> None:
+        """Ask for one batch after the other. The next one is sent before anybody looks at the last: lanes whose answers
+        come together would otherwise wait for all of them to be decoded, and stay in step for good."""
+        while True:
+            async with self._turn:
+                batch = await anext(batches, None)
+            if batch is None:
+                return
             await self._answer(batch)
-        return batch
+            await self._room.acquire()
+            self._answers.put_nowait(batch)
 
     async def _answer(self, batch: _Batch[T]) -> None:
         """Ask for a batch, then for ever smaller parts of it, until every key is found, missing or failed."""
@@ -306,11 +312,10 @@ class BulkFetch(Generic[T]):
         async with aclosing(_slices(self._source, self._batch_size)) as slices:
             async for keys in slices:
                 fresh = seen.new(keys)
-                self._done += len(keys) - len(fresh)
-                if "" in fresh:  # would be no filter at all, and fetch everything
+                if "" in fresh:  # it would be no filter at all, and fetch everything
                     fresh.remove("")
                     self.failed[""] = ConfigurationError("an empty symbol cannot be asked for")
-                    self._done += 1
+                self._done += len(keys) - len(fresh)
                 pending += fresh
                 while len(pending) >= self._batch_size:
                     yield _Batch(next(index), self._take(pending))

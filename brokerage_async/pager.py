@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -130,29 +129,25 @@ class OffsetPager(Pager[E], Generic[E]):
         if max_items is not None and max_items <= 0:
             return
         course = _Course(self._operation)
-        flying: deque[asyncio.Task[Page[E]]] = deque()
+        flight: _Flight[E] | None = None
         offset: int | None = self._start
-        beyond = self._start  # the first page that has not been asked for
         try:
             while offset is not None:
-                page = await (flying.popleft() if flying else self._page(offset))
-                beyond = max(beyond, offset + 1)
+                page = await (flight.take(offset) if flight is not None and offset in flight else self._page(offset))
                 shown = course.take(page)
                 offset = None if course.ended else self._following(page)
                 if max_items is not None:
                     max_items -= len(shown.items)
                     if max_items <= 0:
                         offset = None
-                if offset is not None:
-                    end = min(_pages_in_all(page), offset + self._ahead, offset + _pages_for(max_items, page))
-                    while beyond < end:
-                        flying.append(asyncio.create_task(self._page(beyond)))
-                        beyond += 1
+                if offset is not None and self._ahead:
+                    end = min(_pages_in_all(page), offset + _pages_for(max_items, page))
+                    flight = flight or _Flight(self._page, self._ahead, offset)
+                    flight.extend(end)
                 yield shown
         finally:
-            for task in flying:
-                task.cancel()
-            await asyncio.gather(*flying, return_exceptions=True)
+            if flight is not None:
+                await flight.close()
 
     @property
     def _start(self) -> int:
@@ -172,6 +167,73 @@ class OffsetPager(Pager[E], Generic[E]):
         size = self._query.get(SIZE)
         per_page = size if isinstance(size, int) else None
         return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
+
+
+class _Flight(Generic[E]):
+    """Pages on their way ahead of the consumer.
+
+    They travel in lanes. A lane asks for its next page at once, not when the consumer comes for the last one: lanes
+    whose pages come together would otherwise wait for all of them to be decoded, and stay in step for good. As many
+    pages as there are lanes may be there already and wait.
+    """
+
+    __slots__ = ("_arrived", "_bell", "_broken", "_end", "_fetch", "_lanes", "_most", "_next", "_room")
+
+    def __init__(self, fetch: Callable[[int], Awaitable[Page[E]]], lanes: int, first: int) -> None:
+        self._fetch = fetch
+        self._most = lanes
+        self._next = self._end = first
+        self._broken = False
+        self._arrived: dict[int, Page[E] | BaseException] = {}
+        self._bell = asyncio.Event()
+        self._room = asyncio.Semaphore(2 * lanes)
+        self._lanes: list[asyncio.Task[None]] = []
+
+    def extend(self, end: int) -> None:
+        """Fetch up to the page before ``end``, or no further once a page has failed."""
+        if self._broken:
+            return
+        self._end = end
+        self._lanes = [lane for lane in self._lanes if not lane.done()]
+        for _ in range(min(end - self._next, self._most) - len(self._lanes)):
+            self._lanes.append(asyncio.create_task(self._lane()))
+
+    def __contains__(self, offset: int) -> bool:
+        return offset < self._next or (offset < self._end and not all(lane.done() for lane in self._lanes))
+
+    async def take(self, offset: int) -> Page[E]:
+        """The page, once it is there."""
+        while offset not in self._arrived:
+            self._bell.clear()
+            await self._bell.wait()
+        page = self._arrived.pop(offset)
+        if isinstance(page, BaseException):
+            raise page
+        self._room.release()
+        return page
+
+    async def close(self) -> None:
+        """Cancel what is on its way."""
+        for lane in self._lanes:
+            lane.cancel()
+        await asyncio.gather(*self._lanes, return_exceptions=True)
+
+    async def _lane(self) -> None:
+        while True:
+            await self._room.acquire()
+            if self._next >= self._end:
+                self._room.release()
+                return
+            offset = self._next
+            self._next += 1
+            try:
+                self._arrived[offset] = await self._fetch(offset)
+            except BaseException as error:  # the consumer's, when it comes to this page
+                self._arrived[offset] = error
+                self._broken, self._end = True, offset
+                return
+            finally:
+                self._bell.set()
 
 
 class _Course(Generic[E]):

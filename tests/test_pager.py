@@ -188,6 +188,43 @@ async def test_pages_ahead_hide_the_latency():
     assert service.most_in_flight == 8
 
 
+async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free():
+    service = Service(rows(200))
+    finished = []
+
+    async def fetch(*args, query, answer=service.fetch, **kwargs):
+        page = await answer(*args, query=query, **kwargs)
+        finished.append(len(service.asked))
+        return page
+
+    service.fetch = fetch
+    await every(service.pager(per_page=10).prefetch(4))
+    # Four pages come in the same moment; none waits for the others, or for the consumer, to be followed by the next.
+    assert finished[:5] == [1, 5, 6, 7, 8]
+
+
+async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_before_it():
+    service = Service(rows(500))
+    async for page in service.pager(per_page=10).prefetch(4).pages():
+        await asyncio.sleep(10)
+        assert len(service.asked) <= page.page_offset + 1 + 2 * 4
+        if page.page_offset == 5:
+            break
+
+
+async def test_after_a_failed_page_no_further_ones_are_asked_for():
+    service = Service(rows(500))
+    service.failures[3] = [errors.ServerError("broken", status=500)]
+
+    async def walk():
+        async for _ in service.pager(per_page=10).prefetch(4):
+            await asyncio.sleep(0.3)
+
+    with pytest.raises(errors.ServerError):
+        await walk()
+    assert max(service.asked) <= 8
+
+
 async def test_pages_that_overtake_wait_for_their_turn():
     service = Service(rows(50))
     answer = service.fetch
@@ -262,7 +299,7 @@ async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever
     service = Service(content, block=block, ignores_offset=True, model=model)
     items = await service.pager(per_page=10).prefetch(ahead).collect()
     assert items[:10] == content[:10]
-    assert len(service.asked) <= 3 + ahead
+    assert len(service.asked) <= 3 + 2 * ahead
     if model is Row:
         assert items == content[:10]
 
