@@ -130,6 +130,7 @@ class Wire:
         """Send once, watching."""
         assert request.operation is not None
         lane = _lane_of(request.operation)
+        asked_at = asyncio.get_running_loop().time()
         number = self._arrive(request, lane)
         self.in_flight[lane] += 1
         try:
@@ -140,7 +141,7 @@ class Wire:
         finally:
             self.in_flight[lane] -= 1
         self._record.write(f"  {number} {lane} {response.status} {len(response.body)}")
-        self._look_at(request, response, lane)
+        self._look_at(request, response, lane, asked_at)
         return response
 
     async def close(self) -> None:
@@ -148,12 +149,12 @@ class Wire:
         self.closed = True
         await self._inner.close()
 
-    def _look_at(self, request: Request, response: Response, lane: str) -> None:
+    def _look_at(self, request: Request, response: Response, lane: str, asked_at: float) -> None:
         now = asyncio.get_running_loop().time()
         if response.status == 429:
             self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._least_pause)
         elif lane == "tokens" and response.status == 200 and b"access_token" in response.body:
-            self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", now)
+            self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", asked_at)
         elif response.status == 401 and self._token and request.headers["Authorization"] == self._token[0]:
             self._token = None
 

@@ -112,6 +112,7 @@ async def _play(seed: int, record: Record) -> None:
             event.cancel()
         trouble.over, sim.rate_limit = True, None
         await asyncio.sleep(CALM)
+        await traders[0].probe()  # the first may still meet a token that nobody knows to be over
         probe = await traders[0].probe()
     check_liveness(probe, plan, record)
     await asyncio.sleep(CALM)  # what was delayed on its way has arrived by now

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
 
+from tests.loops import run_in
+
+from . import over_http, table
 from .bugs import BUGS, planted
 from .chaos import TROUBLE, plan_of
 from .run import simulate
@@ -55,3 +61,16 @@ def test_seeds_cover_everything_that_can_happen():
     assert {kind for plan in plans for kind in plan.kinds} == set(TROUBLE)
     for part in ("storms", "expiries", "leaps", "naps", "rate_limits", "revoked_at"):
         assert any(getattr(plan, part) for plan in plans)
+
+
+def test_table_of_faults_is_the_one_in_the_docs():
+    assert table.PAGE.read_text("utf-8") == table.page(), "run: python -m tests.simulation.table --write"
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_over_http_no_order_is_placed_twice(seed):
+    note(f"python -m tests.simulation.over_http --mutations 60 --seed {seed}")
+    tally = run_in(asyncio.new_event_loop(), over_http.play(seed, 60))
+    assert tally.violations == 0
+    assert tally.orders == sum(tally.results.values()) == 60
