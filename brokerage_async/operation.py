@@ -199,19 +199,18 @@ class Executor(Protocol):
         """Make the call and return its decoded result: `send` and `decode` in one."""
         ...
 
-    async def send(
+    async def reread(
         self,
-        operation: Operation[Any],
+        operation: Operation[T],
+        last: bytes | None,
         *,
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
-        body: object | None = None,
-    ) -> bytes:
-        """Make the call and return the body of its success as it came, so that it can be compared before decoding."""
-        ...
+    ) -> tuple[T, bytes | None] | None:
+        """The result and the body that it was decoded from, or None when the body is the one given as ``last``.
 
-    async def decode(self, operation: Operation[T], body: bytes) -> T:
-        """The result in a body that `send` returned for ``operation``."""
+        A result that was gathered from several bodies comes with None, which no later body equals.
+        """
         ...
 
     def paginate(

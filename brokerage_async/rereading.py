@@ -25,8 +25,7 @@ class Rereading:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._last: bytes | None = None
-        self.decode = executor.decode
-        self.send = executor.send
+        self.reread = executor.reread
 
     async def execute(
         self,
@@ -37,11 +36,10 @@ class Rereading:
         body: object | None = None,
     ) -> T:
         """The decoded result; raises `SameBody` when the body is that of the last one."""
-        raw = await self._executor.send(operation, path=path, query=query, body=body)
-        if raw == self._last:
+        found = await self._executor.reread(operation, self._last, path=path, query=query)
+        if found is None:
             raise SameBody
-        value = await self._executor.decode(operation, raw)
-        self._last = raw
+        value, self._last = found
         return value
 
     def paginate(

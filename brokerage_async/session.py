@@ -7,9 +7,10 @@ the same `Engine`, which holds everything that is shared: transport, lanes, toke
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 
@@ -25,10 +26,11 @@ from .errors import (
 )
 from .limiter import Limiter
 from .observers import Attempt, Watchers
-from .operation import Effect, Operation
-from .pager import OffsetPager
+from .operation import Effect, Operation, Shape
+from .pager import OFFSET, OffsetPager
 from .protocol import codec
 from .protocol.codec import Decoded
+from .protocol.pagination import next_offset
 from .protocol.request import Request, build
 from .protocol.response import Response, is_success, read_error
 from .protocol.retry import Action, Outcome, RetryBudget, backoff, bounded_wait, decide, outcome_of, throttle_pause
@@ -41,6 +43,8 @@ __all__ = ["BrokerageSession", "Engine", "Options"]
 
 T = TypeVar("T")
 E = TypeVar("E")
+
+logger = logging.getLogger("brokerage_async.session")
 
 NEVER = -1.0
 
@@ -127,9 +131,28 @@ class BrokerageSession:
         query: Mapping[str, object] | None = None,
         body: object | None = None,
     ) -> T:
-        """Make the call and return its decoded result."""
-        raw = await self.send(operation, path=path, query=query, body=body)
-        return (await self._decode(operation, raw)).value
+        """Make the call and return its decoded result, whole also where the service delivers it in pages."""
+        found = await self.fetch(operation, path=path, query=query, body=body)
+        if _is_only_a_part(operation, found):
+            return await self._gather(operation, path, query)
+        return found.value
+
+    async def reread(
+        self,
+        operation: Operation[T],
+        last: bytes | None,
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> tuple[T, bytes | None] | None:
+        """The result and the body that it was decoded from, or None when the body is the one given as ``last``."""
+        raw = await self._send(operation, path, query, None)
+        if raw == last:
+            return None
+        found = await self._decode(operation, raw)
+        if _is_only_a_part(operation, found):
+            return await self._gather(operation, path, query), None
+        return found.value, raw
 
     async def fetch(
         self,
@@ -140,15 +163,14 @@ class BrokerageSession:
         body: object | None = None,
     ) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it."""
-        return await self._decode(operation, await self.send(operation, path=path, query=query, body=body))
+        return await self._decode(operation, await self._send(operation, path, query, body))
 
-    async def send(
+    async def _send(
         self,
         operation: Operation[Any],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
+        path: Mapping[str, object] | None,
+        query: Mapping[str, object] | None,
+        body: object | None,
     ) -> bytes:
         """Make the call and return the body of its success as it came."""
         loop = self.engine.enter()
@@ -165,10 +187,6 @@ class BrokerageSession:
         )
         return (await _Call(self.engine, options, operation, request, loop).run()).body
 
-    async def decode(self, operation: Operation[T], body: bytes) -> T:
-        """The result in a body that `send` returned."""
-        return (await self._decode(operation, body)).value
-
     def paginate(
         self,
         operation: Operation[list[E]],
@@ -178,6 +196,13 @@ class BrokerageSession:
     ) -> OffsetPager[E]:
         """The pages of a paginated read; nothing is sent yet."""
         return OffsetPager(self.fetch, operation, path, query)
+
+    async def _gather(
+        self, operation: Operation[T], path: Mapping[str, object] | None, query: Mapping[str, object] | None
+    ) -> T:
+        """Every page of a list that is documented to come whole, the first asked for again, so that they agree."""
+        pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("Operation[list[Any]]", operation), path, query)
+        return cast("T", await pager.collect())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:
@@ -199,6 +224,18 @@ class BrokerageSession:
                 found: Decoded[T] = end.value
                 return found
             await asyncio.sleep(0)
+
+
+def _is_only_a_part(operation: Operation[Any], found: Decoded[Any]) -> bool:
+    """Whether a list that is documented to come whole has come as its first page, as newer interface versions do."""
+    if operation.shape is not Shape.MANY or found.pagination is None:
+        return False
+    if next_offset(found.pagination.page_offset or 0, None, len(found.value), found.pagination) is None:
+        return False
+    if any(parameter.wire == OFFSET for parameter in operation.parameters):
+        return True
+    logger.warning("%s: the service says that there is more, but not how to ask for it", operation.name)
+    return False
 
 
 class _Call:

@@ -14,12 +14,15 @@ from brokerage_async._generated.operations import (
     MARKET_METRICS_DIVIDENDS,
     ORDERS_CANCEL,
     ORDERS_DRY_RUN,
+    ORDERS_LIVE,
     WATCHLISTS_LIST,
 )
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.limiter import LaneName
 from brokerage_async.operation import Effect, Operation
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 
@@ -507,3 +510,18 @@ def test_an_operation_need_not_be_generated():
             assert len(await client.session.execute(operation)) == 1
 
     scene()
+
+
+async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pages() -> None:
+    async with Simulator(equities=600) as brokerage, brokerage.client(accept_version="20261012") as client:
+        account = brokerage.account_numbers[0]
+        for _ in range(5):
+            await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
+        assert len(await client.orders.live("me", [account], per_page=2)) == 5
+        assert len(await client.orders.live("me", [account], per_page=2, page_offset=2)) == 1
+        found = await client.session.reread(
+            ORDERS_LIVE, None, path={"customer_id": "me"}, query={"account-numbers[]": [account], "per-page": 2}
+        )
+        assert found is not None
+        orders, body = found
+        assert (len(orders), body) == (5, None)

@@ -85,7 +85,8 @@ class Orders:
         """Today's orders of several accounts, any status, newest first."""
         accounts = self._access.accounts(call, call.query["account-numbers[]"])
         # Pollers ask again and again while nothing happens: the answer is kept as long as it is true.
-        key = (self._blotter.version, local_date(call.now), call.version, call.context, *(a.number for a in accounts))
+        wanted = (call.version, call.context, call.query.get("page-offset"), call.query.get("per-page"))
+        key = (self._blotter.version, local_date(call.now), *wanted, *(a.number for a in accounts))
         if self._last_live is None or self._last_live[0] != key:
             self._last_live = key, self._live(call, accounts)
         return self._last_live[1]
