@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.simulator.house import House
-
-# looptime asks for the current loop of tests that have none, which would make one that nobody closes.
-asyncio.set_event_loop(None)
 
 
 @pytest.fixture
