@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from brokerage_async import errors
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.pager import OffsetPager
+from brokerage_async.simulator import Simulator
 
 pytestmark = pytest.mark.looptime
 
@@ -289,6 +290,23 @@ async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead):
 
     got += await service.pager(per_page=10, page_offset=4).prefetch(ahead).collect()
     assert got == rows(100)
+
+
+@pytest.mark.parametrize(
+    "fault", ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
+)
+@pytest.mark.parametrize("ahead", [0, 4])
+async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault, ahead):
+    sim = Simulator(equities=500, latency=0.05)
+    seen = []
+    async with sim.client() as client:
+        async for page in client.instruments.equities(per_page=25).prefetch(ahead).pages():
+            seen += [equity.symbol for equity in page.items]
+            if page.page_offset == 5:
+                sim.faults.add("GET", "/instruments/equities", fault)
+    assert seen == [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+    requests = [entry for entry in sim.ledger.requests if entry.operation == "instruments.equities"]
+    assert len(requests) == 20 + 1
 
 
 @pytest.mark.parametrize("ahead", [0, 4])
