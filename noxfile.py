@@ -116,6 +116,14 @@ def simulate(session: nox.Session) -> None:
 
 
 @nox.session
+def order_entry(session: nox.Session) -> None:
+    """What order entry promises, at length: histories by seed, and processes killed while they place orders."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.test_order_entry_seeds", "1000")
+    session.run("python", "-m", "tests.kill.test_sigkill", "200")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Benchmarks beside the peers: ``nox -s bench -- --quick`` or ``-- --check``."""
     session.install("-e", EXTRAS, *group("bench"))
@@ -125,5 +133,5 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
-    session.install("-e", ".[postgres]", *group("tests"))
-    session.run("pytest", "-q", "-m", "postgres", *session.posargs)
+    session.install("-e", ".[cli,frames,postgres]", *group("tests"))
+    session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
