@@ -23,12 +23,13 @@ from .config import (
     check_seconds,
     settings_from_env,
 )
+from .engine import Engine, Options
 from .errors import ConfigurationError
 from .limiter import LaneName, Limiter
 from .observers import Observer, Watchers
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
-from .session import BrokerageSession, Engine, Options
+from .session import BrokerageSession
 from .token_endpoint import TokenEndpoint
 from .token_manager import ProvidedTokens, TokenManager, Tokens
 from .token_store import TokenStore, store_key

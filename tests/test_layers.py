@@ -19,7 +19,7 @@ LAYERS = (
     {"_generated", "config"},
     {"protocol", "models"},
     {"delivery", "limiter", "observers", "transport"},
-    {"frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
+    {"call", "engine", "frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
     {
         *("bulk", "bulk_engine", "ranges"),
         *("cadence", "changes", "market_clock", "poll", "watch"),

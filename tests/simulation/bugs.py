@@ -13,12 +13,12 @@ from unittest.mock import patch
 
 import attrs
 
+from brokerage_async.call import Call
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.limiter import Lane
 from brokerage_async.operation import Effect
 from brokerage_async.protocol import retry
 from brokerage_async.protocol.retry import Action, Outcome
-from brokerage_async.session import _Call
 from brokerage_async.token_manager import TokenManager
 
 from .record import Wire
@@ -172,21 +172,21 @@ def bound_not_kept() -> Patches:
 
 @bug
 def deadline_forgets_the_lane() -> Patches:
-    async def in_time(self: _Call, waiting: Any) -> Any:
+    async def in_time(self: Call, waiting: Any) -> Any:
         return await waiting
 
-    return [patch.object(_Call, "_in_time", in_time)]
+    return [patch.object(Call, "_in_time", in_time)]
 
 
 @bug
 def deadline_forgets_the_send() -> Patches:
-    original = _Call._next_request
+    original = Call._next_request
 
-    def next_request(self: _Call) -> Any:
+    def next_request(self: Call) -> Any:
         request = original(self)
         return attrs.evolve(request, timeout=self._options.timeout)
 
-    return [patch.object(_Call, "_next_request", next_request)]
+    return [patch.object(Call, "_next_request", next_request)]
 
 
 @bug
