@@ -186,7 +186,8 @@ def _methods(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[
 
 
 def _builder(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
-    build, build_new = wire.build, wire.build_new if "build_new" in vars(wire) else wire.build
+    build: Callable[[Any], Any] = wire.build
+    build_new: Callable[[Any], Any] = wire.build_new if "build_new" in vars(wire) else wire.build
     if relaxed:
         build, build_new = _relaxed_builder(build, relaxed), _relaxed_builder(build_new, relaxed)
     put = object.__setattr__

@@ -1,0 +1,109 @@
+"""The bodies that are decoded: pages of 1,000 rows as the simulated service writes them."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import msgspec
+
+from brokerage_async import Client, models
+from brokerage_async._generated import operations
+from brokerage_async.operation import Operation
+from brokerage_async.simulator import Simulator
+
+ROWS = 1000
+DISTINCT_ORDERS = 100
+
+
+@attrs.frozen
+class Page:
+    """A body, the operation that it answers, and the model of its rows."""
+
+    name: str
+    operation: Operation[Any]
+    model: type[Any]
+    body: bytes
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as untyped JSON."""
+        found: list[dict[str, Any]] = msgspec.json.decode(self.body)["data"]["items"]
+        return found
+
+    def with_rows(self, rows: list[dict[str, Any]]) -> Page:
+        """The same page with other rows."""
+        answer = {**msgspec.json.decode(self.body), "data": {"items": rows}}
+        return attrs.evolve(self, body=msgspec.json.encode(answer))
+
+
+class _Recording:
+    """Another transport that keeps the last body."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.body = b""
+
+    async def send(self, request: Any) -> Any:
+        response = await self.inner.send(request)
+        self.body = response.body
+        return response
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+def pages() -> list[Page]:
+    """Equities, equity options, future options, and orders of two legs that were filled."""
+    return asyncio.run(_record(chain_only=False))
+
+
+def chain() -> Page:
+    """The futures option chain of 20,000 rows."""
+    return asyncio.run(_record(chain_only=True))[0]
+
+
+async def _record(*, chain_only: bool) -> list[Page]:
+    # Identifiers as text: the peer refuses the numbers that the service was seen to send.
+    sim = Simulator(wire="documented")
+    transport = _Recording(sim.transport())
+
+    def page(operation: Operation[Any], model: type[Any]) -> Page:
+        whole = Page(operation.name, operation, model, transport.body)
+        return whole if chain_only else whole.with_rows(whole.rows()[:ROWS])
+
+    async with Client(sim.environment, sim.credentials, transport=transport) as client:
+        await client.instruments.futures_option_chain("ES")
+        future_options = page(operations.INSTRUMENTS_FUTURES_OPTION_CHAIN, models.FutureOption)
+        if chain_only:
+            return [future_options]
+        await client.instruments.equities(per_page=ROWS).collect(ROWS)
+        equities = page(operations.INSTRUMENTS_EQUITIES, models.Equity)
+        options = await client.instruments.equity_options()
+        equity_options = page(operations.INSTRUMENTS_EQUITY_OPTIONS, models.EquityOption)
+        account = sim.account_numbers[0]
+        for number in range(DISTINCT_ORDERS):
+            symbols = [str(options[number].symbol), str(options[number + DISTINCT_ORDERS].symbol)]
+            await client.orders.submit(account, two_leg_order(symbols))
+        sim.clock.advance(600)
+        await client.orders.list(account, per_page=DISTINCT_ORDERS).collect(DISTINCT_ORDERS)
+    orders = Page("orders", operations.ORDERS_LIST, models.Order, transport.body)
+    return [equities, equity_options, future_options, orders.with_rows(orders.rows() * (ROWS // DISTINCT_ORDERS))]
+
+
+def two_leg_order(symbols: list[str]) -> models.NewOrder:
+    """A market order over two equity options."""
+    return models.NewOrder(
+        order_type=models.OrderType.MARKET,
+        time_in_force=models.TimeInForce.DAY,
+        legs=[
+            models.NewOrderLeg(
+                action=models.LegAction.BUY_TO_OPEN,
+                instrument_type=models.InstrumentType.EQUITY_OPTION,
+                symbol=symbol,
+                quantity=Decimal(2),
+            )
+            for symbol in symbols
+        ],
+    )

@@ -1,0 +1,139 @@
+"""What has to be measured in a process of its own: ``python -m benchmarks.isolated NAME`` prints one number.
+
+Run without a name by the other modules: ``measure`` starts the processes in turns and compares.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import resource
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .rounds import Result, ratios, result
+
+ROOT = Path(__file__).parent.parent
+HELD = 100
+
+
+def measure(rounds: int) -> list[Result]:
+    """Memory, the gaps in an event loop, imports."""
+    few = max(2, rounds // 4)
+    memory = [(run("memory-ours"), run("memory-peer")) for _ in range(1)]
+    gaps = [run("gap") for _ in range(few)]
+    imports = {name: [run(f"import-{name}") for _ in range(2 * few)] for name in IMPORTS}
+    base = imports["aiohttp"]
+    return [
+        result(
+            "memory per equity (100,000 held), x peer", [ours / peer for ours, peer in memory], bound=0.22, aim=0.19,
+            note=f"{memory[0][0]:.0f} and {memory[0][1]:.0f} bytes",
+        ),
+        result("longest gap while a 20,000-row chain is decoded", gaps, bound=15, aim=8, unit="ms"),
+        result("import brokerage_async, x import aiohttp", ratios(imports["package"], base), bound=1.5, aim=1.25),
+        result("    from brokerage_async import Client, models, x import aiohttp", ratios(imports["client"], base)),
+        result("    and first use of every model, x import aiohttp", ratios(imports["everything"], base)),
+    ]  # fmt: skip
+
+
+def run(name: str) -> float:
+    """The number that one process prints."""
+    command = [sys.executable, "-m", "benchmarks.isolated", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout))
+
+
+IMPORTS = {
+    "aiohttp": "import aiohttp",
+    "package": "import brokerage_async",
+    "client": "from brokerage_async import Client, models; models.Order",
+    "everything": "from brokerage_async import Client; import brokerage_async.protocol.codec",
+}
+
+
+def import_time(name: str) -> float:
+    """Milliseconds of CPU that an import adds to the start of an interpreter."""
+
+    def start(code: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return (min(start(IMPORTS[name]) for _ in range(4)) - min(start("pass") for _ in range(4))) * 1e3
+
+
+def memory(whose: str) -> float:
+    """Bytes per equity of 100,000 that are held."""
+    from . import bodies, peers
+
+    [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
+    decode: Callable[[bytes], Any]
+    if whose == "peer":
+        decode = peers.peer_from_bytes(page.model)
+    else:
+        from brokerage_async.protocol import codec
+
+        def decode(body: bytes) -> Any:
+            return codec.decode(page.operation, body).value
+
+    decode(page.body)
+    gc.collect()
+    tracemalloc.start()
+    held = [decode(page.body) for _ in range(HELD)]
+    gc.collect()
+    size, _ = tracemalloc.get_traced_memory()
+    return size / sum(map(len, held))
+
+
+def gap() -> float:
+    """Milliseconds between two turns of a loop, the longest, while a chain is decoded as a client decodes it."""
+    from brokerage_async.protocol import codec
+
+    from . import bodies
+
+    page = bodies.chain()
+    gc.collect()
+    gaps: list[float] = []
+
+    async def decode() -> Any:
+        steps = codec.decode_slices(page.operation, page.body)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            await asyncio.sleep(0)
+
+    async def watch(task: asyncio.Task[Any]) -> None:
+        last = time.perf_counter()
+        while not task.done():
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    async def main() -> None:
+        task = asyncio.create_task(decode())
+        await watch(task)
+        assert len(task.result().value) == 20_000
+
+    asyncio.run(main())
+    return max(gaps) * 1e3
+
+
+def main(name: str) -> float:
+    """The number by name."""
+    if name.startswith("import-"):
+        return import_time(name.removeprefix("import-"))
+    return gap() if name == "gap" else memory(name.removeprefix("memory-"))
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1])))
