@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
 __all__ = ["EMPTY", "Extra", "Model", "OpenStrEnum"]
 
 T = TypeVar("T")
+_Refused = ClassVar[Callable[..., NoReturn]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -68,7 +69,14 @@ class Extra(dict[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("extra is immutable; use attrs.evolve(model, extra={...}) to get a changed model")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # pyright: ignore[reportAssignmentType]
+    __setitem__: _Refused = _refuse
+    __delitem__: _Refused = _refuse
+    __ior__: _Refused = _refuse
+    clear: _Refused = _refuse
+    pop: _Refused = _refuse
+    popitem: _Refused = _refuse
+    setdefault: _Refused = _refuse
+    update: _Refused = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return 0
@@ -87,7 +95,7 @@ class Extra(dict[str, Any]):
         return (Extra, (dict(self),)) if self else "EMPTY"
 
 
-EMPTY = Extra()
+EMPTY: Extra = Extra()
 
 
 class Model:
@@ -161,7 +169,7 @@ def read_decimal(raw: str | int) -> Decimal:
     Raises ValueError for anything that is not a finite number as JSON would write it.
     """
     # Decimal also takes underscores, spaces around and digits of other scripts, and would not give them back.
-    if raw.__class__ is str and not _is_bare(raw):
+    if isinstance(raw, str) and not _is_bare(raw):
         raise ValueError(f"not a decimal: {raw!r}")
     try:
         value = Decimal(raw)
@@ -276,7 +284,9 @@ def decimal_text(value: Decimal | int) -> str:
     """
     if isinstance(value, Decimal):
         text = str(value)
-        return text if "E" not in text and "N" not in text and "I" not in text else _plain(value)
+        if text.isdigit() or ("E" not in text and "N" not in text and "I" not in text):
+            return text
+        return _plain(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise TypeError(f"expected a Decimal, got {type(value).__name__} {value!r}")

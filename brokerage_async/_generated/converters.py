@@ -171,12 +171,12 @@ class PaginationWire(Wire, rename="kebab"):
     def of(model: Pagination) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = PaginationWire(
-            per_page=model.per_page,
-            page_offset=model.page_offset,
-            item_offset=model.item_offset,
-            total_items=model.total_items,
-            total_pages=model.total_pages,
-            current_item_count=model.current_item_count,
+            model.per_page,
+            model.page_offset,
+            model.item_offset,
+            model.total_items,
+            model.total_pages,
+            model.current_item_count,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -210,9 +210,9 @@ class ErrorBodyWire(Wire):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = ErrorBodyWire(
-            code=model.code,
-            message=model.message,
-            errors=None if (v := model.errors) is None else [ErrorDetailWire.of(item) for item in v],
+            model.code,
+            model.message,
+            None if (v := model.errors) is None else [ErrorDetailWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -246,10 +246,10 @@ class ErrorDetailWire(Wire):
     def of(model: ErrorDetail) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = ErrorDetailWire(
-            code=model.code,
-            message=model.message,
-            domain=model.domain,
-            reason=model.reason,
+            model.code,
+            model.message,
+            model.domain,
+            model.reason,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -287,12 +287,12 @@ class MarketSessionWire(Wire, rename="kebab"):
     def of(model: MarketSession) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = MarketSessionWire(
-            start_at=model.start_at,
-            open_at=model.open_at,
-            close_at=model.close_at,
-            close_at_ext=model.close_at_ext,
-            instrument_collection=model.instrument_collection,
-            session_date=model.session_date,
+            model.start_at,
+            model.open_at,
+            model.close_at,
+            model.close_at_ext,
+            model.instrument_collection,
+            model.session_date,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -338,15 +338,15 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = CurrentMarketSessionWire(
-            start_at=model.start_at,
-            open_at=model.open_at,
-            close_at=model.close_at,
-            close_at_ext=model.close_at_ext,
-            instrument_collection=model.instrument_collection,
-            session_date=model.session_date,
-            state=model.state,
-            next_session=None if (v := model.next_session) is None else MarketSessionWire.of(v),
-            previous_session=None if (v := model.previous_session) is None else MarketSessionWire.of(v),
+            model.start_at,
+            model.open_at,
+            model.close_at,
+            model.close_at_ext,
+            model.instrument_collection,
+            model.session_date,
+            model.state,
+            None if (v := model.next_session) is None else MarketSessionWire.of(v),
+            None if (v := model.previous_session) is None else MarketSessionWire.of(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -384,8 +384,8 @@ class HolidayCalendarWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = HolidayCalendarWire(
-            market_holidays=None if (v := model.market_holidays) is None else list(v),
-            market_half_days=None if (v := model.market_half_days) is None else list(v),
+            None if (v := model.market_holidays) is None else list(v),
+            None if (v := model.market_half_days) is None else list(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -417,8 +417,8 @@ class EarningsReportWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = EarningsReportWire(
-            occurred_date=model.occurred_date,
-            eps=None if (v := model.eps) is None else decimal_as_sent(v),
+            model.occurred_date,
+            None if (v := model.eps) is None else decimal_as_sent(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -450,8 +450,8 @@ class DividendWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = DividendWire(
-            occurred_date=model.occurred_date,
-            amount=None if (v := model.amount) is None else decimal_as_sent(v),
+            model.occurred_date,
+            None if (v := model.amount) is None else decimal_as_sent(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -537,35 +537,35 @@ class EquityWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = EquityWire(
-            active=model.active,
-            borrow_rate=None if (v := model.borrow_rate) is None else decimal_text(v),
-            bypass_manual_review=model.bypass_manual_review,
-            country_of_incorporation=model.country_of_incorporation,
-            country_of_taxation=model.country_of_taxation,
-            description=model.description,
-            halted_at=model.halted_at,
-            instrument_sub_type=model.instrument_sub_type,
-            instrument_type=model.instrument_type,
-            is_closing_only=model.is_closing_only,
-            is_etf=model.is_etf,
-            is_fractional_quantity_eligible=model.is_fractional_quantity_eligible,
-            is_illiquid=model.is_illiquid,
-            is_index=model.is_index,
-            is_options_closing_only=model.is_options_closing_only,
-            lendability=model.lendability,
-            listed_market=model.listed_market,
-            market_time_instrument_collection=model.market_time_instrument_collection,
-            overnight_trading_permitted=model.overnight_trading_permitted,
-            pre_ipo=model.pre_ipo,
-            short_description=model.short_description,
-            stops_trading_at=model.stops_trading_at,
-            streamer_symbol=model.streamer_symbol,
-            symbol=model.symbol,
-            underlying_product_type=model.underlying_product_type,
-            option_tick_sizes=None if (v := model.option_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
-            tick_sizes=None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
-            id=model.id,
-            cusip=model.cusip,
+            model.active,
+            None if (v := model.borrow_rate) is None else decimal_text(v),
+            model.bypass_manual_review,
+            model.country_of_incorporation,
+            model.country_of_taxation,
+            model.description,
+            model.halted_at,
+            model.instrument_sub_type,
+            model.instrument_type,
+            model.is_closing_only,
+            model.is_etf,
+            model.is_fractional_quantity_eligible,
+            model.is_illiquid,
+            model.is_index,
+            model.is_options_closing_only,
+            model.lendability,
+            model.listed_market,
+            model.market_time_instrument_collection,
+            model.overnight_trading_permitted,
+            model.pre_ipo,
+            model.short_description,
+            model.stops_trading_at,
+            model.streamer_symbol,
+            model.symbol,
+            model.underlying_product_type,
+            None if (v := model.option_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            model.id,
+            model.cusip,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -611,8 +611,8 @@ class TickSizeWire(Wire):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = TickSizeWire(
-            value=None if (v := model.value) is None else decimal_text(v),
-            threshold=None if (v := model.threshold) is None else decimal_text(v),
+            None if (v := model.value) is None else decimal_text(v),
+            None if (v := model.threshold) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -684,28 +684,28 @@ class EquityOptionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = EquityOptionWire(
-            active=model.active,
-            days_to_expiration=model.days_to_expiration,
-            exercise_style=model.exercise_style,
-            expiration_date=model.expiration_date,
-            expiration_type=model.expiration_type,
-            expires_at=model.expires_at,
-            halted_at=model.halted_at,
-            instrument_type=model.instrument_type,
-            is_closing_only=model.is_closing_only,
-            listed_market=model.listed_market,
-            market_time_instrument_collection=model.market_time_instrument_collection,
-            old_security_number=model.old_security_number,
-            option_chain_type=model.option_chain_type,
-            option_type=model.option_type,
-            root_symbol=model.root_symbol,
-            settlement_type=model.settlement_type,
-            shares_per_contract=model.shares_per_contract,
-            stops_trading_at=model.stops_trading_at,
-            streamer_symbol=model.streamer_symbol,
-            strike_price=None if (v := model.strike_price) is None else decimal_text(v),
-            symbol=model.symbol,
-            underlying_symbol=model.underlying_symbol,
+            model.active,
+            model.days_to_expiration,
+            model.exercise_style,
+            model.expiration_date,
+            model.expiration_type,
+            model.expires_at,
+            model.halted_at,
+            model.instrument_type,
+            model.is_closing_only,
+            model.listed_market,
+            model.market_time_instrument_collection,
+            model.old_security_number,
+            model.option_chain_type,
+            model.option_type,
+            model.root_symbol,
+            model.settlement_type,
+            model.shares_per_contract,
+            model.stops_trading_at,
+            model.streamer_symbol,
+            None if (v := model.strike_price) is None else decimal_text(v),
+            model.symbol,
+            model.underlying_symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -801,40 +801,40 @@ class FutureOptionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = FutureOptionWire(
-            active=model.active,
-            days_to_expiration=model.days_to_expiration,
-            display_factor=None if (v := model.display_factor) is None else decimal_text(v),
-            exchange=model.exchange,
-            exercise_style=model.exercise_style,
-            expiration_date=model.expiration_date,
-            expires_at=model.expires_at,
-            future_price_ratio=None if (v := model.future_price_ratio) is None else decimal_text(v),
-            is_closing_only=model.is_closing_only,
-            is_confirmed=model.is_confirmed,
-            is_exercisable_weekly=model.is_exercisable_weekly,
-            is_primary_deliverable=model.is_primary_deliverable,
-            is_vanilla=model.is_vanilla,
-            last_trade_time=model.last_trade_time,
-            maturity_date=None if (v := model.maturity_date) is None else v.isoformat(),
-            multiplier=None if (v := model.multiplier) is None else decimal_text(v),
-            notional_value=None if (v := model.notional_value) is None else decimal_text(v),
-            option_root_symbol=model.option_root_symbol,
-            option_type=model.option_type,
-            product_code=model.product_code,
-            root_symbol=model.root_symbol,
-            security_id=model.security_id,
-            settlement_type=model.settlement_type,
-            stops_trading_at=model.stops_trading_at,
-            streamer_symbol=model.streamer_symbol,
-            strike_factor=None if (v := model.strike_factor) is None else decimal_text(v),
-            strike_price=None if (v := model.strike_price) is None else decimal_text(v),
-            symbol=model.symbol,
-            underlying_count=None if (v := model.underlying_count) is None else decimal_text(v),
-            underlying_symbol=model.underlying_symbol,
-            exchange_symbol=model.exchange_symbol,
-            security_exchange=model.security_exchange,
-            sx_id=model.sx_id,
-            future_option_product=None if (v := model.future_option_product) is None else FutureOptionProductWire.of(v),
+            model.active,
+            model.days_to_expiration,
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.exchange,
+            model.exercise_style,
+            model.expiration_date,
+            model.expires_at,
+            None if (v := model.future_price_ratio) is None else decimal_text(v),
+            model.is_closing_only,
+            model.is_confirmed,
+            model.is_exercisable_weekly,
+            model.is_primary_deliverable,
+            model.is_vanilla,
+            model.last_trade_time,
+            None if (v := model.maturity_date) is None else v.isoformat(),
+            None if (v := model.multiplier) is None else decimal_text(v),
+            None if (v := model.notional_value) is None else decimal_text(v),
+            model.option_root_symbol,
+            model.option_type,
+            model.product_code,
+            model.root_symbol,
+            model.security_id,
+            model.settlement_type,
+            model.stops_trading_at,
+            model.streamer_symbol,
+            None if (v := model.strike_factor) is None else decimal_text(v),
+            None if (v := model.strike_price) is None else decimal_text(v),
+            model.symbol,
+            None if (v := model.underlying_count) is None else decimal_text(v),
+            model.underlying_symbol,
+            model.exchange_symbol,
+            model.security_exchange,
+            model.sx_id,
+            None if (v := model.future_option_product) is None else FutureOptionProductWire.of(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -913,19 +913,19 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = FutureOptionProductWire(
-            cash_settled=model.cash_settled,
-            code=model.code,
-            display_factor=None if (v := model.display_factor) is None else decimal_text(v),
-            exchange=model.exchange,
-            expiration_type=model.expiration_type,
-            is_am_settled=model.is_am_settled,
-            itm_rule=model.itm_rule,
-            market_sector=model.market_sector,
-            product_subtype=model.product_subtype,
-            product_type=model.product_type,
-            root_symbol=model.root_symbol,
-            settlement_delay_days=model.settlement_delay_days,
-            supported=model.supported,
+            model.cash_settled,
+            model.code,
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.exchange,
+            model.expiration_type,
+            model.is_am_settled,
+            model.itm_rule,
+            model.market_sector,
+            model.product_subtype,
+            model.product_type,
+            model.root_symbol,
+            model.settlement_delay_days,
+            model.supported,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -965,13 +965,13 @@ class WarrantWire(Wire, rename="kebab"):
     def of(model: Warrant) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = WarrantWire(
-            active=model.active,
-            cusip=model.cusip,
-            description=model.description,
-            instrument_type=model.instrument_type,
-            is_closing_only=model.is_closing_only,
-            listed_market=model.listed_market,
-            symbol=model.symbol,
+            model.active,
+            model.cusip,
+            model.description,
+            model.instrument_type,
+            model.is_closing_only,
+            model.listed_market,
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1096,51 +1096,51 @@ class OrderWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = OrderWire(
-            id=model.id,
-            account_number=model.account_number,
-            cancel_user_id=model.cancel_user_id,
-            cancel_username=model.cancel_username,
-            cancellable=model.cancellable,
-            cancelled_at=model.cancelled_at,
-            cancelled_size=None if (v := model.cancelled_size) is None else decimal_text(v),
-            complex_order_id=model.complex_order_id,
-            complex_order_tag=model.complex_order_tag,
-            contingent_status=model.contingent_status,
-            editable=model.editable,
-            edited=model.edited,
-            external_identifier=model.external_identifier,
-            global_request_id=model.global_request_id,
-            gtc_date=model.gtc_date,
-            in_flight_at=model.in_flight_at,
-            leg_count=None if (v := model.leg_count) is None else decimal_text(v),
-            live_at=model.live_at,
-            order_type=model.order_type,
-            preflight_id=model.preflight_id,
-            price=None if (v := model.price) is None else decimal_text(v),
-            price_effect=model.price_effect,
-            received_at=model.received_at,
-            reject_reason=model.reject_reason,
-            replaces_order_id=model.replaces_order_id,
-            replacing_order_id=model.replacing_order_id,
-            size=None if (v := model.size) is None else decimal_text(v),
-            source=model.source,
-            status=model.status,
-            stop_trigger=None if (v := model.stop_trigger) is None else decimal_text(v),
-            terminal_at=model.terminal_at,
-            time_in_force=model.time_in_force,
-            underlying_instrument_type=model.underlying_instrument_type,
-            underlying_symbol=model.underlying_symbol,
-            updated_at=model.updated_at,
-            user_id=model.user_id,
-            username=model.username,
-            value=None if (v := model.value) is None else decimal_text(v),
-            value_effect=model.value_effect,
-            legs=None if (v := model.legs) is None else [OrderLegWire.of(item) for item in v],
-            order_rule=None if (v := model.order_rule) is None else OrderRuleWire.of(v),
-            ext_client_order_id=model.ext_client_order_id,
-            ext_exchange_order_number=model.ext_exchange_order_number,
-            ext_global_order_number=model.ext_global_order_number,
-            destination_venue=model.destination_venue,
+            model.id,
+            model.account_number,
+            model.cancel_user_id,
+            model.cancel_username,
+            model.cancellable,
+            model.cancelled_at,
+            None if (v := model.cancelled_size) is None else decimal_text(v),
+            model.complex_order_id,
+            model.complex_order_tag,
+            model.contingent_status,
+            model.editable,
+            model.edited,
+            model.external_identifier,
+            model.global_request_id,
+            model.gtc_date,
+            model.in_flight_at,
+            None if (v := model.leg_count) is None else decimal_text(v),
+            model.live_at,
+            model.order_type,
+            model.preflight_id,
+            None if (v := model.price) is None else decimal_text(v),
+            model.price_effect,
+            model.received_at,
+            model.reject_reason,
+            model.replaces_order_id,
+            model.replacing_order_id,
+            None if (v := model.size) is None else decimal_text(v),
+            model.source,
+            model.status,
+            None if (v := model.stop_trigger) is None else decimal_text(v),
+            model.terminal_at,
+            model.time_in_force,
+            model.underlying_instrument_type,
+            model.underlying_symbol,
+            model.updated_at,
+            model.user_id,
+            model.username,
+            None if (v := model.value) is None else decimal_text(v),
+            model.value_effect,
+            None if (v := model.legs) is None else [OrderLegWire.of(item) for item in v],
+            None if (v := model.order_rule) is None else OrderRuleWire.of(v),
+            model.ext_client_order_id,
+            model.ext_exchange_order_number,
+            model.ext_global_order_number,
+            model.destination_venue,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1180,12 +1180,12 @@ class OrderLegWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = OrderLegWire(
-            action=model.action,
-            instrument_type=model.instrument_type,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            remaining_quantity=None if (v := model.remaining_quantity) is None else decimal_text(v),
-            symbol=model.symbol,
-            fills=None if (v := model.fills) is None else [FillWire.of(item) for item in v],
+            model.action,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_text(v),
+            None if (v := model.remaining_quantity) is None else decimal_text(v),
+            model.symbol,
+            None if (v := model.fills) is None else [FillWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1227,13 +1227,13 @@ class FillWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = FillWire(
-            destination_venue=model.destination_venue,
-            ext_exec_id=model.ext_exec_id,
-            ext_group_fill_id=model.ext_group_fill_id,
-            fill_id=model.fill_id,
-            fill_price=None if (v := model.fill_price) is None else decimal_text(v),
-            filled_at=model.filled_at,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
+            model.destination_venue,
+            model.ext_exec_id,
+            model.ext_group_fill_id,
+            model.fill_id,
+            None if (v := model.fill_price) is None else decimal_text(v),
+            model.filled_at,
+            None if (v := model.quantity) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1278,13 +1278,11 @@ class OrderRuleWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = OrderRuleWire(
-            cancel_at=model.cancel_at,
-            cancelled_at=model.cancelled_at,
-            route_after=model.route_after,
-            routed_at=model.routed_at,
-            order_conditions=None
-            if (v := model.order_conditions) is None
-            else [OrderConditionWire.of(item) for item in v],
+            model.cancel_at,
+            model.cancelled_at,
+            model.route_after,
+            model.routed_at,
+            None if (v := model.order_conditions) is None else [OrderConditionWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1334,19 +1332,17 @@ class OrderConditionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = OrderConditionWire(
-            id=model.id,
-            action=model.action,
-            comparator=model.comparator,
-            indicator=model.indicator,
-            instrument_type=model.instrument_type,
-            is_threshold_based_on_notional=model.is_threshold_based_on_notional,
-            symbol=model.symbol,
-            threshold=None if (v := model.threshold) is None else decimal_text(v),
-            triggered_at=model.triggered_at,
-            triggered_value=None if (v := model.triggered_value) is None else decimal_text(v),
-            price_components=None
-            if (v := model.price_components) is None
-            else [PriceComponentWire.of(item) for item in v],
+            model.id,
+            model.action,
+            model.comparator,
+            model.indicator,
+            model.instrument_type,
+            model.is_threshold_based_on_notional,
+            model.symbol,
+            None if (v := model.threshold) is None else decimal_text(v),
+            model.triggered_at,
+            None if (v := model.triggered_value) is None else decimal_text(v),
+            None if (v := model.price_components) is None else [PriceComponentWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1382,10 +1378,10 @@ class PriceComponentWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = PriceComponentWire(
-            instrument_type=model.instrument_type,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            quantity_direction=model.quantity_direction,
-            symbol=model.symbol,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_text(v),
+            model.quantity_direction,
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1431,15 +1427,15 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = PlacedOrderResponseWire(
-            buying_power_effect=None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
-            closing_fee_calculation=model.closing_fee_calculation,
-            complex_order=None if (v := model.complex_order) is None else ComplexOrderWire.of(v),
-            errors=None if (v := model.errors) is None else [PreflightMessageWire.of(item) for item in v],
-            fee_calculation=None if (v := model.fee_calculation) is None else FeeCalculationWire.of(v),
-            notes=None if (v := model.notes) is None else [PreflightMessageWire.of(item) for item in v],
-            order=None if (v := model.order) is None else OrderWire.of(v),
-            order_costs=model.order_costs,
-            warnings=None if (v := model.warnings) is None else [PreflightMessageWire.of(item) for item in v],
+            None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
+            model.closing_fee_calculation,
+            None if (v := model.complex_order) is None else ComplexOrderWire.of(v),
+            None if (v := model.errors) is None else [PreflightMessageWire.of(item) for item in v],
+            None if (v := model.fee_calculation) is None else FeeCalculationWire.of(v),
+            None if (v := model.notes) is None else [PreflightMessageWire.of(item) for item in v],
+            None if (v := model.order) is None else OrderWire.of(v),
+            model.order_costs,
+            None if (v := model.warnings) is None else [PreflightMessageWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1495,21 +1491,19 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = BuyingPowerEffectWire(
-            change_in_margin_requirement=None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
-            change_in_margin_requirement_effect=model.change_in_margin_requirement_effect,
-            change_in_buying_power=None if (v := model.change_in_buying_power) is None else decimal_text(v),
-            change_in_buying_power_effect=model.change_in_buying_power_effect,
-            current_buying_power=None if (v := model.current_buying_power) is None else decimal_text(v),
-            current_buying_power_effect=model.current_buying_power_effect,
-            new_buying_power=None if (v := model.new_buying_power) is None else decimal_text(v),
-            new_buying_power_effect=model.new_buying_power_effect,
-            isolated_order_margin_requirement=None
-            if (v := model.isolated_order_margin_requirement) is None
-            else decimal_text(v),
-            isolated_order_margin_requirement_effect=model.isolated_order_margin_requirement_effect,
-            is_spread=model.is_spread,
-            impact=None if (v := model.impact) is None else decimal_text(v),
-            effect=model.effect,
+            None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
+            model.change_in_margin_requirement_effect,
+            None if (v := model.change_in_buying_power) is None else decimal_text(v),
+            model.change_in_buying_power_effect,
+            None if (v := model.current_buying_power) is None else decimal_text(v),
+            model.current_buying_power_effect,
+            None if (v := model.new_buying_power) is None else decimal_text(v),
+            model.new_buying_power_effect,
+            None if (v := model.isolated_order_margin_requirement) is None else decimal_text(v),
+            model.isolated_order_margin_requirement_effect,
+            model.is_spread,
+            None if (v := model.impact) is None else decimal_text(v),
+            model.effect,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1575,31 +1569,21 @@ class FeeCalculationWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = FeeCalculationWire(
-            regulatory_fees=None if (v := model.regulatory_fees) is None else decimal_text(v),
-            regulatory_fees_effect=model.regulatory_fees_effect,
-            clearing_fees=None if (v := model.clearing_fees) is None else decimal_text(v),
-            clearing_fees_effect=model.clearing_fees_effect,
-            commission=None if (v := model.commission) is None else decimal_text(v),
-            commission_effect=model.commission_effect,
-            proprietary_index_option_fees=None
-            if (v := model.proprietary_index_option_fees) is None
-            else decimal_text(v),
-            proprietary_index_option_fees_effect=model.proprietary_index_option_fees_effect,
-            total_fees=None if (v := model.total_fees) is None else decimal_text(v),
-            total_fees_effect=model.total_fees_effect,
-            regulatory_fees_breakdown=None
-            if (v := model.regulatory_fees_breakdown) is None
-            else [FeeBreakdownWire.of(item) for item in v],
-            clearing_fees_breakdown=None
-            if (v := model.clearing_fees_breakdown) is None
-            else [FeeBreakdownWire.of(item) for item in v],
-            commission_breakdown=None
-            if (v := model.commission_breakdown) is None
-            else [FeeBreakdownWire.of(item) for item in v],
-            proprietary_fees_breakdown=None
-            if (v := model.proprietary_fees_breakdown) is None
-            else [FeeBreakdownWire.of(item) for item in v],
-            per_quantity=model.per_quantity,
+            None if (v := model.regulatory_fees) is None else decimal_text(v),
+            model.regulatory_fees_effect,
+            None if (v := model.clearing_fees) is None else decimal_text(v),
+            model.clearing_fees_effect,
+            None if (v := model.commission) is None else decimal_text(v),
+            model.commission_effect,
+            None if (v := model.proprietary_index_option_fees) is None else decimal_text(v),
+            model.proprietary_index_option_fees_effect,
+            None if (v := model.total_fees) is None else decimal_text(v),
+            model.total_fees_effect,
+            None if (v := model.regulatory_fees_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
+            None if (v := model.clearing_fees_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
+            None if (v := model.commission_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
+            None if (v := model.proprietary_fees_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
+            model.per_quantity,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1633,9 +1617,9 @@ class FeeBreakdownWire(Wire):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = FeeBreakdownWire(
-            name=model.name,
-            value=None if (v := model.value) is None else decimal_text(v),
-            effect=model.effect,
+            model.name,
+            None if (v := model.value) is None else decimal_text(v),
+            model.effect,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1670,10 +1654,10 @@ class PreflightMessageWire(Wire, rename="kebab"):
     def of(model: PreflightMessage) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = PreflightMessageWire(
-            code=model.code,
-            message=model.message,
-            preflight_id=model.preflight_id,
-            url=model.url,
+            model.code,
+            model.message,
+            model.preflight_id,
+            model.url,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1733,24 +1717,22 @@ class NewOrderWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewOrderWire(
-            order_type=model.order_type,
-            time_in_force=model.time_in_force,
-            legs=None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
-            gtc_date=model.gtc_date,
-            stop_trigger=None if (v := model.stop_trigger) is None else decimal_text(v),
-            price=None if (v := model.price) is None else decimal_text(v),
-            price_effect=model.price_effect,
-            value=None if (v := model.value) is None else decimal_text(v),
-            value_effect=model.value_effect,
-            automated_source=model.automated_source,
-            external_identifier=model.external_identifier,
-            partition_key=model.partition_key,
-            preflight_id=model.preflight_id,
-            source=model.source,
-            rules=None if (v := model.rules) is None else NewOrderRulesWire.of(v),
-            advanced_instructions=None
-            if (v := model.advanced_instructions) is None
-            else AdvancedInstructionsWire.of(v),
+            model.order_type,
+            model.time_in_force,
+            None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
+            model.gtc_date,
+            None if (v := model.stop_trigger) is None else decimal_text(v),
+            None if (v := model.price) is None else decimal_text(v),
+            model.price_effect,
+            None if (v := model.value) is None else decimal_text(v),
+            model.value_effect,
+            model.automated_source,
+            model.external_identifier,
+            model.partition_key,
+            model.preflight_id,
+            model.source,
+            None if (v := model.rules) is None else NewOrderRulesWire.of(v),
+            None if (v := model.advanced_instructions) is None else AdvancedInstructionsWire.of(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1786,10 +1768,10 @@ class NewOrderLegWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewOrderLegWire(
-            action=model.action,
-            instrument_type=model.instrument_type,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            symbol=model.symbol,
+            model.action,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_text(v),
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1823,9 +1805,9 @@ class NewOrderRulesWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewOrderRulesWire(
-            cancel_at=model.cancel_at,
-            route_after=model.route_after,
-            conditions=None if (v := model.conditions) is None else [NewOrderConditionWire.of(item) for item in v],
+            model.cancel_at,
+            model.route_after,
+            None if (v := model.conditions) is None else [NewOrderConditionWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1867,15 +1849,13 @@ class NewOrderConditionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewOrderConditionWire(
-            action=model.action,
-            instrument_type=model.instrument_type,
-            symbol=model.symbol,
-            comparator=model.comparator,
-            indicator=model.indicator,
-            threshold=None if (v := model.threshold) is None else decimal_text(v),
-            price_components=None
-            if (v := model.price_components) is None
-            else [NewPriceComponentWire.of(item) for item in v],
+            model.action,
+            model.instrument_type,
+            model.symbol,
+            model.comparator,
+            model.indicator,
+            None if (v := model.threshold) is None else decimal_text(v),
+            None if (v := model.price_components) is None else [NewPriceComponentWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1911,10 +1891,10 @@ class NewPriceComponentWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewPriceComponentWire(
-            instrument_type=model.instrument_type,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            quantity_direction=model.quantity_direction,
-            symbol=model.symbol,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_text(v),
+            model.quantity_direction,
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1942,7 +1922,7 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
     def of(model: AdvancedInstructions) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = AdvancedInstructionsWire(
-            strict_position_effect_validation=model.strict_position_effect_validation,
+            model.strict_position_effect_validation,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1998,20 +1978,20 @@ class OrderEditWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = OrderEditWire(
-            order_type=model.order_type,
-            time_in_force=model.time_in_force,
-            legs=None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
-            gtc_date=model.gtc_date,
-            stop_trigger=None if (v := model.stop_trigger) is None else decimal_text(v),
-            price=None if (v := model.price) is None else decimal_text(v),
-            price_effect=model.price_effect,
-            value=None if (v := model.value) is None else decimal_text(v),
-            value_effect=model.value_effect,
-            automated_source=model.automated_source,
-            external_identifier=model.external_identifier,
-            partition_key=model.partition_key,
-            preflight_id=model.preflight_id,
-            source=model.source,
+            model.order_type,
+            model.time_in_force,
+            None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
+            model.gtc_date,
+            None if (v := model.stop_trigger) is None else decimal_text(v),
+            None if (v := model.price) is None else decimal_text(v),
+            model.price_effect,
+            None if (v := model.value) is None else decimal_text(v),
+            model.value_effect,
+            model.automated_source,
+            model.external_identifier,
+            model.partition_key,
+            model.preflight_id,
+            model.source,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2059,16 +2039,16 @@ class ComplexOrderWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = ComplexOrderWire(
-            id=model.id,
-            account_number=model.account_number,
-            type=model.type,
-            ratio_price_comparator=model.ratio_price_comparator,
-            ratio_price_is_threshold_based_on_notional=model.ratio_price_is_threshold_based_on_notional,
-            ratio_price_threshold=None if (v := model.ratio_price_threshold) is None else decimal_text(v),
-            terminal_at=model.terminal_at,
-            related_orders=None if (v := model.related_orders) is None else [RelatedOrderWire.of(item) for item in v],
-            orders=None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
-            trigger_order=None if (v := model.trigger_order) is None else OrderWire.of(v),
+            model.id,
+            model.account_number,
+            model.type,
+            model.ratio_price_comparator,
+            model.ratio_price_is_threshold_based_on_notional,
+            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            model.terminal_at,
+            None if (v := model.related_orders) is None else [RelatedOrderWire.of(item) for item in v],
+            None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
+            None if (v := model.trigger_order) is None else OrderWire.of(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2107,12 +2087,12 @@ class RelatedOrderWire(Wire, rename="kebab"):
     def of(model: RelatedOrder) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = RelatedOrderWire(
-            id=model.id,
-            complex_order_id=model.complex_order_id,
-            complex_order_tag=model.complex_order_tag,
-            replaces_order_id=model.replaces_order_id,
-            replacing_order_id=model.replacing_order_id,
-            status=model.status,
+            model.id,
+            model.complex_order_id,
+            model.complex_order_tag,
+            model.replaces_order_id,
+            model.replacing_order_id,
+            model.status,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2144,8 +2124,8 @@ class PairsEditWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = PairsEditWire(
-            ratio_price_comparator=model.ratio_price_comparator,
-            ratio_price_threshold=None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            model.ratio_price_comparator,
+            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2239,41 +2219,39 @@ class TransactionWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = TransactionWire(
-            id=model.id,
-            account_number=model.account_number,
-            transaction_type=model.transaction_type,
-            transaction_sub_type=model.transaction_sub_type,
-            transaction_date=model.transaction_date,
-            executed_at=model.executed_at,
-            symbol=model.symbol,
-            underlying_symbol=model.underlying_symbol,
-            instrument_type=model.instrument_type,
-            action=model.action,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            price=None if (v := model.price) is None else decimal_text(v),
-            value=None if (v := model.value) is None else decimal_text(v),
-            value_effect=model.value_effect,
-            net_value=None if (v := model.net_value) is None else decimal_text(v),
-            net_value_effect=model.net_value_effect,
-            commission=None if (v := model.commission) is None else decimal_text(v),
-            commission_effect=model.commission_effect,
-            clearing_fees=None if (v := model.clearing_fees) is None else decimal_text(v),
-            clearing_fees_effect=model.clearing_fees_effect,
-            regulatory_fees=None if (v := model.regulatory_fees) is None else decimal_text(v),
-            regulatory_fees_effect=model.regulatory_fees_effect,
-            proprietary_index_option_fees=None
-            if (v := model.proprietary_index_option_fees) is None
-            else decimal_text(v),
-            proprietary_index_option_fees_effect=model.proprietary_index_option_fees_effect,
-            description=model.description,
-            is_estimated_fee=model.is_estimated_fee,
-            order_id=model.order_id,
-            leg_count=model.leg_count,
-            currency=model.currency,
-            exec_id=model.exec_id,
-            ext_exec_id=model.ext_exec_id,
-            ext_group_id=model.ext_group_id,
-            lots=None if (v := model.lots) is None else [TransactionLotWire.of(item) for item in v],
+            model.id,
+            model.account_number,
+            model.transaction_type,
+            model.transaction_sub_type,
+            model.transaction_date,
+            model.executed_at,
+            model.symbol,
+            model.underlying_symbol,
+            model.instrument_type,
+            model.action,
+            None if (v := model.quantity) is None else decimal_text(v),
+            None if (v := model.price) is None else decimal_text(v),
+            None if (v := model.value) is None else decimal_text(v),
+            model.value_effect,
+            None if (v := model.net_value) is None else decimal_text(v),
+            model.net_value_effect,
+            None if (v := model.commission) is None else decimal_text(v),
+            model.commission_effect,
+            None if (v := model.clearing_fees) is None else decimal_text(v),
+            model.clearing_fees_effect,
+            None if (v := model.regulatory_fees) is None else decimal_text(v),
+            model.regulatory_fees_effect,
+            None if (v := model.proprietary_index_option_fees) is None else decimal_text(v),
+            model.proprietary_index_option_fees_effect,
+            model.description,
+            model.is_estimated_fee,
+            model.order_id,
+            model.leg_count,
+            model.currency,
+            model.exec_id,
+            model.ext_exec_id,
+            model.ext_group_id,
+            None if (v := model.lots) is None else [TransactionLotWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2315,13 +2293,13 @@ class TransactionLotWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = TransactionLotWire(
-            id=model.id,
-            transaction_id=model.transaction_id,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            price=None if (v := model.price) is None else decimal_text(v),
-            quantity_direction=model.quantity_direction,
-            executed_at=model.executed_at,
-            transaction_date=model.transaction_date,
+            model.id,
+            model.transaction_id,
+            None if (v := model.quantity) is None else decimal_text(v),
+            None if (v := model.price) is None else decimal_text(v),
+            model.quantity_direction,
+            model.executed_at,
+            model.transaction_date,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2371,17 +2349,17 @@ class MarginOrderWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginOrderWire(
-            account_number=model.account_number,
-            underlying_symbol=model.underlying_symbol,
-            underlying_instrument_type=model.underlying_instrument_type,
-            order_type=model.order_type,
-            time_in_force=model.time_in_force,
-            gtc_date=model.gtc_date,
-            price=None if (v := model.price) is None else decimal_text(v),
-            price_effect=model.price_effect,
-            stop_trigger=None if (v := model.stop_trigger) is None else decimal_text(v),
-            replaces_order_id=model.replaces_order_id,
-            legs=None if (v := model.legs) is None else [MarginOrderLegWire.of(item) for item in v],
+            model.account_number,
+            model.underlying_symbol,
+            model.underlying_instrument_type,
+            model.order_type,
+            model.time_in_force,
+            model.gtc_date,
+            None if (v := model.price) is None else decimal_text(v),
+            model.price_effect,
+            None if (v := model.stop_trigger) is None else decimal_text(v),
+            model.replaces_order_id,
+            None if (v := model.legs) is None else [MarginOrderLegWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2419,11 +2397,11 @@ class MarginOrderLegWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginOrderLegWire(
-            symbol=model.symbol,
-            instrument_type=model.instrument_type,
-            action=model.action,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            remaining_quantity=None if (v := model.remaining_quantity) is None else decimal_text(v),
+            model.symbol,
+            model.instrument_type,
+            model.action,
+            None if (v := model.quantity) is None else decimal_text(v),
+            None if (v := model.remaining_quantity) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2483,23 +2461,21 @@ class MarginDryRunWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginDryRunWire(
-            orders=None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
-            last_results=None if (v := model.last_results) is None else MarginDryRunResultWire.of(v),
-            base_results=None if (v := model.base_results) is None else MarginDryRunResultWire.of(v),
-            new_order_results=None if (v := model.new_order_results) is None else MarginDryRunResultWire.of(v),
-            change_in_margin_requirement=None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
-            change_in_margin_requirement_effect=model.change_in_margin_requirement_effect,
-            change_in_buying_power=None if (v := model.change_in_buying_power) is None else decimal_text(v),
-            change_in_buying_power_effect=model.change_in_buying_power_effect,
-            current_buying_power=None if (v := model.current_buying_power) is None else decimal_text(v),
-            current_buying_power_effect=model.current_buying_power_effect,
-            new_buying_power=None if (v := model.new_buying_power) is None else decimal_text(v),
-            new_buying_power_effect=model.new_buying_power_effect,
-            isolated_order_margin_requirement=None
-            if (v := model.isolated_order_margin_requirement) is None
-            else decimal_text(v),
-            isolated_order_margin_requirement_effect=model.isolated_order_margin_requirement_effect,
-            is_spread=model.is_spread,
+            None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
+            None if (v := model.last_results) is None else MarginDryRunResultWire.of(v),
+            None if (v := model.base_results) is None else MarginDryRunResultWire.of(v),
+            None if (v := model.new_order_results) is None else MarginDryRunResultWire.of(v),
+            None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
+            model.change_in_margin_requirement_effect,
+            None if (v := model.change_in_buying_power) is None else decimal_text(v),
+            model.change_in_buying_power_effect,
+            None if (v := model.current_buying_power) is None else decimal_text(v),
+            model.current_buying_power_effect,
+            None if (v := model.new_buying_power) is None else decimal_text(v),
+            model.new_buying_power_effect,
+            None if (v := model.isolated_order_margin_requirement) is None else decimal_text(v),
+            model.isolated_order_margin_requirement_effect,
+            model.is_spread,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2557,21 +2533,21 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginDryRunResultWire(
-            code=model.code,
-            description=model.description,
-            underlying_symbol=model.underlying_symbol,
-            underlying_type=model.underlying_type,
-            underlying_price=None if (v := model.underlying_price) is None else decimal_text(v),
-            margin_requirement=None if (v := model.margin_requirement) is None else decimal_text(v),
-            margin_requirement_effect=model.margin_requirement_effect,
-            maintenance_requirement=None if (v := model.maintenance_requirement) is None else decimal_text(v),
-            maintenance_requirement_effect=model.maintenance_requirement_effect,
-            buying_power_impact=None if (v := model.buying_power_impact) is None else decimal_text(v),
-            buying_power_impact_effect=model.buying_power_impact_effect,
-            group_results=None if (v := model.group_results) is None else [dict(item) for item in v],
-            order_ids=None if (v := model.order_ids) is None else list(v),
-            calculated_at=model.calculated_at,
-            marks=None if (v := model.marks) is None else dict(v),
+            model.code,
+            model.description,
+            model.underlying_symbol,
+            model.underlying_type,
+            None if (v := model.underlying_price) is None else decimal_text(v),
+            None if (v := model.margin_requirement) is None else decimal_text(v),
+            model.margin_requirement_effect,
+            None if (v := model.maintenance_requirement) is None else decimal_text(v),
+            model.maintenance_requirement_effect,
+            None if (v := model.buying_power_impact) is None else decimal_text(v),
+            model.buying_power_impact_effect,
+            None if (v := model.group_results) is None else [dict(item) for item in v],
+            None if (v := model.order_ids) is None else list(v),
+            model.calculated_at,
+            None if (v := model.marks) is None else dict(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2645,28 +2621,28 @@ class MarginRequirementsWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginRequirementsWire(
-            account_number=model.account_number,
-            description=model.description,
-            margin_calculation_type=model.margin_calculation_type,
-            option_level=model.option_level,
-            margin_requirement=None if (v := model.margin_requirement) is None else decimal_text(v),
-            margin_requirement_effect=model.margin_requirement_effect,
-            initial_requirement=None if (v := model.initial_requirement) is None else decimal_text(v),
-            initial_requirement_effect=model.initial_requirement_effect,
-            maintenance_requirement=None if (v := model.maintenance_requirement) is None else decimal_text(v),
-            maintenance_requirement_effect=model.maintenance_requirement_effect,
-            margin_equity=None if (v := model.margin_equity) is None else decimal_text(v),
-            margin_equity_effect=model.margin_equity_effect,
-            option_buying_power=None if (v := model.option_buying_power) is None else decimal_text(v),
-            option_buying_power_effect=model.option_buying_power_effect,
-            reg_t_margin_requirement=None if (v := model.reg_t_margin_requirement) is None else decimal_text(v),
-            reg_t_margin_requirement_effect=model.reg_t_margin_requirement_effect,
-            reg_t_option_buying_power=None if (v := model.reg_t_option_buying_power) is None else decimal_text(v),
-            reg_t_option_buying_power_effect=model.reg_t_option_buying_power_effect,
-            maintenance_excess=None if (v := model.maintenance_excess) is None else decimal_text(v),
-            maintenance_excess_effect=model.maintenance_excess_effect,
-            groups=None if (v := model.groups) is None else [MarginGroupWire.of(item) for item in v],
-            last_state_timestamp=model.last_state_timestamp,
+            model.account_number,
+            model.description,
+            model.margin_calculation_type,
+            model.option_level,
+            None if (v := model.margin_requirement) is None else decimal_text(v),
+            model.margin_requirement_effect,
+            None if (v := model.initial_requirement) is None else decimal_text(v),
+            model.initial_requirement_effect,
+            None if (v := model.maintenance_requirement) is None else decimal_text(v),
+            model.maintenance_requirement_effect,
+            None if (v := model.margin_equity) is None else decimal_text(v),
+            model.margin_equity_effect,
+            None if (v := model.option_buying_power) is None else decimal_text(v),
+            model.option_buying_power_effect,
+            None if (v := model.reg_t_margin_requirement) is None else decimal_text(v),
+            model.reg_t_margin_requirement_effect,
+            None if (v := model.reg_t_option_buying_power) is None else decimal_text(v),
+            model.reg_t_option_buying_power_effect,
+            None if (v := model.maintenance_excess) is None else decimal_text(v),
+            model.maintenance_excess_effect,
+            None if (v := model.groups) is None else [MarginGroupWire.of(item) for item in v],
+            model.last_state_timestamp,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2728,25 +2704,23 @@ class MarginGroupWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginGroupWire(
-            description=model.description,
-            code=model.code,
-            underlying_symbol=model.underlying_symbol,
-            underlying_type=model.underlying_type,
-            margin_calculation_type=model.margin_calculation_type,
-            margin_requirement=None if (v := model.margin_requirement) is None else decimal_text(v),
-            margin_requirement_effect=model.margin_requirement_effect,
-            initial_requirement=None if (v := model.initial_requirement) is None else decimal_text(v),
-            initial_requirement_effect=model.initial_requirement_effect,
-            maintenance_requirement=None if (v := model.maintenance_requirement) is None else decimal_text(v),
-            maintenance_requirement_effect=model.maintenance_requirement_effect,
-            buying_power=None if (v := model.buying_power) is None else decimal_text(v),
-            buying_power_effect=model.buying_power_effect,
-            groups=None if (v := model.groups) is None else [MarginPositionGroupWire.of(item) for item in v],
-            position_entries=None
-            if (v := model.position_entries) is None
-            else [MarginPositionEntryWire.of(item) for item in v],
-            price_increase_percent=None if (v := model.price_increase_percent) is None else decimal_text(v),
-            price_decrease_percent=None if (v := model.price_decrease_percent) is None else decimal_text(v),
+            model.description,
+            model.code,
+            model.underlying_symbol,
+            model.underlying_type,
+            model.margin_calculation_type,
+            None if (v := model.margin_requirement) is None else decimal_text(v),
+            model.margin_requirement_effect,
+            None if (v := model.initial_requirement) is None else decimal_text(v),
+            model.initial_requirement_effect,
+            None if (v := model.maintenance_requirement) is None else decimal_text(v),
+            model.maintenance_requirement_effect,
+            None if (v := model.buying_power) is None else decimal_text(v),
+            model.buying_power_effect,
+            None if (v := model.groups) is None else [MarginPositionGroupWire.of(item) for item in v],
+            None if (v := model.position_entries) is None else [MarginPositionEntryWire.of(item) for item in v],
+            None if (v := model.price_increase_percent) is None else decimal_text(v),
+            None if (v := model.price_decrease_percent) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2792,17 +2766,15 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginPositionGroupWire(
-            description=model.description,
-            margin_requirement=None if (v := model.margin_requirement) is None else decimal_text(v),
-            margin_requirement_effect=model.margin_requirement_effect,
-            maintenance_requirement=None if (v := model.maintenance_requirement) is None else decimal_text(v),
-            maintenance_requirement_effect=model.maintenance_requirement_effect,
-            includes_working_order=model.includes_working_order,
-            buying_power=None if (v := model.buying_power) is None else decimal_text(v),
-            buying_power_effect=model.buying_power_effect,
-            position_entries=None
-            if (v := model.position_entries) is None
-            else [MarginPositionEntryWire.of(item) for item in v],
+            model.description,
+            None if (v := model.margin_requirement) is None else decimal_text(v),
+            model.margin_requirement_effect,
+            None if (v := model.maintenance_requirement) is None else decimal_text(v),
+            model.maintenance_requirement_effect,
+            model.includes_working_order,
+            None if (v := model.buying_power) is None else decimal_text(v),
+            model.buying_power_effect,
+            None if (v := model.position_entries) is None else [MarginPositionEntryWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2850,15 +2822,15 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = MarginPositionEntryWire(
-            instrument_symbol=model.instrument_symbol,
-            instrument_type=model.instrument_type,
-            quantity=None if (v := model.quantity) is None else decimal_text(v),
-            average_open_price=None if (v := model.average_open_price) is None else decimal_text(v),
-            close_price=None if (v := model.close_price) is None else decimal_text(v),
-            fixing_price=None if (v := model.fixing_price) is None else decimal_text(v),
-            strike_price=None if (v := model.strike_price) is None else decimal_text(v),
-            option_type=model.option_type,
-            expiration_date=model.expiration_date,
+            model.instrument_symbol,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_text(v),
+            None if (v := model.average_open_price) is None else decimal_text(v),
+            None if (v := model.close_price) is None else decimal_text(v),
+            None if (v := model.fixing_price) is None else decimal_text(v),
+            None if (v := model.strike_price) is None else decimal_text(v),
+            model.option_type,
+            model.expiration_date,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2896,13 +2868,11 @@ class WatchlistWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = WatchlistWire(
-            name=model.name,
-            watchlist_entries=None
-            if (v := model.watchlist_entries) is None
-            else [WatchlistEntryWire.of(item) for item in v],
-            cms_id=model.cms_id,
-            group_name=model.group_name,
-            order_index=model.order_index,
+            model.name,
+            None if (v := model.watchlist_entries) is None else [WatchlistEntryWire.of(item) for item in v],
+            model.cms_id,
+            model.group_name,
+            model.order_index,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2940,8 +2910,8 @@ class WatchlistEntryWire(Wire, rename="kebab"):
     def of(model: WatchlistEntry) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = WatchlistEntryWire(
-            symbol=model.symbol,
-            instrument_type=model.instrument_type,
+            model.symbol,
+            model.instrument_type,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2977,12 +2947,10 @@ class NewWatchlistWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewWatchlistWire(
-            name=model.name,
-            group_name=model.group_name,
-            order_index=model.order_index,
-            watchlist_entries=None
-            if (v := model.watchlist_entries) is None
-            else [NewWatchlistEntryWire.of(item) for item in v],
+            model.name,
+            model.group_name,
+            model.order_index,
+            None if (v := model.watchlist_entries) is None else [NewWatchlistEntryWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3012,8 +2980,8 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
     def of(model: NewWatchlistEntry) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = NewWatchlistEntryWire(
-            symbol=model.symbol,
-            instrument_type=model.instrument_type,
+            model.symbol,
+            model.instrument_type,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3073,22 +3041,22 @@ class QuoteAlertWire(Wire, rename="kebab"):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = QuoteAlertWire(
-            alert_external_id=model.alert_external_id,
-            completed_at=model.completed_at,
-            created_at=model.created_at,
-            dismissed_at=model.dismissed_at,
-            dx_symbol=model.dx_symbol,
-            expired_at=model.expired_at,
-            expires_at=model.expires_at,
-            field=model.field,
-            instrument_type=model.instrument_type,
-            operator=model.operator,
-            provider=model.provider,
-            symbol=model.symbol,
-            threshold=None if (v := model.threshold) is None else decimal_as_sent(v),
-            threshold_numeric=None if (v := model.threshold_numeric) is None else decimal_as_sent(v),
-            triggered_at=model.triggered_at,
-            user_external_id=model.user_external_id,
+            model.alert_external_id,
+            model.completed_at,
+            model.created_at,
+            model.dismissed_at,
+            model.dx_symbol,
+            model.expired_at,
+            model.expires_at,
+            model.field,
+            model.instrument_type,
+            model.operator,
+            model.provider,
+            model.symbol,
+            None if (v := model.threshold) is None else decimal_as_sent(v),
+            None if (v := model.threshold_numeric) is None else decimal_as_sent(v),
+            model.triggered_at,
+            model.user_external_id,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3124,10 +3092,10 @@ class NewQuoteAlertWire(Wire):
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         v: Any
         wire = NewQuoteAlertWire(
-            field=model.field,
-            operator=model.operator,
-            symbol=model.symbol,
-            threshold=None if (v := model.threshold) is None else decimal_text(v),
+            model.field,
+            model.operator,
+            model.symbol,
+            None if (v := model.threshold) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3167,13 +3135,13 @@ class TokenRequestWire(Wire):
     def of(model: TokenRequest) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = TokenRequestWire(
-            grant_type=model.grant_type,
-            refresh_token=model.refresh_token,
-            client_secret=model.client_secret,
-            client_id=model.client_id,
-            scope=model.scope,
-            code=model.code,
-            redirect_uri=model.redirect_uri,
+            model.grant_type,
+            model.refresh_token,
+            model.client_secret,
+            model.client_id,
+            model.scope,
+            model.code,
+            model.redirect_uri,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3209,11 +3177,11 @@ class TokenResponseWire(Wire):
     def of(model: TokenResponse) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = TokenResponseWire(
-            access_token=model.access_token,
-            token_type=model.token_type,
-            expires_in=model.expires_in,
-            refresh_token=model.refresh_token,
-            id_token=model.id_token,
+            model.access_token,
+            model.token_type,
+            model.expires_in,
+            model.refresh_token,
+            model.id_token,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3251,8 +3219,8 @@ class TokenErrorBodyWire(Wire):
     def of(model: TokenErrorBody) -> Any:
         """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
         wire = TokenErrorBodyWire(
-            error_code=model.error_code,
-            error_description=model.error_description,
+            model.error_code,
+            model.error_description,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
