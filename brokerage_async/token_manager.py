@@ -17,7 +17,7 @@ from .token_store import StoredToken, TokenStore
 
 __all__ = ["ProvidedTokens", "TokenManager", "Tokens"]
 
-logger = logging.getLogger("brokerage_async.token")
+logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
 TERMINAL_PAUSE = 60.0
 """Seconds after a refusal of the credentials during which the token endpoint is left alone."""
@@ -244,8 +244,8 @@ class TokenManager:
 
     async def _load(self, now: float) -> bool:
         """Take a token from the store, if it holds a serving one that was not just refused or about to end."""
-        if self._store is None:
-            return False
+        if self._store is None or isinstance(self._credentials, AuthorizationCode):
+            return False  # a code has to be exchanged in any case: only that brings its refresh token
         try:
             stored = await self._store.load(self._store_key)
         except OSError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
+import time
+from email.utils import formatdate
 
 import pytest
 
@@ -211,6 +213,14 @@ class TestRepeating:
             await read(client)
         nothing_said = 1.5 if status == 429 else 0.5
         assert transport.times[1] == (nothing_said if waited == 0.5 else waited)
+
+    @pytest.mark.parametrize(("ahead", "least", "most"), [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
+    @on_virtual_time
+    async def test_retry_after_a_date(self, ahead, least, most):
+        transport = FakeTransport(fail(503, retry_after=formatdate(time.time() + ahead, usegmt=True)), ok())
+        async with client_of(transport) as client:
+            await read(client)
+        assert least <= transport.times[1] <= most
 
     @on_virtual_time
     async def test_per_call_override(self):

@@ -419,6 +419,12 @@ class TestStore:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
+    async def test_code_is_exchanged_all_the_same(self):
+        tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
+        assert await tokens.get() == "Bearer t1"
+        assert isinstance(tokens.credentials, RefreshToken)
+
+    @on_virtual_time
     async def test_broken_store_is_only_logged(self, caplog):
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
         assert "no disk" in caplog.text
