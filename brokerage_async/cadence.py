@@ -29,7 +29,7 @@ CATCH_UP = 0.25
 MOST_REFUSALS = 10
 """Polls in a row that may be refused for their access token, each after a fresh one, before that is taken to last."""
 
-logger = logging.getLogger("brokerage_async.watch")
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 @attrs.frozen(kw_only=True)

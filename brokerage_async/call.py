@@ -56,8 +56,8 @@ class Call:
         self._out_of_time = False
         self._refund = 0
         self._began = self._sent_at = NEVER
-        self.attempt = 0
-        self.maybe_processed = False
+        self.attempt: int = 0
+        self.maybe_processed: bool = False
 
     async def run(self) -> Response:
         """The first success; raises the failure after which nothing more is done."""

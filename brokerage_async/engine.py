@@ -47,13 +47,13 @@ class Engine:
         budget: RetryBudget,
         watchers: Watchers,
     ) -> None:
-        self.environment = environment
-        self.transport = transport
-        self.limiter = limiter
-        self.tokens = tokens
-        self.budget = budget
-        self.watchers = watchers
-        self.closed = False
+        self.environment: Environment = environment
+        self.transport: Transport = transport
+        self.limiter: Limiter = limiter
+        self.tokens: Tokens = tokens
+        self.budget: RetryBudget = budget
+        self.watchers: Watchers = watchers
+        self.closed: bool = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def enter(self) -> asyncio.AbstractEventLoop:

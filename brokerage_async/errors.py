@@ -102,9 +102,9 @@ class BrokerageError(Exception):
         self.method = method
         self.path = path
         self.attempts = attempts
-        self.code = code if code is not None else self.default_code
+        self.code: str | None = code if code is not None else self.default_code
         self.status = status
-        self.errors = tuple(errors)
+        self.errors: tuple[ErrorDetail, ...] = tuple(errors)
         self.retry_after = retry_after
 
     @property
@@ -136,7 +136,7 @@ class TransportError(BrokerageError):
 
     def __init__(self, message: str = "", *, maybe_processed: bool | None = None, **context: Any) -> None:
         super().__init__(message, **context)
-        self.maybe_processed = self.default_maybe_processed if maybe_processed is None else maybe_processed
+        self.maybe_processed: bool = self.default_maybe_processed if maybe_processed is None else maybe_processed
 
 
 class RequestNotSentError(TransportError):

@@ -21,8 +21,8 @@ import attrs
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
-except ImportError as missing:
-    raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[frames]"') from missing
+except ImportError as _missing:
+    raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[frames]"') from _missing
 
 __all__ = ["Column", "columns_of", "joined", "schema_of", "table_of", "table_of_found", "write_parquet"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from datetime import datetime
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import attrs
 
@@ -27,7 +27,7 @@ class JournalError(BrokerageError):
     Raised by ``OrderEntry.place`` before anything was sent: an order that cannot be journaled is not placed.
     """
 
-    default_code = "journal_unavailable"
+    default_code: ClassVar[str | None] = "journal_unavailable"
 
 
 class EntryState(enum.StrEnum):

@@ -37,7 +37,7 @@ class SqliteJournal(SqlJournal):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._clock = clock
         self._file = _File(self.path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")

@@ -50,7 +50,7 @@ class Lane:
         self._streak = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self.in_flight = 0
+        self.in_flight: int = 0
 
     @property
     def window(self) -> float:

@@ -28,7 +28,7 @@ TIMES = {
     MarketKind.ENDED: "close_at_ext",
 }
 
-logger = logging.getLogger("brokerage_async.watch")
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from .operation import Effect
 
 __all__ = ["Attempt", "Observer", "Watchers"]
 
-logger = logging.getLogger("brokerage_async.session")
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 
 @attrs.frozen(kw_only=True)

@@ -31,7 +31,7 @@ from .submission import Submission
 
 __all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]
 
-logger = logging.getLogger("brokerage_async.order_entry")
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 USUAL_PLAN = LookPlan()
 

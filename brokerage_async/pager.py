@@ -33,7 +33,7 @@ E = TypeVar("E")
 OFFSET = "page-offset"
 SIZE = "per-page"
 
-logger = logging.getLogger("brokerage_async.pager")
+logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
 
 class Fetch(Protocol):

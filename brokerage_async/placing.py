@@ -25,7 +25,7 @@ from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, fate_
 
 __all__ = ["Conclusion", "Desk", "Placing", "holding", "new_owner", "quietly", "undisturbed", "write_outcome"]
 
-logger = logging.getLogger("brokerage_async.order_entry")
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 STATES = {
     Decision.PLACED: EntryState.PLACED,
@@ -125,7 +125,7 @@ class Placing:
         self._plan = plan
         self._owner = owner
         self._window = window
-        self.attempts = entry.attempts
+        self.attempts: int = entry.attempts
 
     async def run(self, *, resubmits: int, sent: bool = False) -> Conclusion:
         """Send the order (unless an earlier run has ``sent`` it) and find out what became of it.

@@ -28,7 +28,7 @@ __all__ = ["UNCHANGED", "Feed", "Fetch", "Unchanged", "Watcher", "poll", "utc_no
 
 T = TypeVar("T")
 
-logger = logging.getLogger("brokerage_async.watch")
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 SLICE = 1000
 """Items that are compared at a time; in between, the event loop runs."""
@@ -81,7 +81,7 @@ class Feed(Generic[T]):
         self._task: asyncio.Task[None] | None = None
         self._traceback: TracebackType | None = None
         self.latest: Mapping[Any, T] | None = None
-        self.at = now()
+        self.at: datetime = now()
         self.error: Exception | None = None
 
     @property

@@ -25,7 +25,17 @@ class Rereading:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._last: bytes | None = None
-        self.reread = executor.reread
+
+    async def reread(
+        self,
+        operation: Operation[T],
+        last: bytes | None,
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> tuple[T, bytes | None] | None:
+        """As the executor under it."""
+        return await self._executor.reread(operation, last, path=path, query=query)
 
     async def execute(
         self,

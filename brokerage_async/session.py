@@ -26,7 +26,7 @@ __all__ = ["BrokerageSession"]
 T = TypeVar("T")
 E = TypeVar("E")
 
-logger = logging.getLogger("brokerage_async.session")
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 SLICED_DECODE = 64 * 1024
 """Bodies from this size on are decoded in steps, between which the event loop runs."""
@@ -38,8 +38,8 @@ class BrokerageSession:
     __slots__ = ("engine", "options")
 
     def __init__(self, engine: Engine, options: Options) -> None:
-        self.engine = engine
-        self.options = options
+        self.engine: Engine = engine
+        self.options: Options = options
 
     async def execute(
         self,

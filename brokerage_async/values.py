@@ -20,7 +20,7 @@ import attrs
 __all__ = ["EMPTY", "Extra", "Model", "OpenStrEnum"]
 
 T = TypeVar("T")
-_Refused = ClassVar[Callable[..., NoReturn]]
+_Refusal = Callable[..., NoReturn]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -69,14 +69,14 @@ class Extra(dict[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("extra is immutable; use attrs.evolve(model, extra={...}) to get a changed model")
 
-    __setitem__: _Refused = _refuse
-    __delitem__: _Refused = _refuse
-    __ior__: _Refused = _refuse
-    clear: _Refused = _refuse
-    pop: _Refused = _refuse
-    popitem: _Refused = _refuse
-    setdefault: _Refused = _refuse
-    update: _Refused = _refuse
+    __setitem__: ClassVar[_Refusal] = _refuse
+    __delitem__: ClassVar[_Refusal] = _refuse
+    __ior__: ClassVar[_Refusal] = _refuse
+    clear: ClassVar[_Refusal] = _refuse
+    pop: ClassVar[_Refusal] = _refuse
+    popitem: ClassVar[_Refusal] = _refuse
+    setdefault: ClassVar[_Refusal] = _refuse
+    update: ClassVar[_Refusal] = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return 0

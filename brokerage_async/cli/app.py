@@ -11,7 +11,7 @@ from . import call, demo, fetch, orders, serve, watch
 
 __all__ = ["app"]
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="brokerage-async",
     no_args_is_help=True,
     add_completion=False,
@@ -36,5 +36,5 @@ def root(
     """Set options that hold for every command."""
 
 
-for command in (demo, serve, call, fetch, watch, orders):
-    command.register(app)
+for _command in (demo, serve, call, fetch, watch, orders):
+    _command.register(app)

@@ -17,8 +17,8 @@ from ..simulator import Simulator
 
 __all__ = ["connect", "err", "on_real_service", "out", "run"]
 
-out = Console()
-err = Console(stderr=True)
+out: Console = Console()
+err: Console = Console(stderr=True)
 
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 

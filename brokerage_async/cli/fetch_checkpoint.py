@@ -7,7 +7,7 @@ left unfinished is cut off by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -18,7 +18,7 @@ from ..errors import ConfigurationError
 
 __all__ = ["Checkpoint"]
 
-encode = msgspec.json.Encoder(decimal_format="number").encode
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Checkpoint:

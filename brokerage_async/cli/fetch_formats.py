@@ -25,7 +25,7 @@ Rows = Callable[[], Iterable[tuple[str, Any]]]
 GROUP = 10_000
 """Rows that stand together in a Parquet file, and in memory."""
 
-encode = msgspec.json.Encoder(decimal_format="number").encode
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def write_jsonl(path: Path, rows: Rows, model: type[Any]) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from .. import tickets
 from ..client import Client
 from ..errors import ConfigurationError, InvalidRequestError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
-from ..models import NewOrder, PlacedOrderResponse, TimeInForce, converter
+from ..models import NewOrder, NewOrderLeg, PlacedOrderResponse, TimeInForce, converter
 from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
 from .console import err, on_real_service, out, run
@@ -38,7 +38,7 @@ from .order_tables import (
 
 __all__ = ["register"]
 
-ACTIONS = {
+ACTIONS: Mapping[str, Callable[..., NewOrderLeg]] = {
     "buy": tickets.buy,
     "sell": tickets.sell,
     "buy-to-open": tickets.buy_to_open,
@@ -275,9 +275,9 @@ def read_ticket(
     """The order that the words on the command line make, or the file."""
     if source is not None:
         return read_order(source)
-    if action not in ACTIONS or symbol is None:
+    if action is None or action not in ACTIONS or symbol is None:
         raise InvalidRequestError(f"say what to do and with what: one of {', '.join(ACTIONS)}, then a symbol")
-    make: Any = ACTIONS[action]
+    make = ACTIONS[action]
     leg = make(symbol, quantity)
     terms: dict[str, Any] = {"time_in_force": TimeInForce(tif)}
     if value is not None:

@@ -134,8 +134,8 @@ class RetryBudget:
     REWARD = 1
 
     def __init__(self, capacity: int | None) -> None:
-        self.capacity = capacity
-        self.tokens = capacity or 0
+        self.capacity: int | None = capacity
+        self.tokens: int = capacity or 0
 
     def spend(self, outcome: Outcome) -> int | None:
         """Pay for a repetition after ``outcome``; the price, or None when there is not enough left."""

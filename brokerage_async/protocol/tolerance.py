@@ -25,7 +25,7 @@ from .learning import current, learn, relax
 
 __all__ = ["UNREADABLE", "Findings", "kind_of", "parse", "structure_one", "structure_rows", "structure_steps"]
 
-logger = logging.getLogger("brokerage_async.decode")
+logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
 #: Paths that are remembered as told; beyond that, told again rather than remembered.
 _MOST_TOLD = 4096

@@ -29,7 +29,7 @@ from .rules import CompiledRule
 
 __all__ = ["check", "is_array", "problems_of"]
 
-logger = logging.getLogger("brokerage_async.request")
+logger: logging.Logger = logging.getLogger("brokerage_async.request")
 
 _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128

@@ -28,7 +28,7 @@ class Blotter:
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + chance.below(1_000_000, 1)
         self._listeners: list[Callable[[Order, float], None]] = []
-        self.version = 0
+        self.version: int = 0
 
     def on_change(self, listener: Callable[[Order, float], None]) -> None:
         """Have ``listener(order, now)`` called after every transition and fill."""

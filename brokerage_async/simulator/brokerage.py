@@ -69,11 +69,11 @@ class Brokerage:
 
     def __init__(self, settings: Settings, *, wire: WireForm = "observed", rate_limit: float | None = None) -> None:
         dialect = Dialect(wire)
-        self.settings = settings
-        self.ledger = Ledger()
-        self.faults = FaultPlan()
-        self.world = World(settings, self.ledger, dialect)
-        self.rate_limit = rate_limit
+        self.settings: Settings = settings
+        self.ledger: Ledger = Ledger()
+        self.faults: FaultPlan = FaultPlan()
+        self.world: World = World(settings, self.ledger, dialect)
+        self.rate_limit: float | None = rate_limit
         self._accepted: deque[float] = deque()
         self._intake = Intake(REQUEST_MODELS, dialect)
         self._router = Router(OPERATIONS.values())

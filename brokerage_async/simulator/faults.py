@@ -137,15 +137,17 @@ def _with_body(true: Response | None, content: bytes) -> Response:
     return attrs.evolve(true, body=content)
 
 
-refuse = Fault(name="refuse", processed=False, fate=Fate.REFUSE)
-drop_before = Fault(name="drop_before", processed=False, fate=Fate.DROP)
-drop_after = Fault(name="drop_after", fate=Fate.DROP)
-hang = Fault(name="hang", processed=False, fate=Fate.HANG)
-hang_after = Fault(name="hang_after", fate=Fate.HANG)
-truncate = Fault(name="truncate", fate=Fate.TRUNCATE)
-garbage = Fault(name="garbage", answer=lambda true: _with_body(true, b"\x00\xff not JSON \xfe"))
-rate_limited = Fault(name="rate_limited", processed=False, answer=lambda _: Response(status=429, headers={}, body=b""))
-unauthorized = Fault(
+refuse: Fault = Fault(name="refuse", processed=False, fate=Fate.REFUSE)
+drop_before: Fault = Fault(name="drop_before", processed=False, fate=Fate.DROP)
+drop_after: Fault = Fault(name="drop_after", fate=Fate.DROP)
+hang: Fault = Fault(name="hang", processed=False, fate=Fate.HANG)
+hang_after: Fault = Fault(name="hang_after", fate=Fate.HANG)
+truncate: Fault = Fault(name="truncate", fate=Fate.TRUNCATE)
+garbage: Fault = Fault(name="garbage", answer=lambda true: _with_body(true, b"\x00\xff not JSON \xfe"))
+rate_limited: Fault = Fault(
+    name="rate_limited", processed=False, answer=lambda _: Response(status=429, headers={}, body=b"")
+)
+unauthorized: Fault = Fault(
     name="unauthorized",
     processed=False,
     answer=lambda _: RefusedError(401, "unauthorized", "Unauthorized").response(""),

@@ -33,7 +33,7 @@ class Market:
         self._levels: dict[str, Decimal] = {}
         self._fixed: set[str] = set()
         self._listeners: list[Callable[[str, float], None]] = []
-        self.version = 0
+        self.version: int = 0
         """Counts how often somebody set a price."""
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:

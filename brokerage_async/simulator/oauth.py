@@ -75,7 +75,7 @@ class TokenOffice:
         self._environment = environment
         self._chance = chance
         self._key = hashlib.sha256(self._secret("signing key").encode()).digest()
-        self.application = Application(
+        self.application: Application = Application(
             client_id=self._secret("client id")[:32],
             client_secret=self._secret("client secret"),
             redirect_uris=("http://127.0.0.1:8765/callback",),
@@ -85,7 +85,7 @@ class TokenOffice:
         self._codes: dict[str, _Code] = {}
         self._grants: dict[str, Grant] = {}
         self._issued: dict[str, _Issued] = {}
-        self.personal = self.grant(customer, SCOPES)
+        self.personal: Grant = self.grant(customer, SCOPES)
 
     # Grants
 

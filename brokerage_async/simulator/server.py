@@ -18,7 +18,7 @@ from .faults import Fate
 
 __all__ = ["LoopbackServer"]
 
-logger = logging.getLogger("brokerage_async.simulator")
+logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
 
 class LoopbackServer:

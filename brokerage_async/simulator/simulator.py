@@ -80,9 +80,9 @@ class Simulator:
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
         )
-        self.clock = Clock(start)
-        self.brokerage = Brokerage(settings, wire=wire, rate_limit=rate_limit)
-        self.latency = latency
+        self.clock: Clock = Clock(start)
+        self.brokerage: Brokerage = Brokerage(settings, wire=wire, rate_limit=rate_limit)
+        self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port)
 
     async def __aenter__(self) -> Simulator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
@@ -36,8 +36,8 @@ _CENT = Decimal("0.01")
 _encoder = msgspec.json.Encoder(decimal_format="string")
 _decoder = msgspec.json.Decoder()
 
-dumps = _encoder.encode
-loads = _decoder.decode
+dumps: Callable[[Any], bytes] = _encoder.encode
+loads: Callable[[bytes | str], Any] = _decoder.decode
 
 
 def timestamp(seconds: float) -> str:
@@ -98,7 +98,7 @@ class RefusedError(Exception):
         self.status = status
         self.code = code
         self.message = message
-        self.errors = list(errors)
+        self.errors: list[Mapping[str, Any]] = list(errors)
         self.data = data
 
     def response(self, context: str) -> Response:

@@ -61,24 +61,26 @@ class World:
 
     def __init__(self, settings: Settings, ledger: Ledger, dialect: Dialect) -> None:
         chance = Chance(settings.seed ^ key_of(settings.environment))
-        self.settings = settings
-        self.dialect = dialect
-        self.chance = chance
-        self.agenda = Agenda()
-        self.accounts = Accounts()
-        self.books = Books()
-        self.owner = Customer(_OWNER + chance.below(10_000, 2), "simulated-owner")
-        self.stranger = Customer(_STRANGER + chance.below(10_000, 3), "simulated-stranger")
-        self.catalogue = Catalogue(settings.sizes, chance, settings.start)
-        self.market = Market(self.catalogue, chance)
-        self.margin = MarginDesk(self.market)
-        self.blotter = Blotter(ledger, chance)
-        self.exchange = Exchange(self.blotter, self.books, self.market, self.agenda, chance)
-        self.preflight = Preflight(self.catalogue, self.market, self.margin)
-        self.desk = Desk(self.preflight, self.blotter, self.exchange, dialect)
-        self.complex_desk = ComplexDesk(self.blotter, self.exchange, self.preflight, self.market, self.agenda)
-        self.alerts = AlertDesk(self.catalogue, self.market, self.agenda, chance)
-        self.office = TokenOffice(settings.environment, self.owner, chance)
+        self.settings: Settings = settings
+        self.dialect: Dialect = dialect
+        self.chance: Chance = chance
+        self.agenda: Agenda = Agenda()
+        self.accounts: Accounts = Accounts()
+        self.books: Books = Books()
+        self.owner: Customer = Customer(_OWNER + chance.below(10_000, 2), "simulated-owner")
+        self.stranger: Customer = Customer(_STRANGER + chance.below(10_000, 3), "simulated-stranger")
+        self.catalogue: Catalogue = Catalogue(settings.sizes, chance, settings.start)
+        self.market: Market = Market(self.catalogue, chance)
+        self.margin: MarginDesk = MarginDesk(self.market)
+        self.blotter: Blotter = Blotter(ledger, chance)
+        self.exchange: Exchange = Exchange(self.blotter, self.books, self.market, self.agenda, chance)
+        self.preflight: Preflight = Preflight(self.catalogue, self.market, self.margin)
+        self.desk: Desk = Desk(self.preflight, self.blotter, self.exchange, dialect)
+        self.complex_desk: ComplexDesk = ComplexDesk(
+            self.blotter, self.exchange, self.preflight, self.market, self.agenda
+        )
+        self.alerts: AlertDesk = AlertDesk(self.catalogue, self.market, self.agenda, chance)
+        self.office: TokenOffice = TokenOffice(settings.environment, self.owner, chance)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
