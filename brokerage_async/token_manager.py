@@ -199,14 +199,14 @@ class TokenManager:
         loop = asyncio.get_running_loop()
         if await self._load(loop.time()):
             return
-        attempt = 1
+        attempt, most = 1, self._policy.max_attempts if self._failures == 0 else 1  # in an outage: one look at a time
         while True:
             asked_at = loop.time()
             try:
                 grant = await self._exchange(self._credentials)
             except TokenError as error:
                 error.attempts = attempt
-                if not self._may_repeat(error) or attempt >= self._policy.max_attempts:
+                if not self._may_repeat(error) or attempt >= most:
                     self._note_failure(error)
                     return
                 logger.info("token refresh: attempt %d failed (%s), trying again", attempt, error.status or "no answer")

@@ -249,7 +249,7 @@ class TestFailures:
             with pytest.raises(TokenError):
                 await tokens.get()
             await asyncio.sleep(0.1)
-        assert len(endpoint.asked) < 150
+        assert len(endpoint.asked) < 50
 
     @on_virtual_time
     async def test_refusal_is_remembered_then_tried_once(self):
