@@ -46,7 +46,7 @@ class TestArguments:
         with pytest.raises(ConfigurationError):
             Client(SANDBOX, TOKEN, transport=FakeTransport(), **wrong)
 
-    @pytest.mark.parametrize("wrong", [None, "token", object()], ids=repr)
+    @pytest.mark.parametrize("wrong", [None, "token", object()], ids=["none", "text", "object"])
     def test_wrong_credentials(self, wrong):
         with pytest.raises(ConfigurationError, match="no credentials"):
             Client(SANDBOX, wrong, transport=FakeTransport())

@@ -292,6 +292,7 @@ class TestBodies:
             (gzip.compress(b'{"a": 1}'), "Content-Encoding: gzip"),
             (zlib.compress(b'{"a": 1}'), "Content-Encoding: deflate"),
         ],
+        ids=["plain", "gzip", "deflate"],
     )
     @on_real_time
     async def test_decompressed(self, body, header):
