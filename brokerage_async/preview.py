@@ -24,22 +24,34 @@ class Objection:
 def objection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[str]) -> Objection | None:
     """What stops an order after this dry-run: its errors, then its warnings that are not allowed; None: nothing.
 
-    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass.
+    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. What the service said in a
+    form that cannot be read counts as well: nobody can tell that it was harmless.
     """
-    if preview == PlacedOrderResponse():
+    if attrs.evolve(preview, extra={}) == PlacedOrderResponse(extra={}) and not _unread(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
         return Objection(Fate.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
     if preview.errors:
         return _refusal("the dry-run found errors", preview.errors, "preflight_errors")
+    if preview.extra.get("errors"):
+        return _refusal("the dry-run found errors, in a form that cannot be read", (), "preflight_errors")
     stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
     if stopping:
         return _refusal("the dry-run warned, and these warnings are not allowed", stopping, "preflight_warnings")
+    if preview.extra.get("warnings") and allow_warnings is not True:
+        return _refusal("the dry-run warned, in a form that cannot be read", (), "preflight_warnings")
     return None
+
+
+def _unread(preview: PlacedOrderResponse) -> bool:
+    """Whether errors or warnings came that no field could take; their raw JSON is in ``extra``."""
+    return bool(preview.extra.get("errors") or preview.extra.get("warnings"))
 
 
 def _allowed(warning: PreflightMessage, allow_warnings: bool | Collection[str]) -> bool:
     if isinstance(allow_warnings, bool):
         return allow_warnings
+    if isinstance(allow_warnings, str):  # one code, not a collection of letters
+        return warning.code == allow_warnings
     return warning.code is not None and warning.code in allow_warnings
 
 

@@ -27,6 +27,7 @@ from ..errors import (
     InvalidRequestError,
     RateLimitError,
     ResponseDecodeError,
+    ServerError,
     TokenError,
     TransportError,
 )
@@ -134,6 +135,8 @@ def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
         return Fate.ACCEPTED
     if isinstance(error, TransportError):
         return Fate.UNKNOWN if error.maybe_processed else Fate.NOT_SENT
+    if isinstance(error, ServerError):
+        return Fate.UNKNOWN  # by its code, if not by its status: a proxy may have put a 4xx on a failure half-way
     if isinstance(error, APIError):
         refused = error.status is not None and 400 <= error.status < 500 and error.status not in AMBIGUOUS
         return Fate.REFUSED if refused else Fate.UNKNOWN

@@ -68,6 +68,8 @@ FATES = [
     (APIError("x"), Fate.UNKNOWN),
     (ServerError("x", status=500), Fate.UNKNOWN),
     (ServerError("x", status=504), Fate.UNKNOWN),
+    (ServerError("x", status=422, code="internal_server_error"), Fate.UNKNOWN),
+    (ServerError("x", status=400, code="timeout_error"), Fate.UNKNOWN),
 ]
 
 
@@ -93,7 +95,8 @@ def test_reading_again_is_hopeless_where_the_question_or_the_asker_was_refused(e
     lasting = (400, 401, 403, 404, 406, 422)
     settings = isinstance(error, ConfigurationError | InvalidRequestError)
     dead_grant = isinstance(error, TokenError) and not error.transient
-    assert is_hopeless(error) is (error.status in lasting or settings or dead_grant)
+    refused = error.status in lasting and not isinstance(error, ServerError)
+    assert is_hopeless(error) is (refused or settings or dead_grant)
 
 
 def test_a_hopeless_look_is_the_last() -> None:
