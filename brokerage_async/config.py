@@ -55,13 +55,24 @@ def _given(instance: Any, attribute: attrs.Attribute[Any], value: str) -> None:
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty text")
 
 
-def _base_address(value: object) -> str:
-    """``value`` as ``scheme://host[:port][/prefix]`` without a slash at the end."""
+def base_address(value: object) -> str:
+    """``value`` as ``scheme://host[:port][/prefix]`` without a slash at the end.
+
+    Raises:
+        ConfigurationError: it is no absolute http or https address, or holds a user name, a query, a fragment, or
+            characters that an address cannot hold.
+    """
     text = value.rstrip("/") if isinstance(value, str) else ""
-    parts = urlsplit(text)
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ConfigurationError("base_url must be encoded: no spaces, control or non-ASCII characters")
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigurationError(f"base_url cannot be read: {error}") from None
+    if "@" in parts.netloc or "?" in text or "#" in text:
         raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not host:
         raise ConfigurationError(f"base_url must be an absolute http or https address, not {value!r}")
     return text
 
@@ -75,7 +86,7 @@ class Environment:
     """
 
     name: str
-    base_url: str = attrs.field(converter=_base_address)
+    base_url: str = attrs.field(converter=base_address)
     auth_page_url: str | None = None
 
     @classmethod

@@ -82,7 +82,8 @@ class TestEnvironment:
         [
             ("https://api.example.com/", "https://api.example.com"),
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-            ("https://gate.example/brokerage/v1/", "https://gate.example/brokerage/v1"),
+            ("https://gate.example/brokerage/v1//", "https://gate.example/brokerage/v1"),
+            ("http://[::1]:8080/", "http://[::1]:8080"),
         ],
     )
     def test_base_address(self, given, kept):
@@ -90,8 +91,10 @@ class TestEnvironment:
 
     @pytest.mark.parametrize(
         "wrong",
-        ["", "api.example.com", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
-         "https://a.example#x", None],
+        ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
+         "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",
+         "https://bücher.example", "https://a.example:port", "https://[::1", "https://a.example\n", b"https://a.example",
+         None],
     )  # fmt: skip
     def test_unusable_base_address(self, wrong):
         with pytest.raises(ConfigurationError, match="base_url"):

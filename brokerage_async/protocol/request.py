@@ -13,10 +13,11 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import attrs
 
+from ..config import base_address
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import Operation, Parameter
 from . import codec, validation
@@ -27,7 +28,6 @@ __all__ = [
     "build",
     "encode_path",
     "encode_query",
-    "join_url",
     "validate_accept_version",
     "validate_user_agent",
 ]
@@ -69,6 +69,9 @@ class Response:
     body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
+_base = functools.lru_cache(maxsize=64)(base_address)
+
+
 def build(
     operation: Operation[Any],
     *,
@@ -97,7 +100,7 @@ def build(
         InvalidRequestError: the arguments break documented rules; every broken rule is listed.
     """
     validation.check(operation, path, query, body, strict=strict)
-    url = join_url(base_url, encode_path(operation.path, path or {}))
+    url = _base(base_url) + encode_path(operation.path, path or {})
     if query:
         text = encode_query(operation.parameters, query)
         if text:
@@ -219,36 +222,7 @@ def _no_form(wire: str, value: object) -> InvalidRequestError:
     return InvalidRequestError("the address cannot be encoded", errors=(detail,))
 
 
-# Addresses and headers.
-
-
-def join_url(base_url: str, target: str) -> str:
-    """Put an encoded path behind a base address, whether or not the address ends with a slash.
-
-    Raises:
-        ConfigurationError: the base address is not an absolute http or https address, or carries a user name, a
-            query, a fragment, or characters that an address cannot hold.
-    """
-    return _base(base_url) + target
-
-
-@functools.lru_cache(maxsize=64)
-def _base(base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigurationError(f"the base address cannot be read: {error}") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ConfigurationError("the base address must be absolute, such as https://api.example.com")
-    if "@" in parts.netloc:
-        raise ConfigurationError("the base address must not carry a user name or password")
-    if "?" in base_url or "#" in base_url:
-        raise ConfigurationError("the base address must not carry a query or a fragment")
-    if re.fullmatch(r"[!-~]+", base_url) is None:
-        raise ConfigurationError("the base address must be encoded: no spaces, control or non-ASCII characters")
-    return base_url.rstrip("/")
-
+# Headers.
 
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _USER_AGENT = re.compile(rf"{_WORD}/{_WORD}")
