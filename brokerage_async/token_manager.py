@@ -27,6 +27,10 @@ LONGEST_TRANSIENT_PAUSE = 16.0
 """The same after a passing failure: each further one in a row doubles it."""
 
 
+PATIENCE = 5.0
+PATIENCE_INTERVAL = 20.0
+"""So many refused tokens in a row are replaced at once, and then one every so many seconds."""
+
 LEAST_STORED_LIFE = 30.0
 """Seconds that a token from a store must still live to be taken."""
 
@@ -124,6 +128,7 @@ class TokenManager:
         self._failure: TokenError | None = None
         self._failures = 0
         self._rest_until = float("-inf")
+        self._patience, self._patience_at = PATIENCE, 0.0
         self._task: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
         self._closed = False
@@ -164,9 +169,19 @@ class TokenManager:
             await asyncio.shield(self._done)
 
     def invalidate(self, authorization: str) -> bool:
-        """Drop the token that the service refused, unless a newer one has taken its place."""
+        """Drop the token that the service refused, unless a newer one has taken its place.
+
+        A service that refuses one fresh token after the other is not asked for more and more of them: it answers False
+        then, and the token stays for the time being.
+        """
         lease = self._lease
         if lease is not None and lease.authorization == authorization:
+            now = asyncio.get_running_loop().time()
+            self._patience = min(PATIENCE, self._patience + (now - self._patience_at) / PATIENCE_INTERVAL)
+            self._patience_at = now
+            if self._patience < 1:
+                return False
+            self._patience -= 1
             self._refused = lease.token
             self._lease = None
         return True

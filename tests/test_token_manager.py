@@ -188,6 +188,17 @@ class TestRefusedToken:
         assert len(endpoint.asked) == 2
 
     @on_virtual_time
+    async def test_service_that_refuses_every_token_is_not_flooded(self):
+        endpoint = Endpoint(latency=0.1)
+        tokens = manager(endpoint)
+        replaced = 0
+        while now() < 300:
+            replaced += tokens.invalidate(await tokens.get())
+            await asyncio.sleep(0.1)
+        assert replaced == pytest.approx(5 + 300 / 20, abs=1)
+        assert len(endpoint.asked) == replaced + 1
+
+    @on_virtual_time
     async def test_suspended_machine_is_found_out_by_the_401(self):
         """The monotonic clock stood still, the token is over; the service says so."""
         endpoint = Endpoint()

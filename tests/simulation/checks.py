@@ -13,7 +13,7 @@ from .chaos import HOUR, Plan
 from .record import CallRecord, Record, Wire
 
 MOMENT = 1e-6
-RATE_OF_TOKEN_REQUESTS = 15
+RATE_OF_TOKEN_REQUESTS = 20
 """More requests than this to the token endpoint within a minute are hammering."""
 
 
