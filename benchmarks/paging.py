@@ -18,7 +18,7 @@ import msgspec
 from brokerage_async import Client, Environment, StaticToken, models
 
 from . import bodies, peers
-from .rounds import Result, ratios, result
+from .rounds import Result, in_turn, ratios, result
 
 PAGES = 25
 SMALL_CALLS = 200
@@ -142,8 +142,8 @@ async def _rounds(contenders: Mapping[str, Contender], rounds: int) -> dict[str,
     gc.collect()
     gc.freeze()
     taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, contender in contenders.items():
+    for number in range(rounds):
+        for name, contender in in_turn(contenders, number):
             started = time.process_time()
             await contender()
             taken[name].append(time.process_time() - started)

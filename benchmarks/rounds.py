@@ -6,9 +6,11 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
+
+T = TypeVar("T")
 
 
 @attrs.frozen(kw_only=True)
@@ -44,8 +46,8 @@ def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
     gc.freeze()  # Whatever others have imported is not to be walked through in somebody's round.
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     try:
-        for _ in range(rounds):
-            for name, contender in contenders.items():
+        for number in range(rounds):
+            for name, contender in in_turn(contenders, number):
                 started = time.process_time()
                 made = contender()
                 taken[name].append(time.process_time() - started)
@@ -53,6 +55,13 @@ def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
     finally:
         gc.unfreeze()
     return taken
+
+
+def in_turn(contenders: Mapping[str, T], number: int) -> list[tuple[str, T]]:
+    """The contenders of a round; another one begins each time, so that nobody always comes after the heaviest."""
+    order = list(contenders.items())
+    first = number % len(order)
+    return order[first:] + order[:first]
 
 
 def ratios(mine: Sequence[float], theirs: Sequence[float]) -> list[float]:

@@ -115,6 +115,9 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
     models: list[Any] = []
     if not is_arranged(operation.result):
         _arrange(operation.result, slicer)
+        yield
+    _rows_decoder(current(WIRES[operation.result]))
+    yield
     while not slicer.finished:
         for text, position, closing in slicer.guesses():
             rows = yield from _decode_slice(operation.result, text, len(models), findings)
