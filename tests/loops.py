@@ -16,8 +16,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+MOST_TURNS = 200_000
+"""So many turns of a virtual loop may pass in one moment."""
+
+
 class DeadlockError(RuntimeError):
-    """Every task waits, and no timer is set that could ever end it."""
+    """Every task waits with no timer that could ever end it, or nobody waits and time cannot pass."""
 
 
 class _JumpingSelector(selectors.BaseSelector):
@@ -25,6 +29,7 @@ class _JumpingSelector(selectors.BaseSelector):
 
     def __init__(self) -> None:
         self.now = 0.0
+        self._turns = 0
         self._keys: dict[Any, selectors.SelectorKey] = {}
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
@@ -40,6 +45,10 @@ class _JumpingSelector(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise DeadlockError("everything waits for something that cannot happen")
+        self._turns = 0 if timeout > 0 else self._turns + 1
+        if self._turns > MOST_TURNS:
+            self._turns = 0
+            raise DeadlockError("time stands still: something spins")
         self.now += max(timeout, 0.0)
         return []
 

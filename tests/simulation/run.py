@@ -23,7 +23,6 @@ from .record import CALL, Record, Wire, watch_brokerage
 from .traders import Trader
 
 CALM = 180.0
-MOST_STEPS = 3_000_000
 
 
 @attrs.frozen
@@ -41,27 +40,13 @@ class Result:
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 
-class CountingLoop(VirtualLoop):
-    """Gives up when time stands still or the hour takes absurdly many steps."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._steps = 0
-
-    def time(self) -> float:
-        self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise DeadlockError("too many steps: something spins")
-        return super().time()
-
-
 def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Result:
     """Play ``seed``, with a planted bug if there is one."""
     record = Record()
     logging.getLogger("brokerage_async").setLevel(logging.CRITICAL)
     with bug or contextlib.nullcontext():
         try:
-            run_in(CountingLoop(), _play(seed, record))
+            run_in(VirtualLoop(), _play(seed, record))
         except DeadlockError as error:
             record.violations.append(str(error))
         except Exception as error:
