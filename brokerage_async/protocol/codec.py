@@ -6,6 +6,7 @@ value. Huge lists are decoded in steps, so that an event loop gets its turns in 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from decimal import Decimal
 from functools import lru_cache
@@ -20,7 +21,7 @@ from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..operation import Operation, Shape
 from .layout import layout
 from .learning import arrange, current, is_arranged
-from .slices import PLACE, Slicer
+from .slices import PLACE, SIZE, Slicer
 from .tolerance import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
 
 __all__ = ["Decoded", "ErrorAnswer", "decode", "decode_error", "decode_slices", "encode"]
@@ -118,6 +119,7 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
         yield
     _rows_decoder(current(WIRES[operation.result]))
     yield
+    until_sweep = sweep_after = _slices_between_sweeps(body)
     while not slicer.finished:
         for text, position, closing in slicer.guesses():
             rows = yield from _decode_slice(operation.result, text, len(models), findings)
@@ -128,6 +130,11 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
         else:
             raise _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
         yield
+        until_sweep -= 1
+        if not until_sweep:
+            gc.collect(1)
+            until_sweep = sweep_after
+            yield
     try:
         rest = parse(slicer.rest())
     except ValueError:
@@ -135,6 +142,16 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
     if not isinstance(rest, dict) or not isinstance(rest.get("data"), dict) or rest["data"].get("items") != [PLACE]:
         return decode(operation, body, strict=strict)
     return _surrounded(models, rest.get("context"), rest.get("pagination"), findings)
+
+
+def _slices_between_sweeps(body: bytes) -> int:
+    """After how many slices the young objects are looked at; -1 for never.
+
+    Where the collector lets many of them come together, it takes longer over them than any other step. Where it comes
+    by often of its own accord, or not at all, it is left alone.
+    """
+    often, times, *_ = gc.get_threshold()
+    return max(8, len(body) // SIZE // 5) if gc.isenabled() and often * times > 10_000 else -1
 
 
 def _decode_slice(
