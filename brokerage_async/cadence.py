@@ -49,11 +49,14 @@ class Cadence:
     max_backoff: float = 60.0
 
     def __attrs_post_init__(self) -> None:
-        if not 0 <= self.jitter <= 1:
+        if not _is_number(self.jitter) or not 0 <= self.jitter <= 1:
             raise ConfigurationError(f"jitter must be a fraction from 0 to 1, not {self.jitter!r}")
+        for name, seconds in (("floor", self.floor), ("max_backoff", self.max_backoff)):
+            if not _is_number(seconds) or not 0 <= seconds < math.inf:
+                raise ConfigurationError(f"{name} must be a number of seconds from 0 on, not {seconds!r}")
         if callable(self.interval):
             return
-        if not 0 < self.interval < math.inf:
+        if not _is_number(self.interval) or not 0 < self.interval < math.inf:
             raise ConfigurationError(f"interval must be a number of seconds greater than 0, not {self.interval!r}")
         if self.interval < self.floor:
             logger.warning("polling every %g s is too often, it will be every %g s", self.interval, self.floor)
@@ -77,6 +80,10 @@ class Cadence:
         """Seconds to wait after ``failures`` in a row: doubling from the interval up to ``max_backoff``."""
         doubled = min(interval * 2.0 ** min(failures - 1, 30), self.max_backoff)
         return max(interval, doubled, retry_after or 0.0)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @attrs.define

@@ -8,6 +8,7 @@ it, looks for its external identifier among the orders of the account.
 from __future__ import annotations
 
 import logging
+import math
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
@@ -18,8 +19,8 @@ import attrs
 from . import order_changes, recovery
 from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from .config import Environment
-from .errors import ConfigurationError
+from .config import Environment, check_seconds
+from .errors import ConfigurationError, InvalidRequestError
 from .journal_entry import EntryKey, EntryState, Journal
 from .journal_memory import MemoryJournal
 from .operation import Executor, Operation
@@ -74,10 +75,11 @@ class OrderEntry:
         if journal is None:
             logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
             journal = MemoryJournal()
-        if not lease > 0:
-            raise ConfigurationError(f"lease must be a number of seconds greater than 0, not {lease!r}")
+        check_seconds("lease", lease)
+        if lease is None or lease == math.inf:
+            raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")
         self._desk = Desk(executor=client.session, journal=journal, environment=client.environment.name, lease=lease)
-        self._looks = looks
+        self._looks = _checked_plan(looks)
         self._identifiers = identifiers
 
     @property
@@ -127,9 +129,18 @@ class OrderEntry:
                 says whether the order may have been placed.
         """
         plan = self._plan(settle, looks)
-        order = order if order.external_identifier else attrs.evolve(order, external_identifier=self._identifiers())
+        _check_options(allow_warnings, resubmit)
+        if not isinstance(order, NewOrder):
+            raise InvalidRequestError(f"an order is a NewOrder, not {type(order).__name__}")
+        if order.external_identifier is None or order.external_identifier == "":
+            order = attrs.evolve(order, external_identifier=self._identifiers())
+        name = order.external_identifier
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidRequestError(
+                f"the external identifier {name!r} is none by which an order could be found again"
+            )
         body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
-        key = EntryKey(self._desk.environment, account_number, order.external_identifier or "")
+        key = EntryKey(self._desk.environment, account_number, name)
         return await Submission(self._desk, key, body, plan, resubmit).place(allow_warnings)
 
     async def recover(self, *, settle: float | None = None, looks: LookPlan | None = None) -> list[Placement]:
@@ -166,7 +177,7 @@ class OrderEntry:
         Raises:
             ConfigurationError: the client cannot cancel orders; nothing was sent.
         """
-        return await order_changes.cancel(self._desk.executor, account_number, str(order_id), self._plan(settle, looks))
+        return await order_changes.cancel(self._desk.executor, account_number, _id(order_id), self._plan(settle, looks))
 
     async def replace(
         self,
@@ -184,7 +195,7 @@ class OrderEntry:
             InvalidRequestError: the edit breaks documented rules; nothing was sent.
             ConfigurationError: the client cannot change orders; nothing was sent.
         """
-        return await self._change(ORDERS_REPLACE, account_number, str(order_id), edit, allow_warnings, settle, looks)
+        return await self._change(ORDERS_REPLACE, account_number, _id(order_id), edit, allow_warnings, settle, looks)
 
     async def edit(
         self,
@@ -197,7 +208,7 @@ class OrderEntry:
         looks: LookPlan | None = None,
     ) -> OrderChange:
         """Edit a working order, once; otherwise as `replace`."""
-        return await self._change(ORDERS_EDIT, account_number, str(order_id), edit, allow_warnings, settle, looks)
+        return await self._change(ORDERS_EDIT, account_number, _id(order_id), edit, allow_warnings, settle, looks)
 
     async def edit_pairs(
         self,
@@ -217,7 +228,7 @@ class OrderEntry:
         """
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
         plan = self._plan(settle, looks)
-        return await order_changes.edit_pairs(self._desk.executor, account_number, str(complex_order_id), edit, plan)
+        return await order_changes.edit_pairs(self._desk.executor, account_number, _id(complex_order_id), edit, plan)
 
     async def _change(
         self,
@@ -229,6 +240,7 @@ class OrderEntry:
         settle: float | None,
         looks: LookPlan | None,
     ) -> OrderChange:
+        _check_options(allow_warnings)
         path = {"account_number": account_number, "id": order_id}
         body = _checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
         plan = self._plan(settle, looks)
@@ -237,8 +249,30 @@ class OrderEntry:
         )
 
     def _plan(self, settle: float | None, looks: LookPlan | None) -> LookPlan:
-        plan = self._looks if looks is None else looks
+        plan = self._looks if looks is None else _checked_plan(looks)
         return plan if settle is None else attrs.evolve(plan, settle=settle)
+
+
+def _checked_plan(looks: LookPlan) -> LookPlan:
+    if not isinstance(looks, LookPlan):
+        raise ConfigurationError(f"looks must be a LookPlan, not {type(looks).__name__}")
+    return looks
+
+
+def _check_options(allow_warnings: object, resubmit: object = 0) -> None:
+    """Refuse options that would only be looked at when the order is under way."""
+    if not isinstance(resubmit, int) or resubmit < 0:
+        raise InvalidRequestError(f"resubmit must be a number of times, not {resubmit!r}")
+    codes = isinstance(allow_warnings, str) or validation.is_array(allow_warnings)
+    if not isinstance(allow_warnings, bool) and not codes:
+        raise InvalidRequestError(f"allow_warnings must be True, False or codes, not {type(allow_warnings).__name__}")
+
+
+def _id(order_id: object) -> str:
+    """An order's id as text; anything else than an id would be read as one, such as ``None`` as "None"."""
+    if isinstance(order_id, bool) or not isinstance(order_id, int | str):
+        raise InvalidRequestError(f"an order id is a text or an integer, not {type(order_id).__name__}")
+    return str(order_id)
 
 
 def _checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:

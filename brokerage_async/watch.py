@@ -15,11 +15,13 @@ from ._generated.endpoints import Endpoints
 from ._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .cadence import Cadence, Pacing
 from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, keyed
-from .errors import DeadlineExceededError
+from .config import check_seconds
+from .errors import DeadlineExceededError, InvalidRequestError
 from .market_clock import Boundary, MarketHours, boundaries, last_passed, timetable_range
 from .operation import Executor
 from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
+from .protocol.validation import is_array
 from .rereading import unless_same
 
 __all__ = [
@@ -123,6 +125,9 @@ class Watch:
             DeadlineExceededError: it was not terminal within ``timeout`` seconds.
             NotFoundError: it was found nowhere, several times.
         """
+        if not isinstance(id, int | str) or isinstance(id, bool):
+            raise InvalidRequestError(f"an order id is a text or an integer, not {type(id).__name__}")
+        check_seconds("timeout", timeout)
         feed = self._orders(customer_id, (account_number,), Cadence(interval=interval, floor=floor))
         search = self._endpoints.orders.search
 
@@ -231,7 +236,10 @@ class Watch:
         )
 
     def _orders(self, customer_id: int | str, account_numbers: Iterable[str], cadence: Cadence) -> Feed[Order]:
-        accounts = tuple(sorted(set(account_numbers)))
+        listed: object = account_numbers
+        if not is_array(listed) or not all(isinstance(number, str) for number in listed):
+            raise InvalidRequestError("account_numbers must be a list of account numbers, each of them text")
+        accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
         return self._feed(name, cadence, lambda api: api.orders.live(customer_id, accounts), _order_id)
 

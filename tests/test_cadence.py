@@ -118,3 +118,10 @@ def test_a_streak_counts_failures_in_all_and_alike() -> None:
         streak.note(failure)
         counts.append((streak.in_all, streak.alike))
     assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("wrong", [None, "1", True, -1, math.nan, math.inf], ids=str)
+@pytest.mark.parametrize("name", ["interval", "floor", "jitter", "max_backoff"])
+def test_what_is_no_number_of_seconds_is_refused(name: str, wrong: object) -> None:
+    with pytest.raises(errors.ConfigurationError, match=name):
+        Cadence(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]

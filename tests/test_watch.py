@@ -437,3 +437,23 @@ async def test_polls_rest_while_the_market_does(service: Service, client: Client
     assert times[:4] == pytest.approx([0, 3600, 7200, opening])
     assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
     assert len([at for at in times if at >= closing]) <= 16
+
+
+@pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [5], [None], [["A1"]], {"A1": 1}], ids=str)
+async def test_accounts_are_a_list_of_texts(service: Service, client: Client, accounts: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="account"):
+        client.watch.orders("me", accounts)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [(None, {}), (1.5, {}), (True, {}), ("1", {"timeout": "5"}), ("1", {"timeout": -1}), ("1", {"interval": "5"})],
+    ids=str,
+)
+async def test_waiting_for_what_is_no_order_is_refused(
+    service: Service, client: Client, id: Any, options: dict[str, Any]
+) -> None:
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
+        await client.watch.order("me", "A1", id, **options)
+    assert service.requests == []

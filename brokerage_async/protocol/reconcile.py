@@ -14,8 +14,9 @@ And for changes of an order that exists already: what does the order, read back,
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
@@ -93,6 +94,18 @@ class Decision(enum.StrEnum):
     """Send the same bytes again: it is absent, and the caller asked for this."""
 
 
+def _at_least(least: float, *, or_more: bool = True) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """A validator for numbers from ``least`` on, or above it; infinity is a number, NaN is none."""
+
+    def check(plan: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (value >= least if or_more else value > least):
+            bound = f"a number of at least {least:g}" if or_more else f"a number greater than {least:g}"
+            raise ConfigurationError(f"LookPlan.{attribute.name} must be {bound}, not {value!r}")
+
+    return check
+
+
 @attrs.frozen(kw_only=True)
 class LookPlan:
     """How an order of unknown outcome is looked for. Times are seconds since it can last have been sent.
@@ -105,12 +118,12 @@ class LookPlan:
     it longer rather than shorter; nothing but ``resubmit`` ever acts on it.
     """
 
-    settle: float = attrs.field(default=20.0, validator=attrs.validators.ge(0))
-    first: float = attrs.field(default=0.5, validator=attrs.validators.gt(0))
-    factor: float = attrs.field(default=2.0, validator=attrs.validators.ge(1))
-    longest: float = attrs.field(default=5.0, validator=attrs.validators.gt(0))
-    confirmations: int = attrs.field(default=2, validator=attrs.validators.gt(0))
-    give_up: float = attrs.field(default=120.0, validator=attrs.validators.ge(0))
+    settle: float = attrs.field(default=20.0, validator=_at_least(0))
+    first: float = attrs.field(default=0.5, validator=_at_least(0, or_more=False))
+    factor: float = attrs.field(default=2.0, validator=_at_least(1))
+    longest: float = attrs.field(default=5.0, validator=_at_least(0, or_more=False))
+    confirmations: int = attrs.field(default=2, validator=_at_least(0, or_more=False))
+    give_up: float = attrs.field(default=120.0, validator=_at_least(0))
 
 
 @attrs.frozen(kw_only=True)

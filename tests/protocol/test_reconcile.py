@@ -205,8 +205,8 @@ def test_the_usual_plan_looks_at_these_times() -> None:
 
 @pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
 def test_a_plan_takes_no_nonsense(name: str) -> None:
-    for value in (-1, float("nan")):
-        with pytest.raises(ValueError, match=name):
+    for value in (-1, float("nan"), None, "1", True, Decimal(1)):
+        with pytest.raises(ConfigurationError, match=name):
             LookPlan(**{name: value})  # type: ignore[arg-type]
 
 

@@ -1,0 +1,89 @@
+"""What order entry is asked in a form that makes no sense is refused before anything is sent or journaled."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import OrderEdit, OrderType, TimeInForce
+from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
+from brokerage_async.journal import MemoryJournal
+from brokerage_async.order_entry import OrderEntry
+from tests.loops import on_virtual_time
+from tests.trading import Floor, floor, order
+
+EDIT = OrderEdit(order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(1))
+NO_IDS: list[Any] = [None, 1.5, True, [], b"7"]
+OPTIONS: list[dict[str, Any]] = [
+    {"resubmit": "1"},
+    {"resubmit": None},
+    {"resubmit": -1},
+    {"allow_warnings": None},
+    {"allow_warnings": 1},
+    {"allow_warnings": b"tif"},
+    {"looks": 3},
+    {"looks": "often"},
+    {"settle": "1"},
+    {"settle": -1},
+    {"settle": float("nan")},
+]
+
+
+def untouched(here: Floor) -> bool:
+    return not here.wire.bodies
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@on_virtual_time
+async def test_options_of_place(options: dict[str, Any]) -> None:
+    async with floor() as here:
+        with pytest.raises(BrokerageError):
+            await here.entry.place(here.account, order("mine"), **options)
+        assert untouched(here)
+        assert await here.entry.journal.entries() == []
+
+
+@pytest.mark.parametrize("wrong", [None, 1, {"order-type": "Limit"}, b"{}", EDIT], ids=str)
+@on_virtual_time
+async def test_what_is_no_order(wrong: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="NewOrder"):
+            await here.entry.place(here.account, wrong)
+        assert untouched(here)
+
+
+@pytest.mark.parametrize("name", ["  ", 7, b"x"])
+@on_virtual_time
+async def test_a_name_by_which_no_order_can_be_found_again(name: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError):
+            await here.entry.place(here.account, order(name))
+        entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: name)
+        with pytest.raises(InvalidRequestError):
+            await entry.place(here.account, order(None))
+        assert untouched(here)
+
+
+@pytest.mark.parametrize("wrong", NO_IDS, ids=str)
+@on_virtual_time
+async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
+    async with floor() as here:
+        for call in (
+            here.entry.cancel(here.account, wrong),
+            here.entry.replace(here.account, wrong, EDIT),
+            here.entry.edit(here.account, wrong, EDIT),
+            here.entry.edit_pairs(here.account, wrong, ratio_price_threshold=EDIT.price),
+        ):
+            with pytest.raises(InvalidRequestError):
+                await call
+        assert untouched(here)
+
+
+@pytest.mark.parametrize("lease", [None, 0, -1, "30", float("nan"), float("inf")])
+@on_virtual_time
+async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(ConfigurationError):
+            OrderEntry(here.client, MemoryJournal(), lease=lease)
