@@ -16,6 +16,10 @@ from .operation import Effect, Operation
 
 __all__ = ["Lane", "LaneName", "Limiter"]
 
+RECOVERY = 0.25
+"""How much of a place a full round of successes gives back to a lane whose bound a 429 has halved. A whole place, as
+in TCP, runs into the next 429 too soon, which costs everybody a pause (`python -m benchmarks.bulk --only throttled`)."""
+
 
 class LaneName(enum.StrEnum):
     """The lanes: bulk reads never hold up a cancel, and neither holds up a token."""
@@ -106,7 +110,7 @@ class Lane:
             return
         self._streak = 0
         if self._window < self._capacity:
-            self._window = min(self._capacity, self._window + 1.0 / self._window)
+            self._window = min(self._capacity, self._window + RECOVERY / self._window)
 
     def throttled(self, now: float, started: float, pause: Callable[[int], float]) -> None:
         """Note a 429 for a call that was sent at ``started`` and has not left the lane yet.

@@ -9,9 +9,12 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = [
     "BodyField",
@@ -180,6 +183,10 @@ class Pager(ABC, Generic[E]):
     def prefetch(self, pages: int) -> Pager[E]:
         """The same list, with up to ``pages`` pages in flight ahead of the one that is being consumed."""
 
+    @abstractmethod
+    async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
+        """All items, or the first ``max_items``, as an Arrow table with a column for each field (extra ``frames``)."""
+
 
 class Executor(Protocol):
     """What the generated endpoints call: the session, or a light view of it with other options.
@@ -196,7 +203,7 @@ class Executor(Protocol):
         query: Mapping[str, object] | None = None,
         body: object | None = None,
     ) -> T:
-        """Make the call and return its decoded result: `send` and `decode` in one."""
+        """Make the call and return its decoded result."""
         ...
 
     async def reread(

@@ -33,7 +33,7 @@ class TestValues:
         assert hash(Page((1, 2), None, 0)) == hash(Page((1, 2), None, 0))
 
     def test_a_pager_says_what_it_must_offer(self):
-        assert Pager.__abstractmethods__ == {"__aiter__", "pages", "collect", "prefetch"}
+        assert Pager.__abstractmethods__ == {"__aiter__", "pages", "collect", "prefetch", "to_arrow"}
 
 
 @EVERY
