@@ -103,9 +103,10 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
 
 
 def _for_model(field: Field) -> str:
+    """Only text becomes a member: anything else goes on as it is, for validation to name it."""
     if field.type.kind != "enum":
         return field.name
-    return f"None if {field.name} is None else {field.type.name}({field.name})"
+    return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
 
 
 def _arguments(operation: Operation, location: str) -> tuple[tuple[str, str], ...]:

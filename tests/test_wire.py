@@ -265,6 +265,16 @@ async def test_all_problems_of_a_call_come_at_once_and_before_anything_is_sent()
     assert record.received == []
 
 
+async def test_a_term_of_the_wrong_type_is_a_problem_like_any_other() -> None:
+    async with wire(NOTHING) as record, client_of(record.base_url) as client:
+        with pytest.raises(errors.InvalidRequestError) as caught:
+            await client.complex_orders.edit_pairs("5WT00001", 1, ratio_price_comparator=5)  # type: ignore[arg-type]
+    assert [(problem.code, problem.domain) for problem in caught.value.errors] == [
+        ("wrong_type", "ratio-price-comparator")
+    ]
+    assert record.received == []
+
+
 def test_only_paged_reads_are_pagers() -> None:
     paged = {name for name, operation in OPERATIONS.items() if operation.shape is Shape.PAGE}
     assert paged == {exchange.operation for exchange in PUBLIC if exchange.pagination is not None}

@@ -902,7 +902,9 @@ class ComplexOrders:
             COMPLEX_ORDERS_EDIT_PAIRS,
             path={"account_number": account_number, "id": id},
             body=PairsEdit(
-                ratio_price_comparator=None if ratio_price_comparator is None else Comparator(ratio_price_comparator),
+                ratio_price_comparator=Comparator(ratio_price_comparator)
+                if isinstance(ratio_price_comparator, str)
+                else ratio_price_comparator,
                 ratio_price_threshold=ratio_price_threshold,
             ),
         )
@@ -1197,12 +1199,12 @@ class Endpoints:
     """All namespaces of endpoints over one executor."""
 
     def __init__(self, executor: Executor) -> None:
-        self.market_time = MarketTime(executor)
-        self.market_metrics = MarketMetrics(executor)
-        self.instruments = Instruments(executor)
-        self.orders = Orders(executor)
-        self.complex_orders = ComplexOrders(executor)
-        self.transactions = Transactions(executor)
-        self.margin = Margin(executor)
-        self.watchlists = Watchlists(executor)
-        self.quote_alerts = QuoteAlerts(executor)
+        self.market_time: MarketTime = MarketTime(executor)
+        self.market_metrics: MarketMetrics = MarketMetrics(executor)
+        self.instruments: Instruments = Instruments(executor)
+        self.orders: Orders = Orders(executor)
+        self.complex_orders: ComplexOrders = ComplexOrders(executor)
+        self.transactions: Transactions = Transactions(executor)
+        self.margin: Margin = Margin(executor)
+        self.watchlists: Watchlists = Watchlists(executor)
+        self.quote_alerts: QuoteAlerts = QuoteAlerts(executor)

@@ -50,6 +50,16 @@ async def test_arguments_reach_the_executor_under_their_wire_names(garden: Packa
     ]  # fmt: skip
 
 
+async def test_only_text_becomes_a_member_and_the_rest_is_left_to_validation(garden: Package) -> None:  # noqa: F811
+    recorder = Recorder()
+    beds = garden.endpoints.Endpoints(recorder).garden
+    for given in (None, 5, "Spring", "Monsoon"):
+        await beds.edit_bed(7, season=given)
+    seasons = [arguments["body"].season for _, arguments in recorder.calls]
+    assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
+    assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
+
+
 def test_filters_are_keyword_only_and_the_documentation_says_it_all(garden: Package) -> None:  # noqa: F811
     plants = garden.endpoints.Garden.plants
     kinds = {name: parameter.kind for name, parameter in inspect.signature(plants).parameters.items()}
