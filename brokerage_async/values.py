@@ -144,14 +144,17 @@ def raw_object(value: Mapping[str, Any]) -> Extra:
 def as_tuple(items: Iterable[Any]) -> tuple[Any, ...]:
     """The items of any iterable as a tuple, so that models stay hashable when a list is passed.
 
-    Not generic, because mypy cannot solve the type variable of an attrs converter and would refuse every argument.
+    Text and mappings are refused: nobody means their letters or keys. Not generic, because mypy cannot solve the type
+    variable of an attrs converter and would refuse every argument.
     """
+    if isinstance(items, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(items, Iterable):
+        raise TypeError(f"expected a list or tuple, got {type(items).__name__}")
     return tuple(items)
 
 
 def as_optional_tuple(items: Iterable[Any] | None) -> tuple[Any, ...] | None:
     """The same, None staying None."""
-    return None if items is None else tuple(items)
+    return None if items is None else as_tuple(items)
 
 
 def as_optional_object(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -144,6 +144,20 @@ def test_lists_are_taken_where_tuples_are_kept() -> None:
     assert isinstance(hash(order), int)
 
 
+@pytest.mark.parametrize("wrong", [None, "AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg])
+def test_what_is_no_list_is_refused_where_tuples_are_kept(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"expected a list or tuple, got {type(wrong).__name__}"):
+        models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=wrong)
+    if wrong is not None:
+        with pytest.raises(TypeError, match="expected a list or tuple"):
+            models.NewOrderRules(conditions=wrong)
+
+
+def test_any_iterable_is_taken_where_tuples_are_kept() -> None:
+    assert models.NewWatchlist(name="w", watchlist_entries=iter([])).watchlist_entries == ()
+    assert models.NewOrderRules(conditions=None).conditions is None
+
+
 def test_secrets_are_not_shown() -> None:
     request = models.TokenRequest(
         grant_type=models.GrantType.REFRESH_TOKEN, client_secret="hush", refresh_token="hush", code="hush"

@@ -123,12 +123,22 @@ def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
     assert (read, str(read)) == (value, str(value))
 
 
+class Text(str):
+    """A text of another class."""
+
+
+@pytest.mark.parametrize(("raw", "value"), [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
+def test_whole_numbers_and_any_text_are_read(raw: Any, value: Decimal) -> None:
+    assert str(values.read_decimal(raw)) == str(value)
+
+
 @pytest.mark.parametrize(
     "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
 )
 def test_what_is_no_finite_number_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a"):
-        values.read_decimal(text)
+    for raw in (text, Text(text)):
+        with pytest.raises(ValueError, match="not a"):
+            values.read_decimal(raw)
 
 
 @given(finite_decimals.filter(lambda value: abs(value.adjusted()) <= 64 and abs(value.as_tuple().exponent) <= 64))
