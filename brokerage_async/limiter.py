@@ -17,8 +17,10 @@ from .operation import Effect, Operation
 __all__ = ["Lane", "LaneName", "Limiter"]
 
 RECOVERY = 0.25
-"""How much of a place a full round of successes gives back to a lane whose bound a 429 has halved. A whole place, as
-in TCP, runs into the next 429 too soon, which costs everybody a pause (`python -m benchmarks.bulk --only throttled`)."""
+"""How much of a place a full round of successes gives back to a lane whose bound a 429 has halved.
+
+A whole place, as in TCP, runs into the next 429 too soon, which costs everybody a pause
+(`python -m benchmarks.bulk --only throttled`)."""
 
 
 class LaneName(enum.StrEnum):
