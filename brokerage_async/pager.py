@@ -100,8 +100,8 @@ class OffsetPager(Pager[E], Generic[E]):
         The first page is always fetched alone, because it tells how many there are. Where it does not tell, every
         page is.
         """
-        if pages < 0:
-            raise ConfigurationError(f"pages must not be negative, not {pages}")
+        if not isinstance(pages, int) or pages < 0:
+            raise ConfigurationError(f"pages must be a number of pages and not negative, not {pages!r}")
         return OffsetPager(self._fetch, self._operation, self._path, self._query, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
@@ -155,8 +155,11 @@ class OffsetPager(Pager[E], Generic[E]):
         return offset if isinstance(offset, int) else 0
 
     async def _page(self, offset: int) -> Page[E]:
+        given = self._query.get(OFFSET)
+        wrong = given is not None and not isinstance(given, int)  # goes out as it is, to be refused with all the rest
+        query = self._query | {OFFSET: given if wrong else offset}
         try:
-            decoded = await self._fetch(self._operation, path=self._path, query=self._query | {OFFSET: offset})
+            decoded = await self._fetch(self._operation, path=self._path, query=query)
         except BrokerageError as error:
             if offset > self._start:
                 error.add_note(f"the walk can go on from page_offset={offset}")

@@ -81,7 +81,7 @@ def parse_occ(symbol: str) -> OptionSymbol:
     Raises:
         InvalidRequestError: it is no OCC symbol.
     """
-    match = OCC.fullmatch(symbol)
+    match = OCC.fullmatch(_text(symbol))
     if match is None or len(symbol) > 21:
         raise InvalidRequestError(f"not an OCC symbol: {symbol!r} (such as 'AAPL  260612C00110000')")
     day = match["day"]
@@ -102,7 +102,11 @@ def instrument_type_of(symbol: str) -> str:
 
     ``AAPL`` and ``BRK/B`` are ``Equity``, ``AAPL  260612C00110000`` is ``Equity Option``, ``/ESZ6`` is ``Future``,
     ``./ESZ6 EW3U6 260918P9100`` is ``Future Option``, ``BTC/USD`` is ``Cryptocurrency``.
+
+    Raises:
+        InvalidRequestError: it is no text.
     """
+    symbol = _text(symbol)
     if symbol.startswith("./"):
         return "Future Option"
     if symbol.startswith("/"):
@@ -112,11 +116,17 @@ def instrument_type_of(symbol: str) -> str:
     return "Cryptocurrency" if symbol.endswith("/USD") else "Equity"
 
 
+def _text(symbol: object) -> str:
+    if not isinstance(symbol, str):
+        raise InvalidRequestError(f"a symbol is a text, not {type(symbol).__name__}")
+    return symbol
+
+
 def _problems(root: str, expiration: date, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:
     problems = []
-    if not ROOT.fullmatch(root):
+    if not isinstance(root, str) or not ROOT.fullmatch(root):
         problems.append(ErrorDetail("root", f"1 to 6 capital letters or digits, not {root!r}", "root"))
-    if not CENTURY <= expiration.year < CENTURY + 100:
+    if not isinstance(expiration, date) or not CENTURY <= expiration.year < CENTURY + 100:
         problems.append(ErrorDetail("expiration", f"a day of this century, not {expiration}", "expiration"))
     if option_type not in ("C", "P"):
         problems.append(ErrorDetail("option_type", f"C or P, not {option_type!r}", "option_type"))

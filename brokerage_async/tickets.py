@@ -195,8 +195,11 @@ def iron_condor(
     Raises:
         InvalidRequestError: the four strikes do not rise.
     """
-    strikes = [_decimal("strike", strike) for strike in (*puts, *calls)]
-    if strikes != sorted(set(strikes)):
+    pairs = [pair if isinstance(pair, tuple | list) else () for pair in (puts, calls)]
+    if [len(pair) for pair in pairs] != [2, 2]:
+        raise InvalidRequestError("puts and calls are pairs of strikes")
+    strikes = [_decimal("strike", strike) for pair in pairs for strike in pair]
+    if not all(strike.is_finite() for strike in strikes) or strikes != sorted(set(strikes)):
         raise InvalidRequestError("the strikes of an iron condor must rise: put, put, call, call")
     legs = (
         buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
@@ -219,6 +222,8 @@ def _leg(
 
 
 def _effect(leg: NewOrderLeg) -> PriceEffect:
+    if not isinstance(leg, NewOrderLeg):
+        raise InvalidRequestError(f"a leg is made with buy_to_open and its kin, not {type(leg).__name__}")
     return PriceEffect.DEBIT if leg.action in BUYING else PriceEffect.CREDIT
 
 

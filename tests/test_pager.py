@@ -372,3 +372,17 @@ async def test_within_one_page_and_without_identity_nothing_is_dropped():
 async def test_instruments_are_told_apart_by_symbol():
     service = Service([Listed("A"), Listed("B"), Listed("B"), Listed("C")], model=Listed)
     assert await every(service.pager(per_page=2)) == [Listed("A"), Listed("B"), Listed("C")]
+
+
+@pytest.mark.parametrize("wrong", ["5", 1.5, [], b"1"])
+async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong):
+    async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
+        with pytest.raises(errors.InvalidRequestError) as caught:
+            await client.instruments.equities(page_offset=wrong, per_page="x").collect()
+    assert {problem.domain for problem in caught.value.errors} == {"page-offset", "per-page"}
+
+
+@pytest.mark.parametrize("wrong", [-1, None, "2", 1.5])
+def test_pages_ahead_are_a_number(wrong):
+    with pytest.raises(errors.ConfigurationError):
+        Service([]).pager().prefetch(wrong)

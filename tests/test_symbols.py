@@ -110,3 +110,17 @@ def test_parts_that_make_no_symbol_are_all_named(parts: Any, fields: list[str]) 
 )
 def test_kinds_by_form(symbol: str, kind: str) -> None:
     assert instrument_type_of(symbol) == kind
+
+
+@pytest.mark.parametrize("wrong", [None, 1, 1.5, b"AAPL", [], date(2026, 6, 12)], ids=str)
+def test_what_is_no_symbol_is_refused(wrong: Any) -> None:
+    for call in (lambda: instrument_type_of(wrong), lambda: parse_occ(wrong)):
+        with pytest.raises(InvalidRequestError, match="a symbol is a text"):
+            call()
+
+
+def test_every_part_of_a_wrong_type_is_named() -> None:
+    nothing: Any = None
+    with pytest.raises(InvalidRequestError) as caught:
+        occ_symbol(nothing, nothing, nothing, nothing)
+    assert [problem.domain for problem in caught.value.errors] == ["root", "expiration", "option_type", "strike"]

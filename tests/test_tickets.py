@@ -164,3 +164,16 @@ def test_what_makes_no_ticket(make: Any, said: str) -> None:
 
 def test_every_public_name_is_there() -> None:
     assert all(callable(getattr(tickets, name)) for name in tickets.__all__)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "AAPL", [], b"x"], ids=str)
+def test_what_is_no_leg_and_what_is_no_pair_of_strikes(wrong: Any) -> None:
+    day = date(2026, 6, 12)
+    for make in (
+        lambda: limit(wrong, price=1),
+        lambda: tickets.notional(wrong, value=1),
+        lambda: tickets.iron_condor("SPY", day, puts=wrong, calls=(3, 4), credit=1),
+        lambda: tickets.iron_condor("SPY", day, puts=(1, 2), calls=(3, Decimal("NaN")), credit=1),
+    ):
+        with pytest.raises(InvalidRequestError):
+            make()

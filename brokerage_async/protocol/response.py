@@ -148,6 +148,7 @@ _NAME_LENGTH = 100
 _REDACTED = "[redacted]"
 _TAGS = re.compile(r"<[^<>]*>")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"'<>,;]+")
+_JWT = re.compile(r"eyJ[A-Za-z0-9_.=-]*")
 _LONG = re.compile(r"eyJ[A-Za-z0-9_.=-]*|[A-Za-z0-9_+=-]{32,}")
 _NAMED = re.compile(
     r"(?i)(\b[a-z0-9_-]{0,24}(?:token|secret|password|authorization|api[_-]?key)[\"']?\s*[:=]\s*[\"']?)[^\s\"'&,;<>{}]+"
@@ -183,5 +184,9 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _name(text: str | None) -> str | None:
-    """A code or the name of a field, which programs compare and so must stay as it is, unless it is absurd."""
-    return None if text is None else _cut(_one_line(text[: 2 * _NAME_LENGTH]), _NAME_LENGTH)
+    """A code or the name of a field, which programs compare and so must stay as it is, unless it is absurd or a token
+    stands in it."""
+    if text is None:
+        return None
+    bare = _JWT.sub(_REDACTED, _BEARER.sub(rf"\1 {_REDACTED}", text[: 4 * _MESSAGE_LENGTH]))
+    return _cut(_one_line(bare), _NAME_LENGTH)

@@ -325,3 +325,12 @@ def test_any_response_becomes_an_error_that_can_be_shown(status, body, operation
     assert error.status == status
     assert str(error).encode()
     assert error.code is None or isinstance(error.code, str)
+
+
+def test_a_token_shows_neither_as_a_code_nor_as_the_name_of_a_field():
+    token = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+    entry = {"code": token, "message": token, "domain": f"Bearer {token}"}
+    body = json.dumps({"error": {"code": token, "message": token, "errors": [entry]}}).encode()
+    error = refused(400, body)
+    assert "eyJ" not in f"{error!r} {error} {vars(error)}"
+    assert error.code == "[redacted]"
