@@ -20,7 +20,8 @@ INTRODUCTION = """\
 # What it costs
 
 Written by `nox -s bench` (all Python versions that it was run on); `nox -s bench -- --quick` only prints, with fewer
-rounds; `nox -s bench -- --check` exits 1 when a bound is missed.
+rounds; `nox -s bench -- --check` exits 1 when a bound is missed. The bounds hold for Python 3.13 and later; older
+interpreters are reported beside it.
 
 Contenders take turns, round by round, in one process; times are CPU times of that process, lines are medians of the
 ratios within a round, with their quartiles. Bodies come from the embedded simulator: pages of 1,000 equities, equity
