@@ -64,7 +64,7 @@ class ChangeOutcome(enum.StrEnum):
     REFUSED = "refused"
     """Not done, and it cannot be done any more as asked; the order shows why."""
     NOT_SENT = "not_sent"
-    """Not done: the request never reached the service."""
+    """Not done: the request never reached the service, or was turned away unread (429, 401). It can be made again."""
     UNKNOWN = "unknown"
     """It may have been done, or may still be; the order did not show it in time."""
 

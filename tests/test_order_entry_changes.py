@@ -139,6 +139,19 @@ async def test_a_cancellation_is_sent_once_whatever_happens() -> None:
         assert here.sim.ledger.count("orders.cancel") == 1
 
 
+@pytest.mark.parametrize("action", ["rate_limited", "unauthorized"])
+@on_virtual_time
+async def test_a_cancellation_that_was_turned_away_can_still_be_made(action: str) -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.faults.add("DELETE", ONE_ORDER, action, times=None)
+        change = await here.entry.cancel(here.account, str(target.id))
+        assert change.outcome is ChangeOutcome.NOT_SENT
+        assert change.error is not None
+        here.sim.faults.clear()
+        assert (await here.entry.cancel(here.account, str(target.id))).outcome is ChangeOutcome.APPLIED
+
+
 # --- replacing
 
 
