@@ -313,5 +313,5 @@ def encode(model: Any) -> bytes:
         raise InvalidRequestError(f"expected a model, got {type(model).__name__}")
     try:
         return _ENCODER.encode(wire.of(model))
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, msgspec.MsgspecError) as error:
         raise InvalidRequestError(f"{type(model).__name__} cannot be sent: {error}") from None

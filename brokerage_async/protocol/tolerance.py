@@ -34,7 +34,7 @@ _told: set[tuple[str, str]] = set()
 _UNFIT: Any = object()
 
 #: What decoding and building raise for values that do not fit.
-UNREADABLE = (ValueError, ArithmeticError, RecursionError)
+UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 
 
 @attrs.define
