@@ -108,6 +108,9 @@ class Client(Endpoints):
         token_store: TokenStore | None = None,
     ) -> None:
         validate_user_agent(user_agent)
+        for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
+            if not isinstance(value, kind):
+                raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         if transport is None:
             transport = _over_aiohttp(limits, http_session, trace_configs)
@@ -116,7 +119,7 @@ class Client(Endpoints):
         options = Options(
             timeout=check_seconds("timeout", timeout),
             deadline=check_seconds("deadline", deadline),
-            retry=retry,
+            retry=_checked_policy(retry),
             headers=_with_version(headers, accept_version),
             strict=strict,
             read_only=read_only,
@@ -182,7 +185,7 @@ class Client(Endpoints):
         if deadline is not _UNSET:
             changes["deadline"] = check_seconds("deadline", deadline)
         if retry is not _UNSET:
-            changes["retry"] = retry
+            changes["retry"] = _checked_policy(retry)
         if accept_version is not _UNSET:
             changes["headers"] = _with_version(self._headers, accept_version)
         view = object.__new__(type(self))
@@ -238,6 +241,12 @@ class Client(Endpoints):
         from .order_entry import OrderEntry
 
         return OrderEntry(self, journal)
+
+
+def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
+    if not isinstance(retry, RetryPolicy):
+        raise ConfigurationError(f"retry must be of RetryPolicy, not {type(retry).__name__}")
+    return retry
 
 
 def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Mapping[str, str]:

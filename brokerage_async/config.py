@@ -53,6 +53,13 @@ def _hidden(value: object) -> Secret:
 def _given(instance: Any, attribute: attrs.Attribute[Any], value: str) -> None:
     if not value.strip():
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty text")
+    if not value.isprintable():  # such as the end of the line of the file that it was read from
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds characters that are no text")
+
+
+def _text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and (not isinstance(value, str) or not value.isprintable()):
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a text")
 
 
 def base_address(value: object) -> str:
@@ -114,8 +121,8 @@ class RefreshToken:
 
     client_secret: str = attrs.field(converter=_hidden, validator=_given)
     refresh_token: str = attrs.field(converter=_hidden, validator=_given)
-    client_id: str | None = None
-    scope: str | None = None
+    client_id: str | None = attrs.field(default=None, validator=_text)
+    scope: str | None = attrs.field(default=None, validator=_text)
 
 
 @attrs.frozen(kw_only=True)
@@ -162,24 +169,30 @@ class StaticToken:
 Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float | None) -> None:
-    if value is not None and not value > 0:
+    if value is not None and not (_is_number(value) and value > 0):
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be greater than 0, not {value!r}")
 
 
 def _positive_rates(instance: Any, attribute: attrs.Attribute[Any], rates: Mapping[str, float]) -> None:
+    if not isinstance(rates, Mapping):
+        raise ConfigurationError(f"{attribute.name} must map names of operations to rates")
     for name, rate in rates.items():
-        if not rate > 0:
+        if not (_is_number(rate) and rate > 0):
             raise ConfigurationError(f"the rate of {name} must be greater than 0, not {rate!r}")
 
 
 def _not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    if not value >= 0:
+    if not (_is_number(value) and value >= 0):
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must not be negative, not {value!r}")
 
 
 def _at_least_one(instance: Any, attribute: attrs.Attribute[Any], value: int | None) -> None:
-    if value is not None and value < 1:
+    if value is not None and not (_is_number(value) and value >= 1):
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be at least 1, not {value!r}")
 
 
@@ -267,6 +280,9 @@ def authorization_url(
     Raises:
         ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.
     """
+    for name, value in (("client_id", client_id), ("redirect_uri", redirect_uri), ("scope", scope), ("state", state)):
+        if value is not None and (not isinstance(value, str) or not value.isprintable()):
+            raise ConfigurationError(f"{name} must be a text")
     if not environment.auth_page_url:
         raise ConfigurationError(f"the {environment.name} environment was made without auth_page_url")
     if not client_id or not redirect_uri:

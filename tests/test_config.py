@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import pprint
+from decimal import Decimal
 
 import attrs
 import pytest
 
+from brokerage_async.client import Client
 from brokerage_async.config import (
     AuthorizationCode,
     Environment,
@@ -193,3 +195,36 @@ class TestFromEnv:
             "BROKERAGE_ENVIRONMENT",
         ]
         assert HIDDEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", ["3", b"3", True, [], float("nan"), Decimal("NaN"), Decimal(3)], ids=repr)
+@pytest.mark.parametrize("kind", [RetryPolicy, Limits])
+def test_what_is_no_number_is_named(kind, wrong):
+    for field in attrs.fields(kind):
+        if field.name not in ("jitter", "adaptive", "per_operation"):
+            with pytest.raises(ConfigurationError, match=field.name):
+                kind(**{field.name: wrong})
+    with pytest.raises(ConfigurationError):
+        Limits(per_operation={"orders.list": wrong})
+
+
+@pytest.mark.parametrize("wrong", ["token\n", "to\0ken", "\udc80"])
+def test_secrets_that_no_header_could_carry(wrong):
+    for make in (
+        lambda: StaticToken(wrong),
+        lambda: RefreshToken(client_secret=wrong, refresh_token="r"),
+        lambda: RefreshToken(client_secret="s", refresh_token=wrong),
+        lambda: RefreshToken(client_secret="s", refresh_token="r", client_id=5),
+        lambda: RefreshToken(client_secret="s", refresh_token="r", scope=["read"]),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            make()
+        assert "ken" not in str(caught.value).replace("Token", "").replace("token", "")
+
+
+@pytest.mark.parametrize("name", ["environment", "retry", "limits", "credentials"])
+def test_a_client_names_the_argument_of_the_wrong_kind(name):
+    settings = {"environment": Environment.sandbox("http://service"), "credentials": StaticToken("t")}
+    for wrong in (None, "x", 5):
+        with pytest.raises(ConfigurationError):
+            Client(**(settings | {name: wrong}))
