@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import logging
 import random
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -43,8 +44,7 @@ class Result:
 def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Result:
     """Play ``seed``, with a planted bug if there is one."""
     record = Record()
-    logging.getLogger("brokerage_async").setLevel(logging.CRITICAL)
-    with bug or contextlib.nullcontext():
+    with _quiet(), bug or contextlib.nullcontext():
         try:
             run_in(VirtualLoop(), _play(seed, record))
         except DeadlockError as error:
@@ -52,6 +52,18 @@ def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Resul
         except Exception as error:
             record.violations.append(f"the play broke down with {type(error).__name__}: {error}")
     return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Troubles are planned here; their warnings tell nobody anything."""
+    logger = logging.getLogger("brokerage_async")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class Meddler:
