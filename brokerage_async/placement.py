@@ -33,7 +33,7 @@ class Placement:
     Attributes:
         outcome: placed, refused, not sent or unknown.
         account_number, external_identifier: with these the order can be looked for anywhere.
-        order: the order as the service has it; None when there is none, or when it was accepted but cannot be read.
+        order: the order as the service has it; None when there is none, or when one placed earlier is not listed now.
         preview: the answer of the dry-run, where one was made.
         warnings: what the dry-run warned of.
         attempts: how many submits were begun, those of earlier runs included.

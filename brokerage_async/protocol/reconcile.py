@@ -195,6 +195,9 @@ def decide(fate: Fate, finding: Finding | None = None, *, doubt: bool = False, r
 
     ``doubt`` says that an earlier submit of the same order ended unknown and was then found absent: what happens to
     a repetition never settles the earlier one, so the lists are asked again.
+
+    An order that was accepted without being shown is placed only once it is seen, for a 2xx may come from anything on
+    the way (a captive portal, a proxy); and it is never sent again, for the service may well have taken it.
     """
     if fate is Fate.ANSWERED:
         return Decision.PLACED
@@ -202,9 +205,9 @@ def decide(fate: Fate, finding: Finding | None = None, *, doubt: bool = False, r
         return Decision(fate.value)
     if finding is None:
         return Decision.LOOK
-    if finding is Finding.FOUND or fate is Fate.ACCEPTED:
+    if finding is Finding.FOUND:
         return Decision.PLACED
-    if finding is Finding.UNDETERMINED:
+    if finding is Finding.UNDETERMINED or fate is Fate.ACCEPTED:
         return Decision.UNKNOWN
     if fate is Fate.REFUSED:
         return Decision.REFUSED

@@ -117,8 +117,8 @@ TABLE = {
     # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined
     (Fate.ANSWERED, False): (P, P, P, P, P),
     (Fate.ANSWERED, True): (P, P, P, P, P),
-    (Fate.ACCEPTED, False): (L, P, P, P, P),
-    (Fate.ACCEPTED, True): (L, P, P, P, P),
+    (Fate.ACCEPTED, False): (L, P, U, U, U),
+    (Fate.ACCEPTED, True): (L, P, U, U, U),
     (Fate.REFUSED, False): (R, R, R, R, R),
     (Fate.REFUSED, True): (L, P, R, R, U),
     (Fate.NOT_SENT, False): (N, N, N, N, N),
@@ -147,6 +147,8 @@ def test_what_must_hold_in_every_line(fate: Fate, finding: Finding | None, doubt
         assert not doubt
     if decision is Decision.REFUSED:
         assert fate is Fate.REFUSED
+    if decision is Decision.PLACED:  # only what was answered or seen
+        assert fate is Fate.ANSWERED or finding is Finding.FOUND
     if finding is Finding.FOUND and (doubt or fate not in (Fate.REFUSED, Fate.NOT_SENT)):
         assert decision is Decision.PLACED
     if finding is not None:  # looking once is enough
