@@ -42,8 +42,11 @@ async def live_orders() -> bytes:
         await asyncio.gather(*(client.orders.submit(account, order) for _ in range(ORDERS)))
         simulator.clock.advance(60)
         query = {"account-numbers[]": [account]}
-        body = await client.session.send(ORDERS_LIVE, path={"customer_id": "me"}, query=query)
-        assert len(await client.session.decode(ORDERS_LIVE, body)) == ORDERS
+        found = await client.session.reread(ORDERS_LIVE, None, path={"customer_id": "me"}, query=query)
+    assert found is not None
+    orders, body = found
+    assert body is not None
+    assert len(orders) == ORDERS
     return body
 
 
