@@ -123,8 +123,8 @@ class OrderEntry:
             JournalError: the order cannot be written down (disk full, read-only). It was not submitted.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
                 the order again under the same identifier looks for it again. ``code`` is ``absent`` (not listed after
-                the settling time), ``undetermined`` (the lists could not be read) or ``in_progress`` (another worker
-                is placing it now).
+                the settling time), ``undetermined`` (the lists could not be read), ``identifier_conflict`` (another
+                order was found under the identifier) or ``in_progress`` (another worker is placing it now).
             asyncio.CancelledError: with attributes ``account_number`` and ``external_identifier``, and a note that
                 says whether the order may have been placed.
         """

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from datetime import datetime, timedelta
+from typing import Any
 
 import attrs
 
 from ._generated.models import Order
 from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from .errors import BrokerageError, ResponseDecodeError
+from .journal_entry import JournalEntry
 from .operation import Executor
-from .protocol.reconcile import Finding, Look, LookPlan, is_hopeless, next_look
+from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
+from .protocol.tolerance import parse
 
-__all__ = ["OrderLists", "Sighting", "Window", "look_until"]
+__all__ = ["IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 PER_PAGE = 200
 START = timedelta(days=400)
@@ -53,12 +60,13 @@ class Window:
 class Sighting:
     """What one look has shown: the orders by what they were looked for, and whether the lists were read to their end.
 
-    ``error`` is why not, where it is known.
+    ``error`` is why not, where it is known. ``conflict``: another order carries an identifier that was looked for.
     """
 
     orders: Mapping[str, Order]
     complete: bool
     error: BrokerageError | None = None
+    conflict: bool = False
 
     @property
     def hopeless(self) -> bool:
@@ -128,5 +136,87 @@ async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Si
         await asyncio.sleep(max(0.0, began + step - loop.time()))
         at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
         found, sighting = await look()
-        looks.append(Look(at=at, complete=sighting.complete, found=found, hopeless=sighting.hopeless))
+        looks.append(
+            Look(
+                at=at,
+                complete=sighting.complete,
+                found=found,
+                hopeless=sighting.hopeless,
+                conflict=sighting.conflict,
+            )
+        )
     return step
+
+
+class IdentifierSearch:
+    """Journaled orders, by external identifier, that are looked for in the lists.
+
+    The service lets any number of orders carry one identifier. Those that are provably not what was journaled are
+    not taken for it; more than one live order under an identifier is told.
+    """
+
+    def __init__(
+        self, lists: OrderLists, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
+    ) -> None:
+        self._lists = lists
+        self._account_number = account_number
+        self._window = window
+        self._entries = dict(wanted)
+        self._terms = {name: _terms(entry.body) for name, entry in wanted.items()}
+        self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
+
+    async def look(self, names: Collection[str]) -> Sighting:
+        """Look once for the orders of these identifiers."""
+        sighting = await self._lists.look(self._account_number, names, self._window, by=self._name_of)
+        orders = {name: order for name, order in sighting.orders.items() if not self._differing(name, order)}
+        conflict = any(self.conflict(name) for name in names if name not in orders)
+        return attrs.evolve(sighting, orders=orders, conflict=conflict)
+
+    def conflict(self, name: str) -> str:
+        """Which order that was seen under this identifier is another one, and why; empty when there is none."""
+        for order in self._carriers[name].values():
+            if (term := self._differing(name, order)) is not None:
+                return f"order {order.id} carries this identifier but differs in its {term}: it is another order"
+        return ""
+
+    def twins(self, name: str) -> str:
+        """A note of the live orders that were seen under this identifier, and a warning, when there are several."""
+        live = [
+            order.id
+            for order in self._carriers[name].values()
+            if order.status is not None and order.status not in TERMINAL and not order.replacing_order_id
+        ]
+        if len(live) < 2:
+            return ""
+        note = f"{len(live)} live orders carry this identifier: {', '.join(sorted(map(str, live)))}"
+        logger.warning("external identifier %s of account %s: %s", name, self._account_number, note)
+        return note
+
+    def _name_of(self, order: Order) -> str | None:
+        name = order.external_identifier
+        if name is None or name not in self._entries:
+            return None
+        self._carriers[name][order.id or ""] = order
+        return None if self._differing(name, order) else name
+
+    def _differing(self, name: str, order: Order) -> str | None:
+        """The term in which an order, or one that it replaces, differs from the journaled one."""
+        followed = set[str | None]()
+        current: Order | None = order
+        while current is not None and current.id not in followed:
+            followed.add(current.id)
+            if current.id is not None and current.id == self._entries[name].order_id:
+                return None
+            if (term := differs_in(self._terms[name], current)) is not None:
+                return term
+            current = self._carriers[name].get(current.replaces_order_id or "")
+        return None
+
+
+def _terms(body: bytes) -> Mapping[str, Any]:
+    """The JSON of a journaled order; empty, so that nothing can differ, when it is none."""
+    try:
+        terms = parse(body)
+    except ValueError:
+        return {}
+    return terms if isinstance(terms, dict) else {}

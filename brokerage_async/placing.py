@@ -20,7 +20,7 @@ from ._generated.operations import ORDERS_SUBMIT
 from .errors import BrokerageError
 from .journal_entry import EntryKey, EntryState, Journal, JournalEntry, JournalError
 from .operation import Executor
-from .order_lists import OrderLists, Sighting, Window, look_until
+from .order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until
 from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, fate_of
 
 __all__ = ["Conclusion", "Desk", "Placing", "holding", "new_owner", "quietly", "undisturbed", "write_outcome"]
@@ -166,17 +166,14 @@ class Placing:
 
     async def _look(self) -> tuple[Finding, Order | None, str]:
         """Look for the order as the plan says; what that has shown, the order, and the same in words."""
-        key, found, count = self._entry.key, dict[str, Order](), 0
+        name, found, count = self._entry.key.external_identifier, dict[str, Order](), 0
+        wanted = {name: self._entry}
+        search = IdentifierSearch(self._desk.lists, self._entry.key.account_number, self._window, wanted)
         failure: BrokerageError | None = None
 
         async def look() -> tuple[bool, Sighting]:
             nonlocal count, failure
-            sighting = await self._desk.lists.look(
-                key.account_number,
-                {key.external_identifier},
-                self._window,
-                by=lambda order: order.external_identifier,
-            )
+            sighting = await search.look(wanted)
             found.update(sighting.orders)
             count, failure = count + 1, sighting.error
             return bool(found), sighting
@@ -184,9 +181,11 @@ class Placing:
         finding = await look_until(self._plan, look)
         if finding is Finding.ABSENT:
             note = f"not listed in {count} looks, the last ones more than {self._plan.settle:g} s after sending"
+        elif finding is Finding.UNDETERMINED:
+            note = f"the lists of orders could not be read: {failure}"
         else:
-            note = "" if finding is Finding.FOUND else f"the lists of orders could not be read: {failure}"
-        return finding, found.get(key.external_identifier), note
+            note = search.conflict(name) if finding is Finding.CONFLICT else ""
+        return finding, found.get(name), "; ".join(filter(None, (note, search.twins(name))))
 
     async def _hold_again(self) -> bool:
         """Journal one more attempt; False when the claim is lost, in which case nothing may be sent."""

@@ -9,10 +9,10 @@ from datetime import datetime
 from ._generated.models import Order
 from .errors import BrokerageError
 from .journal_entry import EntryState, JournalEntry
-from .order_lists import Sighting, Window, look_until
+from .order_lists import IdentifierSearch, Sighting, Window, look_until
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, holding, new_owner, write_outcome
-from .protocol.reconcile import Decision, Finding, LookPlan
+from .protocol.reconcile import Decision, LookPlan
 
 __all__ = ["recover"]
 
@@ -73,23 +73,25 @@ class _Sweep:
     async def _account(self, account: str, wanted: dict[str, JournalEntry], window: Window) -> None:
         count = 0
         failure: BrokerageError | None = None
+        search = IdentifierSearch(self._desk.lists, account, window, wanted)
 
         async def look() -> tuple[bool, Sighting]:
             nonlocal count, failure
-            sighting = await self._desk.lists.look(
-                account, wanted.keys(), window, by=lambda order: order.external_identifier
-            )
+            sighting = await search.look(wanted.keys())
             count, failure = count + 1, sighting.error
             for name, order in sighting.orders.items():
-                await self._conclude(wanted.pop(name), Decision.PLACED, order, "found when recovering")
+                note = "; ".join(filter(None, ("found when recovering", search.twins(name))))
+                await self._conclude(wanted.pop(name), Decision.PLACED, order, note)
             return not wanted, sighting
 
-        if await look_until(self._plan, look) is Finding.ABSENT:
+        await look_until(self._plan, look)
+        if failure is None:
             note = f"not listed in {count} looks over more than {self._plan.settle:g} s"
         else:
             note = f"the lists of orders could not be read: {failure}"
-        for entry in wanted.values():
-            await self._conclude(entry, Decision.UNKNOWN, None, note)
+        for name, entry in wanted.items():
+            notes = filter(None, (search.conflict(name) or note, search.twins(name)))
+            await self._conclude(entry, Decision.UNKNOWN, None, "; ".join(notes))
 
     async def _conclude(self, entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
         conclusion = Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note)

@@ -11,13 +11,16 @@ from ._generated.models import PlacedOrderResponse
 from ._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from .errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
 from .journal_entry import EntryKey, EntryState, JournalEntry
-from .order_lists import Window
+from .order_lists import IdentifierSearch, Window
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome
 from .preview import objection
 from .protocol.reconcile import Decision, Finding, LookPlan, preflight_fate_of
 
 __all__ = ["Submission"]
+
+CODES: dict[Finding | None, str] = {Finding.ABSENT: "absent", Finding.CONFLICT: "identifier_conflict"}
+"""Codes of an unknown outcome, by what looking for the order has shown."""
 
 
 class Submission:
@@ -98,7 +101,7 @@ class Submission:
         if isinstance(conclusion.error, ConfigurationError | InvalidRequestError):
             raise conclusion.error
         if conclusion.decision is Decision.UNKNOWN:
-            code = "absent" if conclusion.finding is Finding.ABSENT else "undetermined"
+            code = CODES.get(conclusion.finding, "undetermined")
             raise _unknown(entry, code, conclusion.note, conclusion.attempts) from conclusion.error
         return _placement(entry, conclusion)
 
@@ -125,12 +128,9 @@ class Submission:
         """The placement of an entry that was closed; the order as it is now, if one look shows it."""
         name, order = entry.key.external_identifier, None
         if entry.state is EntryState.PLACED:
-            sighting = await self._desk.lists.look(
-                entry.key.account_number,
-                {name},
-                Window.since(entry.opened_at, await self._desk.journal.now()),
-                by=lambda seen: seen.external_identifier,
-            )
+            window = Window.since(entry.opened_at, await self._desk.journal.now())
+            search = IdentifierSearch(self._desk.lists, entry.key.account_number, window, {name: entry})
+            sighting = await search.look([name])
             order = sighting.orders.get(name)
         note = f"journaled before: {entry.note or entry.state.value}"
         decision = Decision(entry.state.value)

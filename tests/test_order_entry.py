@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import OrderType, TimeInForce
+from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.config import Limits
 from brokerage_async.errors import (
     ConfigurationError,
@@ -451,6 +452,85 @@ async def test_an_abandoned_order_is_left_alone() -> None:
         assert await here.entry.recover() == []
         with pytest.raises(InvalidRequestError, match="asked the desk"):
             await here.entry.place(here.account, order("mine"))
+
+
+# --- other orders under the same identifier
+
+
+@on_virtual_time
+async def test_another_order_under_our_identifier_is_not_taken_for_ours() -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, order("mine", quantity=11))
+        assert other.order is not None
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        unknown = await place_unknown(here, resubmit=1)
+        assert unknown.code == "identifier_conflict"
+        assert f"order {other.order.id} carries this identifier but differs in its legs" in str(unknown)
+        assert (await place_unknown(here, resubmit=1)).code == "identifier_conflict"  # never sent again
+        assert here.sim.ledger.count("orders.submit") == 2
+        (entry,) = await here.journaled()
+        assert entry.state is EntryState.OPEN
+        (open_still,) = await here.another_entry().recover()
+        assert (open_still.outcome, open_still.order) == (Outcome.UNKNOWN, None)
+        assert "it is another order" in open_still.note
+
+
+@pytest.mark.parametrize("listing", [None, "status(503)"])
+@on_virtual_time
+async def test_ours_is_found_beside_another_one_and_both_are_told(
+    listing: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, order("mine", quantity=11))
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        if listing is not None:
+            here.sim.faults.add("GET", LISTS, listing, times=2)
+        placement = await here.entry.place(here.account, order("mine"))
+        assert other.order is not None
+        assert placement.order is not None
+        assert placement.order.id != other.order.id
+        assert "2 live orders carry this identifier" in placement.note
+        assert str(other.order.id) in caplog.text
+        assert str(placement.order.id) in caplog.text
+
+
+@on_virtual_time
+async def test_ours_is_still_ours_when_it_was_replaced_meanwhile() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        await place_unknown(here)
+        await asyncio.sleep(30)
+        (original,) = here.orders("mine")
+        edit = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.GTC,
+            price=Decimal(11),
+            price_effect=PriceEffect.DEBIT,
+        )
+        await here.client.orders.replace(here.account, original.order_id, edit)
+        await asyncio.sleep(30)
+        (found,) = await here.another_entry().recover()
+        assert found.outcome is Outcome.PLACED
+        assert "live orders" not in found.note
+
+
+@on_virtual_time
+async def test_the_replacement_of_another_order_is_another_order() -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, attrs.evolve(order("mine"), price=Decimal(9)))
+        assert other.order is not None
+        await asyncio.sleep(30)
+        edit = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.DAY,
+            price=Decimal(10),
+            price_effect=PriceEffect.DEBIT,
+        )
+        await here.client.orders.replace(here.account, str(other.order.id), edit)
+        await asyncio.sleep(30)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        assert (await place_unknown(here)).code == "identifier_conflict"
 
 
 # --- recovery

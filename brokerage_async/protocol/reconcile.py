@@ -7,19 +7,21 @@ are answered here, each as a table that tests read line by line:
 - `next_look`: after these looks through the lists, look again (when?), or conclude what?
 - `decide`: from both, is the order placed, refused, not sent or unknown, or may it be sent again?
 
-And for changes of an order that exists already: what does the order, read back, say about the change
-(`cancel_shown`, `replace_shown`, `pairs_shown`)?
+And for an order that is listed: is it provably another one than ours, in spite of its identifier (`differs_in`)? For
+changes of an order that exists already: what does the order, read back, say about the change (`cancel_shown`,
+`replace_shown`, `pairs_shown`)?
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import attrs
 
+from .._generated.models import Order, OrderLeg
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -41,6 +43,7 @@ __all__ = [
     "LookPlan",
     "cancel_shown",
     "decide",
+    "differs_in",
     "fate_of",
     "is_hopeless",
     "next_look",
@@ -79,6 +82,8 @@ class Finding(enum.StrEnum):
     """Not listed, in repeated complete looks, after the settling time."""
     UNDETERMINED = "undetermined"
     """The lists could not be read often enough."""
+    CONFLICT = "conflict"
+    """Not listed as far as the lists could be read, but another order is, under the same identifier."""
 
 
 class Decision(enum.StrEnum):
@@ -128,13 +133,15 @@ class LookPlan:
 
 @attrs.frozen(kw_only=True)
 class Look:
-    """One look through the lists: when it began, whether every page could be read, whether the order was there, and
-    whether looking again is ``hopeless`` (see `is_hopeless`)."""
+    """One look through the lists: when it began, whether every page could be read, whether the order was there,
+    whether looking again is ``hopeless`` (see `is_hopeless`), and whether there was a ``conflict``: another order
+    under the same identifier."""
 
     at: float
     complete: bool = True
     found: bool = False
     hopeless: bool = False
+    conflict: bool = False
 
 
 def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
@@ -176,15 +183,14 @@ def next_look(plan: LookPlan, looks: Sequence[Look]) -> float | Finding:
     if any(look.found for look in looks):
         return Finding.FOUND
     settled = [look for look in looks if look.complete and look.at >= plan.settle]
+    conflict = Finding.CONFLICT if any(look.conflict for look in looks) else None
     if len(settled) >= plan.confirmations:
-        return Finding.ABSENT
+        return conflict or Finding.ABSENT
     if not looks:
         return plan.first
     last = looks[-1]
-    if last.hopeless:
-        return Finding.UNDETERMINED
-    if last.at >= max(plan.give_up, plan.settle) and not last.complete:
-        return Finding.UNDETERMINED
+    if last.hopeless or (last.at >= max(plan.give_up, plan.settle) and not last.complete):
+        return conflict or Finding.UNDETERMINED
     pause = min(plan.first * plan.factor ** min(len(looks), 64), plan.longest)
     # One look falls on the settling time itself instead of somewhat later.
     return plan.settle if last.at < plan.settle < last.at + pause else last.at + pause
@@ -207,11 +213,90 @@ def decide(fate: Fate, finding: Finding | None = None, *, doubt: bool = False, r
         return Decision.LOOK
     if finding is Finding.FOUND:
         return Decision.PLACED
-    if finding is Finding.UNDETERMINED or fate is Fate.ACCEPTED:
+    if finding is not Finding.ABSENT or fate is Fate.ACCEPTED:
         return Decision.UNKNOWN
     if fate is Fate.REFUSED:
         return Decision.REFUSED
     return Decision.RESUBMIT if resubmits_left > 0 else Decision.UNKNOWN
+
+
+REPORTED_TYPES = frozenset({"Marketable Limit", "Liquidity Allocation"})
+"""Order types that the service may report in place of the one asked for."""
+
+
+def differs_in(asked: Mapping[str, Any], order: Order) -> str | None:
+    """In which term a listed order is provably not the one that ``asked``, the JSON of a new order, describes.
+
+    None when it can be that one. What is absent on either side proves nothing. An order that came about by an edit
+    or a replacement keeps the instruments and actions only; one that was replaced keeps its own terms.
+    """
+    edited = bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
+    if _legs_differ(asked.get("legs"), order.legs or (), edited=edited):
+        return "legs"
+    if edited:
+        return None
+    if order.order_type not in REPORTED_TYPES and _differ(asked.get("order-type"), order.order_type):
+        return "order-type"
+    if _differ(asked.get("time-in-force"), order.time_in_force):
+        return "time-in-force"
+    if _differ(_amount(asked.get("stop-trigger")), _amount(order.stop_trigger)):
+        return "stop-trigger"
+    if _money_differs((asked.get("price"), asked.get("price-effect")), (order.price, order.price_effect)):
+        return "price"
+    if _money_differs((asked.get("value"), asked.get("value-effect")), (order.value, order.value_effect)):
+        return "value"
+    return None
+
+
+def _differ(asked: object, seen: object) -> bool:
+    return asked is not None and seen is not None and asked != seen
+
+
+def _amount(raw: object) -> Decimal | None:
+    try:
+        amount = Decimal(str(raw))
+    except InvalidOperation:
+        return None
+    return abs(amount) if amount.is_finite() else None
+
+
+def _money_differs(asked: tuple[object, object], seen: tuple[object, object]) -> bool:
+    """Whether two amounts, with Debit or Credit beside them where told, differ."""
+    ours, theirs = _amount(asked[0]), _amount(seen[0])
+    if ours is None or theirs is None:
+        return False
+    opposite = {asked[1], seen[1]} == {"Debit", "Credit"}
+    return ours != theirs or (opposite and ours != 0)
+
+
+def _legs_differ(asked: object, seen: Sequence[OrderLeg], *, edited: bool) -> bool:
+    """Whether legs, in any order, cannot be the same."""
+    if not isinstance(asked, list) or not seen or not all(leg.symbol for leg in seen):
+        return False
+    left = list(seen)
+    for leg in asked:
+        match = next((each for each in left if not _leg_differs(leg, each, edited=edited)), None)
+        if match is None:
+            return True
+        left.remove(match)
+    return bool(left)
+
+
+def _leg_differs(asked: Any, seen: OrderLeg, *, edited: bool) -> bool:
+    if not isinstance(asked, dict):
+        return False
+    if _differ(_symbol(asked.get("symbol")), _symbol(seen.symbol)):
+        return True
+    action, shown = str(asked.get("action") or ""), str(seen.action or "")
+    plain = " " not in action or " " not in shown  # `Buy` may be reported as `Buy to Open`
+    if action and shown and (action.split()[0] != shown.split()[0] if plain else action != shown):
+        return True
+    return not edited and _differ(_amount(asked.get("quantity")), _amount(seen.quantity))
+
+
+def _symbol(raw: object) -> str | None:
+    """A symbol by its letters and digits: padding and separators are written in several ways."""
+    return "".join(filter(str.isalnum, raw)).upper() if isinstance(raw, str) else None
 
 
 def cancel_shown(status: str | None) -> Fate | None:

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import itertools
 from decimal import Decimal
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async._generated.models import LegAction, Order, OrderLeg, OrderType, PriceEffect, TimeInForce
 from brokerage_async.errors import (
     APIError,
     AuthenticationError,
@@ -36,6 +39,7 @@ from brokerage_async.protocol.reconcile import (
     LookPlan,
     cancel_shown,
     decide,
+    differs_in,
     fate_of,
     is_hopeless,
     next_look,
@@ -114,19 +118,26 @@ P, R, N, U, L, S = (
     Decision.RESUBMIT,
 )
 TABLE = {
-    # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined
-    (Fate.ANSWERED, False): (P, P, P, P, P),
-    (Fate.ANSWERED, True): (P, P, P, P, P),
-    (Fate.ACCEPTED, False): (L, P, U, U, U),
-    (Fate.ACCEPTED, True): (L, P, U, U, U),
-    (Fate.REFUSED, False): (R, R, R, R, R),
-    (Fate.REFUSED, True): (L, P, R, R, U),
-    (Fate.NOT_SENT, False): (N, N, N, N, N),
-    (Fate.NOT_SENT, True): (L, P, U, S, U),
-    (Fate.UNKNOWN, False): (L, P, U, S, U),
-    (Fate.UNKNOWN, True): (L, P, U, S, U),
+    # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined, conflict
+    (Fate.ANSWERED, False): (P, P, P, P, P, P),
+    (Fate.ANSWERED, True): (P, P, P, P, P, P),
+    (Fate.ACCEPTED, False): (L, P, U, U, U, U),
+    (Fate.ACCEPTED, True): (L, P, U, U, U, U),
+    (Fate.REFUSED, False): (R, R, R, R, R, R),
+    (Fate.REFUSED, True): (L, P, R, R, U, U),
+    (Fate.NOT_SENT, False): (N, N, N, N, N, N),
+    (Fate.NOT_SENT, True): (L, P, U, S, U, U),
+    (Fate.UNKNOWN, False): (L, P, U, S, U, U),
+    (Fate.UNKNOWN, True): (L, P, U, S, U, U),
 }
-COLUMNS = [(None, 0), (Finding.FOUND, 0), (Finding.ABSENT, 0), (Finding.ABSENT, 1), (Finding.UNDETERMINED, 1)]
+COLUMNS = [
+    (None, 0),
+    (Finding.FOUND, 0),
+    (Finding.ABSENT, 0),
+    (Finding.ABSENT, 1),
+    (Finding.UNDETERMINED, 1),
+    (Finding.CONFLICT, 1),
+]
 
 
 @pytest.mark.parametrize(("fate", "doubt"), list(itertools.product(Fate, (False, True))))
@@ -203,6 +214,91 @@ def test_the_usual_plan_looks_at_these_times() -> None:
         looks.append(Look(at=step))
     assert [look.at for look in looks] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert step is Finding.ABSENT
+
+
+def test_another_order_under_the_identifier_is_told_in_the_end_only() -> None:
+    plan = LookPlan(settle=1, first=1, confirmations=2, give_up=3)
+    assert next_look(plan, [Look(at=1, conflict=True)]) == 3
+    assert next_look(plan, [Look(at=1, conflict=True), Look(at=3)]) is Finding.CONFLICT
+    assert next_look(plan, [Look(at=1, conflict=True), Look(at=3, complete=False)]) is Finding.CONFLICT
+    assert next_look(plan, [Look(at=1, conflict=True), Look(at=3, found=True)]) is Finding.FOUND
+
+
+ASKED = {
+    "order-type": "Stop Limit",
+    "time-in-force": "Day",
+    "price": Decimal("1.5"),
+    "price-effect": "Debit",
+    "stop-trigger": 2,
+    "legs": [
+        {
+            "action": "Buy to Open",
+            "symbol": "SPY   260612C00500000",
+            "quantity": 10,
+            "instrument-type": "Equity Option",
+        },
+        {"action": "Sell", "symbol": "/ESM6", "quantity": 1, "instrument-type": "Future"},
+    ],
+}
+SHOWN = Order(
+    order_type=OrderType.STOP_LIMIT,
+    time_in_force=TimeInForce.DAY,
+    price=Decimal("1.50"),
+    price_effect=PriceEffect.DEBIT,
+    stop_trigger=Decimal("2.00"),
+    legs=(
+        OrderLeg(action=LegAction.SELL_TO_OPEN, symbol="/ESM6", quantity=Decimal(1)),
+        OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal("10.0")),
+    ),
+)
+MORE = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal(11))
+OTHER = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="AAPL", quantity=Decimal(10))
+SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
+
+
+@pytest.mark.parametrize(
+    ("change", "term"),
+    [
+        ({}, None),
+        ({"order_type": OrderType.LIMIT}, "order-type"),
+        ({"order_type": OrderType.MARKETABLE_LIMIT}, None),
+        ({"order_type": None, "time_in_force": None, "price": None, "stop_trigger": None, "legs": None}, None),
+        ({"time_in_force": TimeInForce.GTC}, "time-in-force"),
+        ({"price": Decimal("1.51")}, "price"),
+        ({"price": Decimal("-1.5")}, None),
+        ({"price_effect": PriceEffect.CREDIT}, "price"),
+        ({"price_effect": None}, None),
+        ({"stop_trigger": Decimal(3)}, "stop-trigger"),
+        ({"value": Decimal(3)}, None),
+        ({"legs": (SHOWN.legs or ())[:1]}, "legs"),
+        ({"legs": (*(SHOWN.legs or ()), OTHER)}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], OTHER)}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], SOLD)}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], MORE)}, "legs"),
+        ({"legs": (OrderLeg(), OrderLeg())}, None),
+        ({"edited": True, "price": Decimal(9), "legs": ((SHOWN.legs or ())[0], MORE)}, None),
+        ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),
+        ({"replaces_order_id": "7", "order_type": OrderType.MARKET}, None),
+        ({"edited": True, "legs": ((SHOWN.legs or ())[0], OTHER)}, "legs"),
+    ],
+)
+def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: str | None) -> None:
+    assert differs_in(ASKED, attrs.evolve(SHOWN, **change)) == term
+    assert differs_in({}, attrs.evolve(SHOWN, **change)) is None
+
+
+@pytest.mark.parametrize("nonsense", [None, "x", [], {}, True, Decimal("NaN")])
+def test_a_body_that_makes_no_sense_proves_nothing_about_amounts(nonsense: Any) -> None:
+    assert differs_in({"price": nonsense, "value": nonsense, "stop-trigger": nonsense}, SHOWN) is None
+    assert differs_in({"legs": [nonsense, {}]}, SHOWN) is None
+
+
+def test_the_value_of_a_notional_order_tells_it_apart() -> None:
+    order = Order(value=Decimal(100), value_effect=PriceEffect.DEBIT)
+    assert differs_in({"value": "100.00"}, order) is None
+    assert differs_in({"value": 101}, order) == "value"
+    assert differs_in({"value": 100, "value-effect": "Credit"}, order) == "value"
+    assert differs_in({"value": 0, "value-effect": "Credit"}, attrs.evolve(order, value=Decimal(0))) is None
 
 
 @pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
