@@ -46,6 +46,15 @@ class Secret(str):
         return "'<secret>'"
 
 
+class SecretBytes(bytes):
+    """The same for the bytes of a request that is a secret as a whole."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "b'<secret>'"
+
+
 def _hidden(value: object) -> Secret:
     return Secret(value) if isinstance(value, str) else Secret()
 

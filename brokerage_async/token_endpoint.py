@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import attrs
+
 from ._generated.operations import OAUTH_TOKEN
-from .config import AuthorizationCode, RefreshToken, RetryPolicy
+from .config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
 from .errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from .limiter import Lane
 from .protocol.request import Request, build
@@ -62,6 +64,8 @@ class TokenEndpoint:
             body=grant_request(credentials),
             timeout=self._timeout,
         )
+        # A failure keeps the frames that it came through, those of aiohttp among them, where the body is a local.
+        request = attrs.evolve(request, body=SecretBytes(request.body or b""))
         loop = asyncio.get_running_loop()
         if not self._lane.try_acquire(loop.time()):
             await self._lane.acquire()

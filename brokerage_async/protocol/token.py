@@ -82,14 +82,22 @@ def read_grant(response: Response, *, now: float | None = None) -> Grant:
         TokenError: transient for 5xx, 429 and anything that is not a token answer (a page of a proxy), terminal for
             every other 4xx.
     """
+    found = _grant_or_error(response, now)
+    if isinstance(found, TokenError):
+        raise found
+    return found
+
+
+def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError:
+    """Returned, not raised, because the frame holds all that the service said, and an error keeps its frames."""
     fields = _json_object(response.body)
     if not 200 <= response.status < 300:
         error = refusal(response.status, fields)
         error.retry_after = retry_after(response.headers.get("retry-after"), now)
-        raise error
+        return error
     token = fields.get("access_token")
     if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
-        raise _error("the token endpoint answered without an access token", transient=True, status=response.status)
+        return _error("the token endpoint answered without an access token", transient=True, status=response.status)
     refresh = fields.get("refresh_token")
     return Grant(
         access_token=Secret(token),
