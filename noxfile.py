@@ -90,7 +90,17 @@ def build(session: nox.Session) -> None:
     session.install("--force-reinstall", "--no-deps", str(wheel))
     session.install(f"{wheel}[cli,frames]")
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("tests", "schema", "codegen", "README.md", "docs", "benchmarks", "pyproject.toml", "noxfile.py"):
+        for name in (
+            "tests",
+            "schema",
+            "codegen",
+            "README.md",
+            "CONTRIBUTING.md",
+            "docs",
+            "benchmarks",
+            "pyproject.toml",
+            "noxfile.py",
+        ):
             source = Path(name)
             copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
             copy(source, Path(folder) / name)
