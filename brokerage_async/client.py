@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from .bulk import Bulk
     from .journal import Journal
-    from .order_entry import OrderEntry
+    from .order_entry import LookPlan, OrderEntry
     from .transport import Transport
     from .watch import Watch
 
@@ -236,11 +236,13 @@ class Client(Endpoints):
 
         return Watch(self)
 
-    def order_entry(self, journal: Journal | None = None) -> OrderEntry:
+    def order_entry(
+        self, journal: Journal | None = None, *, looks: LookPlan | None = None, lease: float = 30.0
+    ) -> OrderEntry:
         """Placing orders so that none is doubled or lost; see `OrderEntry`."""
-        from .order_entry import OrderEntry
+        from .order_entry import USUAL_PLAN, OrderEntry
 
-        return OrderEntry(self, journal)
+        return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
 
 
 def _checked_policy(retry: RetryPolicy) -> RetryPolicy:

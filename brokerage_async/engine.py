@@ -36,7 +36,17 @@ class Options:
 class Engine:
     """What all views of one client share, and the checks that come before any I/O."""
 
-    __slots__ = ("_loop", "budget", "closed", "environment", "limiter", "tokens", "transport", "watchers")
+    __slots__ = (
+        "__weakref__",
+        "_loop",
+        "budget",
+        "closed",
+        "environment",
+        "limiter",
+        "tokens",
+        "transport",
+        "watchers",
+    )
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -34,7 +35,9 @@ __all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", 
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
-USUAL_PLAN = LookPlan()
+USUAL_PLAN: LookPlan = LookPlan()
+
+_MEMORIES: WeakKeyDictionary[object, MemoryJournal] = WeakKeyDictionary()
 
 
 class TradingClient(Protocol):
@@ -56,8 +59,9 @@ class OrderEntry:
 
     Args:
         client: what to place orders with.
-        journal: where orders are written down before they are sent. None keeps them in memory only, which is logged
-            as a warning: after a crash nothing can be recovered then.
+        journal: where orders are written down before they are sent. None keeps them in memory only, in one journal
+            for all order entry of the client and its views, which is logged once as a warning: after a crash nothing
+            can be recovered then.
         looks: how an order of unknown outcome is looked for, unless a call says otherwise.
         lease: seconds after which the journal entries of a worker that died are free for others.
         identifiers: makes external identifiers for orders that have none.
@@ -73,8 +77,7 @@ class OrderEntry:
         identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         if journal is None:
-            logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
-            journal = MemoryJournal()
+            journal = _memory_of(client)
         check_seconds("lease", lease)
         if lease is None or lease == math.inf:
             raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")
@@ -251,6 +254,16 @@ class OrderEntry:
     def _plan(self, settle: float | None, looks: LookPlan | None) -> LookPlan:
         plan = self._looks if looks is None else _checked_plan(looks)
         return plan if settle is None else attrs.evolve(plan, settle=settle)
+
+
+def _memory_of(client: TradingClient) -> MemoryJournal:
+    """The one journal in memory of a client, which its views share: an identifier is used once in all of them."""
+    shared = getattr(client.session, "engine", client.session)
+    journal = _MEMORIES.get(shared)
+    if journal is None:
+        logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
+        journal = _MEMORIES[shared] = MemoryJournal()
+    return journal
 
 
 def _checked_plan(looks: LookPlan) -> LookPlan:

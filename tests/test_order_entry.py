@@ -122,6 +122,36 @@ async def test_a_client_makes_its_order_entry_and_no_journal_is_said_aloud(caplo
         assert not caplog.records
 
 
+@on_virtual_time
+async def test_without_a_journal_an_identifier_is_still_used_once_per_client(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here, here.sim.client() as other:
+        view = here.client.with_options(deadline=60)
+        entries = [here.client.order_entry(), here.client.order_entry(), view.order_entry(), OrderEntry(view)]
+        placements = [await entry.place(here.account, order("mine")) for entry in entries]
+        assert {placement.outcome for placement in placements} == {Outcome.PLACED}
+        assert len(here.orders("mine")) == 1
+        assert caplog.text.count("in memory only") == 1
+        assert other.order_entry().journal is not here.client.order_entry().journal
+
+
+@on_virtual_time
+async def test_a_client_hands_looks_and_lease_on() -> None:
+    async with floor() as here:
+        entry = here.client.order_entry(here.journal, looks=LookPlan(settle=1, first=0.5), lease=7)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        began = asyncio.get_running_loop().time()
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        (held,) = await here.journaled()
+        assert held.claimed_until is not None
+        assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
+        with pytest.raises(OrderOutcomeUnknownError):
+            await placing
+        assert asyncio.get_running_loop().time() - began < PLAN.settle
+        with pytest.raises(ConfigurationError, match="lease"):
+            here.client.order_entry(here.journal, lease=0)
+
+
 # --- what stops an order
 
 
