@@ -22,8 +22,9 @@ from ._generated.models import (
     Warrant,
 )
 from .bulk_engine import BulkFetch, BulkResult, Fetch, Progress, Verdict, judge
+from .config import check_count
 from .errors import InvalidRequestError, NotFoundError
-from .ranges import over_range, split_range
+from .ranges import check_date, over_range, split_range
 
 __all__ = ["Bulk", "BulkFetch", "BulkResult", "Fetch", "Progress", "Symbols", "Verdict", "judge", "over_range",
            "split_range"]  # fmt: skip
@@ -51,6 +52,7 @@ class Bulk:
     it as well), ``batch_size`` the most symbols of one request where the service takes several (the length of the URL
     bounds it as well), ``on_progress`` is called with ``(done, total or None, elapsed seconds)`` after each batch.
 
+    Arguments of the wrong kind raise InvalidRequestError or ConfigurationError before anything is asked.
     An error that is not a symbol's fault, such as a revoked grant, ends the fetch and is raised from it.
     """
 
@@ -88,6 +90,8 @@ class Bulk:
         on_progress: Progress | None = None,
     ) -> BulkFetch[EquityOption]:
         """Equity options by OCC symbol, such as ``AAPL  260612C00110000``; expired ones only ``with_expired``."""
+        if with_expired is not None and not isinstance(with_expired, bool):
+            raise InvalidRequestError(f"with_expired must be True or False, not {with_expired!r}")
 
         async def fetch(batch: tuple[str, ...]) -> Mapping[str, EquityOption]:
             return _by_asked(
@@ -171,6 +175,9 @@ class Bulk:
     ) -> BulkFetch[list[EarningsReport]]:
         """The earnings reports of each symbol from ``start_date`` until today, or until ``end_date``. The service takes
         one symbol at a time, whatever ``batch_size`` says."""
+        check_date("start_date", start_date)
+        if end_date is not None:
+            check_date("end_date", end_date)
 
         def ask(symbol: str) -> Awaitable[list[EarningsReport]]:
             return self._endpoints.market_metrics.earnings_reports(symbol, start_date, end_date=end_date)
@@ -204,7 +211,7 @@ class Bulk:
 
 def _one(batch_size: int) -> int:
     """The batch size of an endpoint that takes one symbol; a bound that is none is still refused."""
-    return min(batch_size, 1)
+    return min(check_count("batch_size", batch_size), 1)
 
 
 def _singly(ask: Callable[[str], Awaitable[T]]) -> Fetch[T]:

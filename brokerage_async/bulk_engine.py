@@ -15,6 +15,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Generator,
     Iterable,
     Mapping,
@@ -29,6 +30,7 @@ from urllib.parse import quote
 
 import attrs
 
+from .config import check_count
 from .errors import (
     APIError,
     AuthenticationError,
@@ -147,6 +149,10 @@ class BulkFetch(Generic[T]):
         verdict: whose fault an error of ``fetch`` is.
         model: the class of the values, for ``BulkResult.to_arrow``.
 
+    Raises:
+        InvalidRequestError: ``keys`` are no iterable of texts; what only shows while they are read, when it is met.
+        ConfigurationError: another argument cannot be used.
+
     Attributes:
         missing: keys that the service does not know, so far.
         failed: keys that could not be answered, each with its error, so far.
@@ -165,11 +171,11 @@ class BulkFetch(Generic[T]):
         verdict: Callable[[Exception], Verdict] = judge,
         model: type[Any] | None = None,
     ) -> None:
-        if isinstance(keys, str):
-            raise TypeError(f"an iterable of symbols is needed, not the one string {keys!r}")
+        _check_source(keys)
         for name, bound in (("concurrency", concurrency), ("batch_size", batch_size), ("batch_length", batch_length)):
-            if bound < 1:
-                raise ValueError(f"{name} must be at least 1, not {bound}")
+            check_count(name, bound)
+        if on_progress is not None and not callable(on_progress):
+            raise ConfigurationError(f"on_progress must be callable, not {type(on_progress).__name__}")
         self._source = keys
         self._fetch = fetch
         self._concurrency = concurrency
@@ -311,6 +317,7 @@ class BulkFetch(Generic[T]):
         seen, pending, index = Seen(), list[str](), itertools.count()
         async with aclosing(_slices(self._source, self._batch_size)) as slices:
             async for keys in slices:
+                _check_keys(keys)
                 fresh = seen.new(keys)
                 if "" in fresh:  # it would be no filter at all, and fetch everything
                     fresh.remove("")
@@ -332,6 +339,21 @@ class BulkFetch(Generic[T]):
         keys = tuple(pending[:count])
         del pending[: len(keys)]
         return keys
+
+
+def _check_source(keys: object) -> None:
+    if isinstance(keys, str | bytes | bytearray):
+        raise InvalidRequestError(f"an iterable of symbols is needed, not the one string {keys!r}")
+    if not isinstance(keys, Iterable | AsyncIterable):
+        raise InvalidRequestError(f"an iterable of symbols is needed, not {type(keys).__name__}")
+    if isinstance(keys, Collection):
+        _check_keys(keys)
+
+
+def _check_keys(keys: Iterable[object]) -> None:
+    for key in keys:
+        if not isinstance(key, str):
+            raise InvalidRequestError(f"every symbol must be a text, not {type(key).__name__} {key!r}")
 
 
 async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:

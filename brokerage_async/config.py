@@ -269,6 +269,13 @@ def check_seconds(name: str, value: float | None) -> float | None:
     return value
 
 
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """``value`` if it is an integer of at least ``least``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(f"{name} must be an integer of at least {least}, not {value!r}")
+    return value
+
+
 def authorization_url(
     environment: Environment,
     *,

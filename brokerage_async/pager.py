@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
 
-from .errors import BrokerageError, ConfigurationError
+from .config import check_count
+from .errors import BrokerageError
 from .operation import Operation, Page, Pager
 from .protocol.codec import Decoded
 from .protocol.pagination import next_offset
@@ -88,6 +89,7 @@ class OffsetPager(Pager[E], Generic[E]):
 
     async def collect(self, max_items: int | None = None) -> list[E]:
         """All items as a list, or the first ``max_items`` of them, fetching no page that is not needed."""
+        _check_bound(max_items)
         items: list[E] = []
         async with aclosing(self._walk(max_items)) as pages:
             async for page in pages:
@@ -100,8 +102,7 @@ class OffsetPager(Pager[E], Generic[E]):
         The first page is always fetched alone, because it tells how many there are. Where it does not tell, every
         page is.
         """
-        if not isinstance(pages, int) or pages < 0:
-            raise ConfigurationError(f"pages must be a number of pages and not negative, not {pages!r}")
+        check_count("pages", pages, least=0)
         return OffsetPager(self._fetch, self._operation, self._path, self._query, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
@@ -110,6 +111,7 @@ class OffsetPager(Pager[E], Generic[E]):
         Decimals are ``decimal128(38, 18)``, points in time ``timestamp('us', 'UTC')``, dates ``date32``; nested models
         are structs, unknown fields JSON text in ``extra``. Pages are turned into columns as they arrive.
         """
+        _check_bound(max_items)
         from .frames import joined, table_of  # only here: pyarrow is an extra
 
         model = self._operation.result
@@ -300,6 +302,11 @@ def _identifying(model: type[Any] | None) -> str | None:
         return None
     fields = attrs.fields_dict(model)
     return next((name for name in ("id", "symbol") if name in fields), None)
+
+
+def _check_bound(max_items: object) -> None:
+    if max_items is not None:
+        check_count("max_items", max_items, least=0)
 
 
 def _pages_in_all(page: Page[Any]) -> int:

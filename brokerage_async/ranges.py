@@ -13,15 +13,24 @@ from __future__ import annotations
 import asyncio
 import calendar
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TypeVar
 
-__all__ = ["add_months", "over_range", "split_range"]
+from .config import check_count
+from .errors import InvalidRequestError
+
+__all__ = ["add_months", "check_date", "over_range", "split_range"]
 
 T = TypeVar("T")
 
 MONTHS = 9
 """The longest span between two dates of one request."""
+
+
+def check_date(name: str, value: object) -> None:
+    """Refuse what is no date, and points in time, whose day depends on the time zone."""
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise InvalidRequestError(f"{name} must be a datetime.date, not {value!r}")
 
 
 def add_months(day: date, months: int) -> date:
@@ -35,12 +44,15 @@ def add_months(day: date, months: int) -> date:
 def split_range(from_date: date, to_date: date, *, months: int = MONTHS) -> list[tuple[date, date]]:
     """The range, both ends included, as the fewest ranges in order that share no day and span less than ``months``.
 
-    Raises ValueError when the range ends before it begins.
+    Raises:
+        InvalidRequestError: the range ends before it begins, or one of its ends is no date.
+        ConfigurationError: ``months`` is less than 1.
     """
+    check_date("from_date", from_date)
+    check_date("to_date", to_date)
     if to_date < from_date:
-        raise ValueError(f"the range ends before it begins: {from_date} to {to_date}")
-    if months < 1:
-        raise ValueError(f"months must be at least 1, not {months}")
+        raise InvalidRequestError(f"the range ends before it begins: {from_date} to {to_date}")
+    check_count("months", months)
     parts = []
     while from_date < (following := add_months(from_date, months)) <= to_date:
         parts.append((from_date, following - timedelta(days=1)))
@@ -60,13 +72,14 @@ async def over_range(
 
     ``concurrency`` parts are asked at a time. When one of them fails, the others are cancelled and its error raised.
     """
-    lanes = asyncio.Semaphore(concurrency)
+    lanes = asyncio.Semaphore(check_count("concurrency", concurrency))
+    parts = split_range(from_date, to_date, months=months)
 
     async def ask(start: date, end: date) -> Iterable[T]:
         async with lanes:
             return await fetch(start, end)
 
-    tasks = [asyncio.create_task(ask(*part)) for part in split_range(from_date, to_date, months=months)]
+    tasks = [asyncio.create_task(ask(*part)) for part in parts]
     try:
         return [item for part in await asyncio.gather(*tasks) for item in part]
     finally:

@@ -258,3 +258,29 @@ def test_a_symbol_written_otherwise_is_found_as_asked():
         "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
         "BRK/B": "BRK/B",
     }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda bulk: bulk.equities(5),
+        lambda bulk: bulk.equities("AAPL"),
+        lambda bulk: bulk.equities([1]),
+        lambda bulk: bulk.equities(["AAPL"], concurrency=None),
+        lambda bulk: bulk.equities(["AAPL"], batch_size=0),
+        lambda bulk: bulk.equity_options(["AAPL"], with_expired="yes"),
+        lambda bulk: bulk.warrants(["AAPL"], batch_size=0),
+        lambda bulk: bulk.dividends(["AAPL"], batch_size=None),
+        lambda bulk: bulk.earnings_reports(["AAPL"], "2026-01-01"),
+        lambda bulk: bulk.earnings_reports(["AAPL"], date(2026, 1, 1), end_date="2026-02-01"),
+        lambda bulk: bulk.sessions("2026-01-01", date(2026, 1, 1)),
+        lambda bulk: bulk.sessions(date(2026, 1, 2), date(2026, 1, 1)),
+        lambda bulk: bulk.sessions(date(2026, 1, 1), date(2026, 1, 2), concurrency=0),
+    ],
+)
+async def test_wrong_arguments_are_refused_before_anything_is_asked(wrong):
+    sim = simulator()
+    async with sim.client() as client:
+        with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
+            await wrong(client.bulk)
+    assert list(sim.ledger.requests) == []

@@ -414,11 +414,31 @@ async def test_a_block_that_never_asks_is_fine():
 
 
 def test_one_string_is_not_a_list_of_symbols():
-    with pytest.raises(TypeError, match="'AAPL'"):
+    with pytest.raises(errors.InvalidRequestError, match="'AAPL'"):
         BulkFetch("AAPL", Service().fetch)
 
 
 @pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
 def test_bounds_are_positive(bound):
-    with pytest.raises(ValueError, match=bound):
-        BulkFetch([], Service().fetch, **{bound: 0})
+    for wrong in (0, -1, None, "8", 1.5, True):
+        with pytest.raises(errors.ConfigurationError, match=bound):
+            BulkFetch([], Service().fetch, **{bound: wrong})
+
+
+@pytest.mark.parametrize("keys", [5, None, b"AAPL", [1], ("AAPL", None), {1}, object()], ids=repr)
+def test_keys_are_an_iterable_of_texts(keys):
+    with pytest.raises(errors.InvalidRequestError, match=r"symbol.*not (int|bytes|NoneType|the one string|object)"):
+        BulkFetch(keys, Service().fetch)
+
+
+@pytest.mark.looptime
+async def test_a_wrong_key_in_a_stream_is_found_before_it_is_asked():
+    service = Service()
+    with pytest.raises(errors.InvalidRequestError, match="not int 7"):
+        await BulkFetch(iter(["A", 7]), service.fetch)
+    assert service.batches == []
+
+
+def test_progress_is_told_to_something_that_can_be_called():
+    with pytest.raises(errors.ConfigurationError, match="on_progress"):
+        BulkFetch([], Service().fetch, on_progress=5)

@@ -156,7 +156,7 @@ async def test_nothing_is_asked_before_it_is_needed():
     pager = service.pager(per_page=10).prefetch(3)
     aiter(pager)
     pager.pages()
-    assert await pager.collect(0) == await pager.collect(-1) == []
+    assert await pager.collect(0) == []
     await asyncio.sleep(5)
     assert service.asked == []
 
@@ -267,6 +267,15 @@ async def test_cancelling_the_caller_cancels_what_is_in_flight():
 def test_a_negative_number_of_pages_is_refused():
     with pytest.raises(errors.ConfigurationError, match="-1"):
         Service([]).pager().prefetch(-1)
+
+
+@pytest.mark.parametrize("wrong", [-1, "5", 1.5, True])
+@pytest.mark.parametrize("method", ["collect", "to_arrow"])
+async def test_the_most_items_are_a_number(method, wrong):
+    service = Service(rows(3))
+    with pytest.raises(errors.ConfigurationError, match="max_items"):
+        await getattr(service.pager(), method)(wrong)
+    assert service.asked == []
 
 
 # -- trouble -----------------------------------------------------------------------------------------------------------

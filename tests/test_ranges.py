@@ -1,11 +1,12 @@
 import asyncio
 import itertools
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.ranges import add_months, over_range, split_range
 
 DAY = timedelta(days=1)
@@ -54,8 +55,23 @@ def test_the_parts_cover_every_day_once_and_none_is_too_long(start, days, months
     ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
 )
 def test_a_range_that_is_none_is_refused(start, end, months):
-    with pytest.raises(ValueError, match=r"range ends before|at least 1"):
+    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"range ends before|at least 1"):
         split_range(start, end, months=months)
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
+@pytest.mark.parametrize("end", ["from_date", "to_date"])
+def test_the_ends_are_dates(end, wrong):
+    days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
+    with pytest.raises(InvalidRequestError, match=end):
+        split_range(**days)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
+async def test_the_concurrency_is_a_number(wrong):
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
 
 
 @pytest.mark.looptime
