@@ -20,6 +20,7 @@ from .protocol import codec
 from .protocol.codec import Decoded
 from .protocol.pagination import next_offset
 from .protocol.request import build
+from .protocol.response import read_error
 
 __all__ = ["BrokerageSession"]
 
@@ -64,10 +65,13 @@ class BrokerageSession:
         query: Mapping[str, object] | None = None,
     ) -> tuple[T, bytes | None] | None:
         """The result and the body that it was decoded from, or None when the body is the one given as ``last``."""
-        raw = (await self._call(operation, path, query, None).run()).body
+        response = await self._call(operation, path, query, None).run()
+        raw = response.body
         if raw == last:
             return None
         found = await self._decode(operation, raw)
+        if found.error:
+            raise read_error(operation, response)
         if _is_only_a_part(operation, found):
             return await self._gather(operation, path, query), None
         return found.value, raw
@@ -80,11 +84,19 @@ class BrokerageSession:
         query: Mapping[str, object] | None = None,
         body: object | None = None,
     ) -> Decoded[T]:
-        """Make the call and return its result together with the pagination block and the context that came with it."""
-        raw = (await self._call(operation, path, query, body).run()).body
+        """Make the call and return its result together with the pagination block and the context that came with it.
+
+        A success whose body holds an error beside its data is raised as that error.
+        """
+        response = await self._call(operation, path, query, body).run()
+        raw = response.body
         if len(raw) < SLICED_DECODE:
-            return codec.decode(operation, raw, strict=self.options.strict)
-        return await self._decode(operation, raw)
+            found = codec.decode(operation, raw, strict=self.options.strict)
+        else:
+            found = await self._decode(operation, raw)
+        if found.error:
+            raise read_error(operation, response)
+        return found
 
     def _call(
         self,

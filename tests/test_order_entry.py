@@ -21,6 +21,7 @@ from brokerage_async.errors import (
     PreflightError,
     ResponseDecodeError,
     TokenError,
+    UnprocessableError,
 )
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
@@ -206,6 +207,36 @@ async def test_errors_in_a_successful_dry_run_stop_the_order() -> None:
         assert placement.error is not None
         assert (placement.error.code, placement.error.errors[0].code) == ("preflight_errors", "margin_check_failed")
         assert here.sim.ledger.count("orders.submit") == 0
+
+
+@pytest.mark.parametrize("code", ["preflight_check_failure", "margin_check_failed"])
+@on_virtual_time
+async def test_an_error_beside_the_data_of_a_successful_dry_run_stops_the_order(code: str) -> None:
+    async with floor() as here:
+        answer = {
+            "data": {"order": {"order-type": "Limit"}, "warnings": []},
+            "error": {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]},
+        }
+        here.sim.faults.add("POST", DRY_RUN, faults.body(json.dumps(answer).encode()))
+        placement = await here.entry.place(here.account, order(), allow_warnings=True)
+        assert placement.outcome is Outcome.REFUSED
+        assert isinstance(placement.error, UnprocessableError)
+        assert isinstance(placement.error, PreflightError) is (code == "preflight_check_failure")
+        assert (placement.error.code, placement.error.errors[0].code) == (code, "margin")
+        assert placement.preview is not None
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+@on_virtual_time
+async def test_an_error_beside_the_data_of_a_submit_is_looked_into() -> None:
+    async with floor() as here:
+        answer = b'{"data":{"order":{"id":"1"}},"error":{"code":"preflight_check_failure"}}'
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(faults.body(answer), processed=False))
+        assert (await place_unknown(here)).code == "absent"
+        here.sim.faults.add("POST", SUBMIT, faults.body(answer))
+        placement = await here.entry.place(here.account, order("other"))
+        assert placement.order is not None
+        assert [placement.order.id] == [record.order_id for record in here.orders("other")]
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,15 @@ ARRANGED_FROM = 64 * 1024
 
 @attrs.frozen
 class Decoded(Generic[T]):
-    """What a success body holds: the ``value``, and around it ``pagination`` and ``context`` where it sent them."""
+    """What a success body holds: the ``value``, and around it ``pagination`` and ``context`` where it sent them.
+
+    ``error`` is the raw JSON of an error that stands beside the data all the same, None (or empty) where there is none.
+    """
 
     value: T
     pagination: Pagination | None = None
     context: str | None = None
+    error: Any = None
 
 
 @attrs.frozen
@@ -62,12 +66,14 @@ class _List(msgspec.Struct, Generic[R], gc=False):
     data: _Items[R]
     context: Any = None
     pagination: Any = None
+    error: Any = None
 
 
 class _Item(msgspec.Struct, Generic[R], gc=False):
     data: R
     context: Any = None
     pagination: Any = None
+    error: Any = None
 
 
 @lru_cache(maxsize=512)
@@ -97,7 +103,7 @@ def decode(operation: Operation[T], body: bytes, *, strict: bool = False) -> Dec
         value: Any = [row.build() for row in decoded.data.items] if as_list else decoded.data.build()
     except UNREADABLE:
         return _decode_untyped(operation, body, findings)
-    return _surrounded(value, decoded.context, decoded.pagination, findings)
+    return _surrounded(value, decoded.context, decoded.pagination, decoded.error, findings)
 
 
 def _arrange(model: type[Any], slicer: Slicer | None) -> None:
@@ -141,7 +147,7 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
         rest = None
     if not isinstance(rest, dict) or not isinstance(rest.get("data"), dict) or rest["data"].get("items") != [PLACE]:
         return decode(operation, body, strict=strict)
-    return _surrounded(models, rest.get("context"), rest.get("pagination"), findings)
+    return _surrounded(models, rest.get("context"), rest.get("pagination"), rest.get("error"), findings)
 
 
 def _slices_between_sweeps(body: bytes) -> int:
@@ -192,7 +198,8 @@ def _decode_untyped(operation: Operation[T], body: bytes, findings: Findings) ->
     else:
         rows, path = _find_rows(operation, raw, data, findings)
         value = structure_rows(model, rows, path, findings)
-    return _surrounded(value, raw.get("context"), raw.get("pagination"), findings)
+    error = raw.get("error") if "data" in raw else None
+    return _surrounded(value, raw.get("context"), raw.get("pagination"), error, findings)
 
 
 def _find_one(operation: Operation[Any], raw: Any, data: Any, findings: Findings) -> tuple[Any, str]:
@@ -243,7 +250,7 @@ def _model(operation: Operation[Any]) -> type[Any]:
     return cast("type[Any]", operation.result)
 
 
-def _surrounded(value: Any, context: Any, pagination: Any, findings: Findings) -> Decoded[Any]:
+def _surrounded(value: Any, context: Any, pagination: Any, error: Any, findings: Findings) -> Decoded[Any]:
     """The value with what stands around it, as far as it can be read."""
     if context is not None and not isinstance(context, str):
         findings.report("$.context", f"expected text, got {kind_of(context)}")
@@ -252,7 +259,7 @@ def _surrounded(value: Any, context: Any, pagination: Any, findings: Findings) -
         findings.report("$.pagination", f"expected an object, got {kind_of(pagination)}")
         pagination = None
     page = None if pagination is None else structure_one(Pagination, pagination, "$.pagination", findings)
-    return Decoded(value, page, context)
+    return Decoded(value, page, context, error)
 
 
 def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseDecodeError:

@@ -165,8 +165,11 @@ def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
 
 def preflight_fate_of(error: BrokerageError) -> Fate:
     """What a failed dry-run says about the order, of which nothing was submitted: refused, or just not sent."""
-    judged = isinstance(error, APIError) and not isinstance(error, RateLimitError | AuthenticationError)
-    return Fate.REFUSED if judged and fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
+    turned_away = isinstance(error, RateLimitError | AuthenticationError | ServerError)
+    if not isinstance(error, APIError) or turned_away:
+        return Fate.NOT_SENT
+    in_success = error.status is not None and 200 <= error.status < 300  # an error beside the preview
+    return Fate.REFUSED if in_success or fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
 
 
 def is_hopeless(error: BrokerageError) -> bool:

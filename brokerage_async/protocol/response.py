@@ -55,7 +55,8 @@ def read_error(
 
     Args:
         operation: what was called, None outside of the operations.
-        response: the response, redirects included (they are never followed).
+        response: the response, redirects included (they are never followed), and a success whose body holds an error
+            beside its data, which counts as unprocessable unless its code says more.
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
     """
@@ -84,7 +85,7 @@ def read_error(
 def _kind(code: str | None, status: int) -> type[APIError]:
     if status >= 500:
         return errors.ServerError
-    return _BY_CODE.get(code or "") or _BY_STATUS.get(status) or APIError
+    return _BY_CODE.get(code or "") or _BY_STATUS.get(status) or (UnprocessableError if status < 300 else APIError)
 
 
 def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:

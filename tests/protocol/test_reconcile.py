@@ -66,6 +66,8 @@ FATES = [
     (UnprocessableError("x", status=422), Fate.REFUSED),
     (PreflightError("x", status=422), Fate.REFUSED),
     (RateLimitError("x", status=429), Fate.REFUSED),
+    (PreflightError("x", status=201), Fate.UNKNOWN),
+    (ServerError("x", status=201), Fate.UNKNOWN),
     (APIError("x", status=408), Fate.UNKNOWN),
     (APIError("x", status=409), Fate.UNKNOWN),
     (APIError("x", status=302), Fate.UNKNOWN),
@@ -91,6 +93,7 @@ def test_a_success_shows_the_order_or_not() -> None:
 @pytest.mark.parametrize("error", [error for error, _ in FATES])
 def test_a_failed_dry_run_never_leaves_doubt(error: BrokerageError) -> None:
     judged = isinstance(error, APIError) and fate_of(error) is Fate.REFUSED and error.status not in (401, 429)
+    judged |= isinstance(error, PreflightError)
     assert preflight_fate_of(error) is (Fate.REFUSED if judged else Fate.NOT_SENT)
 
 
