@@ -29,6 +29,7 @@ from .limiter import LaneName, Limiter
 from .observers import Observer, Watchers
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
+from .protocol.validation import is_array
 from .session import BrokerageSession
 from .token_endpoint import TokenEndpoint
 from .token_manager import ProvidedTokens, TokenManager, Tokens
@@ -111,6 +112,7 @@ class Client(Endpoints):
         for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
+        _check_several(trace_configs=trace_configs, observers=observers)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         if transport is None:
             transport = _over_aiohttp(limits, http_session, trace_configs)
@@ -243,6 +245,15 @@ class Client(Endpoints):
         from .order_entry import USUAL_PLAN, OrderEntry
 
         return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
+
+
+def _check_several(*, trace_configs: object, observers: object) -> None:
+    for name, value in (("trace_configs", trace_configs), ("observers", observers)):
+        if not is_array(value):
+            raise ConfigurationError(f"{name} must be a list or tuple, not {type(value).__name__}")
+        for item in value if name == "observers" else ():
+            if not callable(item):
+                raise ConfigurationError(f"every observer must be a function of an Attempt, not {type(item).__name__}")
 
 
 def _checked_policy(retry: RetryPolicy) -> RetryPolicy:

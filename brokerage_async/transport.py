@@ -108,6 +108,15 @@ class AiohttpTransport:
         connections: int = 0,
         max_body: int = MAX_BODY,
     ) -> None:
+        if http_session is not None and not isinstance(http_session, aiohttp.ClientSession):
+            raise ConfigurationError(
+                f"http_session must be an aiohttp.ClientSession, or None, not {type(http_session).__name__}"
+            )
+        for config in trace_configs:
+            if not isinstance(config, aiohttp.TraceConfig):
+                raise ConfigurationError(
+                    f"trace_configs must hold aiohttp.TraceConfig objects, not {type(config).__name__}"
+                )
         if http_session is not None and trace_configs:
             raise ConfigurationError("trace_configs belong to the aiohttp session: give them to http_session itself")
         self._session = http_session

@@ -46,6 +46,24 @@ class TestArguments:
         with pytest.raises(ConfigurationError):
             Client(SANDBOX, TOKEN, transport=FakeTransport(), **wrong)
 
+    @pytest.mark.parametrize(
+        ("wrong", "expected"),
+        [
+            ({"trace_configs": None}, "trace_configs must be a list or tuple, not NoneType"),
+            ({"trace_configs": "x"}, "trace_configs must be a list"),
+            ({"trace_configs": [print]}, "aiohttp.TraceConfig"),
+            ({"observers": None}, "observers must be a list or tuple, not NoneType"),
+            ({"observers": print}, "observers must be a list"),
+            ({"observers": [5]}, "every observer must be a function of an Attempt, not int"),
+            ({"http_session": object()}, "http_session must be an aiohttp.ClientSession, or None, not object"),
+            ({"http_session": aiohttp.ClientSession}, "http_session must be an aiohttp.ClientSession"),
+        ],
+        ids=repr,
+    )
+    def test_wrong_kinds_are_told_what_is_expected(self, wrong, expected):
+        with pytest.raises(ConfigurationError, match=expected):
+            Client(SANDBOX, TOKEN, **wrong)
+
     @pytest.mark.parametrize("wrong", [None, "token", object()], ids=["none", "text", "object"])
     def test_wrong_credentials(self, wrong):
         with pytest.raises(ConfigurationError, match="no credentials"):

@@ -347,7 +347,7 @@ class TestLife:
 
     def test_trace_configs_belong_to_a_borrowed_session(self):
         with pytest.raises(ConfigurationError, match="trace_configs"):
-            AiohttpTransport(Mock(), trace_configs=[aiohttp.TraceConfig()])
+            AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
 
     @on_real_time
     async def test_closing_under_way_ends_sends_in_our_own_terms(self):
