@@ -23,7 +23,7 @@ from .errors import AuthenticationError, BrokerageError, ConfigurationError, Inv
 from .operation import Executor, Operation
 from .order_lists import OrderLists, Sighting, Window, look_until
 from .placement import ChangeOutcome, OrderChange
-from .preview import objection
+from .preview import errors_told, is_blank, objection
 from .protocol.reconcile import (
     Fate,
     LookPlan,
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 OUTCOMES = {
     Fate.ANSWERED: ChangeOutcome.APPLIED,
-    Fate.ACCEPTED: ChangeOutcome.APPLIED,
+    Fate.ACCEPTED: ChangeOutcome.UNKNOWN,  # until the order shows it: any 2xx may come from a captive portal
     Fate.REFUSED: ChangeOutcome.REFUSED,
     Fate.NOT_SENT: ChangeOutcome.NOT_SENT,
     Fate.UNKNOWN: ChangeOutcome.UNKNOWN,
@@ -61,9 +61,9 @@ async def cancel(executor: Executor, account_number: str, order_id: str, plan: L
     path = {"account_number": account_number, "id": order_id}
     attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: bool(answer.status))
     fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
-    if fate is Fate.UNKNOWN:
+    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status)) or fate
-    elif fate in (Fate.ACCEPTED, Fate.REFUSED):
+    elif fate is Fate.REFUSED:
         await reader.read()
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
 
@@ -108,7 +108,7 @@ async def _replace(
         if shown is Fate.ANSWERED and successor is not None:
             reader = _OrderReader(executor, path["account_number"], successor)
             await reader.read()
-        fate = (shown or fate) if fate is Fate.UNKNOWN else fate
+        fate = shown or fate
     elif fate is Fate.REFUSED:
         await reader.read()
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
@@ -119,8 +119,10 @@ async def edit_pairs(
 ) -> OrderChange:
     """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
     path = {"account_number": account_number, "id": complex_order_id}
-    attempt = await _attempt(executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda _: True)
-    fate = attempt.fate
+    operation = COMPLEX_ORDERS_EDIT_PAIRS
+    attempt = await _attempt(executor, operation, path, edit, shows=lambda answer: not is_blank(answer))
+    told = attempt.answer and errors_told(attempt.answer, "the edit found errors", operation.name)
+    fate = attempt.fate if told is None else Fate.REFUSED
     seen: ComplexOrder | None = None
     shown: Fate | None = None
 
@@ -135,12 +137,14 @@ async def edit_pairs(
         shown = pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
         return shown is not None, Sighting(orders={}, complete=True)
 
-    if fate is Fate.UNKNOWN:
+    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         await look_until(plan, look)
         fate = shown or fate
-    elif fate in (Fate.ACCEPTED, Fate.REFUSED):
+    elif fate is Fate.REFUSED:
         await look()
-    return OrderChange(outcome=OUTCOMES[fate], complex_order=seen, preview=attempt.answer, error=attempt.error)
+        if told is not None and shown is Fate.ANSWERED:  # errors, and yet the order is as it was asked to be
+            fate = Fate.UNKNOWN
+    return OrderChange(outcome=OUTCOMES[fate], complex_order=seen, preview=attempt.answer, error=told or attempt.error)
 
 
 async def _attempt(

@@ -10,7 +10,7 @@ from ._generated.models import PlacedOrderResponse, PreflightMessage
 from .errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
 from .protocol.reconcile import Fate
 
-__all__ = ["Objection", "objection"]
+__all__ = ["Objection", "errors_told", "is_blank", "objection"]
 
 
 @attrs.frozen
@@ -27,19 +27,31 @@ def objection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[st
     ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. What the service said in a
     form that cannot be read counts as well: nobody can tell that it was harmless.
     """
-    if attrs.evolve(preview, extra={}) == PlacedOrderResponse(extra={}) and not _unread(preview):
+    if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
         return Objection(Fate.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
-    if preview.errors:
-        return _refusal("the dry-run found errors", preview.errors, "preflight_errors")
-    if preview.extra.get("errors"):
-        return _refusal("the dry-run found errors, in a form that cannot be read", (), "preflight_errors")
+    if (error := errors_told(preview, "the dry-run found errors", "orders.dry_run")) is not None:
+        return Objection(Fate.REFUSED, error)
     stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
     if stopping:
         return _refusal("the dry-run warned, and these warnings are not allowed", stopping, "preflight_warnings")
     if preview.extra.get("warnings") and allow_warnings is not True:
         return _refusal("the dry-run warned, in a form that cannot be read", (), "preflight_warnings")
     return None
+
+
+def is_blank(answer: PlacedOrderResponse) -> bool:
+    """Whether an answer shows nothing that is documented."""
+    return attrs.evolve(answer, extra={}) == PlacedOrderResponse(extra={}) and not _unread(answer)
+
+
+def errors_told(answer: PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:
+    """The errors that an answer lists in spite of its success, also those in a form that cannot be read; or None."""
+    if not answer.errors and not answer.extra.get("errors"):
+        return None
+    details = tuple(ErrorDetail(message.code, message.message) for message in answer.errors or ())
+    unread = "" if details else ", in a form that cannot be read"
+    return PreflightError(text + unread, operation=operation, code="preflight_errors", errors=details)
 
 
 def _unread(preview: PlacedOrderResponse) -> bool:

@@ -292,6 +292,27 @@ async def test_a_pair_that_cannot_be_read_back_is_unknown() -> None:
         assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
 
 
+@pytest.mark.parametrize("errors", [b'[{"code":"no","message":"No"}]', b'"no"', b'{"code":"no"}'])
+@pytest.mark.parametrize(("done", "outcome"), [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.UNKNOWN)])
+def test_an_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
+    errors: bytes, done: bool, outcome: ChangeOutcome
+) -> None:
+    answer = faults.body(b'{"data":{"order":{"id":"1"},"errors":' + errors + b"}}")
+    change, _ = run_in(VirtualLoop(), edit_pairs(attrs.evolve(answer, processed=done)))
+    assert change.outcome is outcome
+    assert isinstance(change.error, PreflightError)
+    assert change.preview is not None
+
+
+PORTAL = faults.html(200)
+
+
+def test_a_change_that_a_captive_portal_answered_is_not_applied() -> None:
+    changes = [run_in(VirtualLoop(), work)[0] for work in (cancel(PORTAL), replace(PORTAL), edit_pairs(PORTAL))]
+    assert [change.outcome for change in changes] == [ChangeOutcome.UNKNOWN] * 3
+    assert all(change.error is not None for change in changes)
+
+
 def test_an_edit_of_a_pair_that_was_never_sent_says_so() -> None:
     change, threshold = run_in(VirtualLoop(), edit_pairs("refuse", times=None))
     assert change.outcome is ChangeOutcome.NOT_SENT

@@ -198,8 +198,8 @@ def _decode_untyped(operation: Operation[T], body: bytes, findings: Findings) ->
     else:
         rows, path = _find_rows(operation, raw, data, findings)
         value = structure_rows(model, rows, path, findings)
-    error = raw.get("error") if "data" in raw else None
-    return _surrounded(value, raw.get("context"), raw.get("pagination"), error, findings)
+    beside = raw.get("error") if "data" in raw else None
+    return _surrounded(value, raw.get("context"), raw.get("pagination"), beside, findings)
 
 
 def _find_one(operation: Operation[Any], raw: Any, data: Any, findings: Findings) -> tuple[Any, str]:
