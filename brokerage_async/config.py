@@ -149,7 +149,11 @@ class AuthorizationCode:
 
 @runtime_checkable
 class TokenProvider(Protocol):
-    """Where access tokens come from when they are not this client's own business."""
+    """Where access tokens come from when they are not this client's own business.
+
+    What it raises becomes a `TokenError` that names the class and nothing else, for the text may hold a secret. Errors
+    of this library go through as they are: raise ``TokenError(text, transient=True)`` for what may pass.
+    """
 
     async def get_token(self) -> str:
         """An access token that is valid now."""

@@ -79,14 +79,31 @@ class ProvidedTokens:
         except BrokerageError:
             raise
         except Exception as error:
-            raise TokenError(f"the token provider failed with {type(error).__name__}", transient=True) from error
-        if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
-            raise TokenError("the token provider gave no usable token")
-        return Secret(f"Bearer {token}")
+            failure = self._failed("get_token", error)
+        else:
+            if isinstance(token, str) and token and token.isascii() and token.isprintable():
+                return Secret(f"Bearer {token}")
+            token = ""  # an error keeps its frames, and this one would show it
+            failure = TokenError("the token provider gave no usable token")
+        raise failure  # out here, where the provider's exception does not become its context
 
     def invalidate(self, authorization: str) -> bool:
-        """Pass it on."""
-        return self._provider.invalidate(authorization.removeprefix("Bearer ")) is not False
+        """Pass it on.
+
+        Raises:
+            TokenError: the provider raised something; see `get`.
+        """
+        try:
+            return self._provider.invalidate(Secret(authorization.removeprefix("Bearer "))) is not False
+        except BrokerageError:
+            raise
+        except Exception as error:
+            failure = self._failed("invalidate", error)
+        raise failure
+
+    @staticmethod
+    def _failed(method: str, error: Exception) -> TokenError:
+        return TokenError(f"the token provider's {method} failed with {type(error).__name__}")
 
     async def close(self) -> None:
         """Nothing runs."""

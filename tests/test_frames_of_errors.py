@@ -88,6 +88,62 @@ async def test_unreachable(kind):
     assert_keeps_quiet(error)
 
 
+class Talkative:
+    """A provider whose exceptions, and tokens of no use, hold the token."""
+
+    def __init__(self, *, get: object = None, invalidate: Exception | None = None) -> None:
+        self._get, self._invalidate = get, invalidate
+
+    async def get_token(self) -> object:
+        if isinstance(self._get, Exception):
+            raise self._get
+        return SECRETS[3] if self._get is None else self._get
+
+    def invalidate(self, token: str) -> bool:
+        assert token == SECRETS[3]
+        if self._invalidate is not None:
+            raise self._invalidate
+        return True
+
+
+@pytest.mark.parametrize(
+    ("provider", "text"),
+    [
+        (Talkative(get=RuntimeError(SECRETS[3])), "get_token failed with RuntimeError"),
+        (Talkative(get=f"{SECRETS[3]}\n"), "no usable token"),
+        (Talkative(get=[SECRETS[3]]), "no usable token"),
+        (Talkative(invalidate=KeyError(SECRETS[3])), "invalidate failed with KeyError"),
+    ],
+)
+@on_real_time
+async def test_token_provider(provider, text):
+    async with RawServer(answer(b"", 401)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), provider))
+    assert isinstance(error, TokenError)
+    assert not error.transient
+    assert text in str(error)
+    assert error.__context__ is None
+    assert_keeps_quiet(error)
+
+
+@pytest.mark.parametrize("provider", [Talkative(get=TokenError("mine")), Talkative(invalidate=TokenError("mine"))])
+@on_real_time
+async def test_a_provider_may_raise_errors_of_the_library(provider):
+    async with RawServer(answer(b"", 401)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), provider))
+    assert str(error) == "mine"
+
+
+@on_real_time
+async def test_a_refresh_token_that_comes_back_as_a_code():
+    refresh = "RTOKENzq81jfkd02mxyy45678901234567890123456"
+    credentials = RefreshToken(client_secret=SECRETS[0], refresh_token=refresh)
+    async with RawServer(answer(b'{"error_code":"%s"}' % refresh.encode(), 400)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), credentials))
+    assert error.code is None
+    assert refresh not in str(error)
+
+
 def test_secret_bytes_are_bytes():
     assert SecretBytes(b"abc") == b"abc"
     assert "abc" not in repr(SecretBytes(b"abc")) + repr({"data": SecretBytes(b"abc")})

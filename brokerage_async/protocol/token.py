@@ -11,7 +11,7 @@ from .._generated.models import GrantType, TokenRequest
 from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import TokenError
-from .response import Response, retry_after
+from .response import Response, redact, retry_after
 
 __all__ = ["Grant", "Lease", "grant_request", "read_grant", "refusal", "unreachable"]
 
@@ -110,7 +110,7 @@ def refusal(status: int, fields: dict[str, Any]) -> TokenError:
     """What an error answer of the token endpoint means. Its own words are quoted only where they are a code."""
     nested = fields.get("error")
     code = fields.get("error_code") or (nested.get("code") if isinstance(nested, dict) else nested)
-    code = code if isinstance(code, str) and code.isascii() and len(code) <= 64 and code.isprintable() else None
+    code = code if isinstance(code, str) and code.isascii() and len(code) <= 64 and redact(code) == code else None
     named = f" ({code})" if code else ""
     if 400 <= status < 500 and status not in _TRANSIENT_4XX:
         text = f"the token endpoint refused the credentials with {status}{named}: {_RENEW}"
