@@ -40,7 +40,8 @@ class EntryState(enum.StrEnum):
     REFUSED = "refused"
     """The service refused it: there is no such order."""
     NOT_SENT = "not_sent"
-    """It provably never reached the service; the same order may be placed again under the same identifier."""
+    """It provably never reached the service, or was turned away unread; the same order may be placed again under the
+    same identifier."""
     ABANDONED = "abandoned"
     """A person decided that it needs no more looking after."""
 

@@ -19,7 +19,7 @@ from ._generated.operations import (
     ORDERS_CANCEL,
     ORDERS_EDIT_DRY_RUN,
 )
-from .errors import AuthenticationError, BrokerageError, ConfigurationError, InvalidRequestError, RateLimitError
+from .errors import BrokerageError, ConfigurationError, InvalidRequestError
 from .operation import Executor, Operation
 from .order_lists import OrderLists, Sighting, Window, look_until
 from .placement import ChangeOutcome, OrderChange
@@ -161,9 +161,7 @@ async def _attempt(
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
-        # Turned away for the request rate or the token, the change itself was not judged: it can still be made.
-        turned_away = isinstance(error, RateLimitError | AuthenticationError)
-        return _Attempt(Fate.NOT_SENT if turned_away else fate_of(error), None, error)
+        return _Attempt(fate_of(error), None, error)
     shown = answer is not None and shows(answer)
     return _Attempt(fate_of(None, shown=shown), answer if shown else None, None)
 

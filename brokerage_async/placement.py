@@ -21,7 +21,8 @@ class Outcome(enum.StrEnum):
     REFUSED = "refused"
     """The service said no, in the dry-run or to the order itself: no such order exists."""
     NOT_SENT = "not_sent"
-    """The order never reached the service: no such order exists."""
+    """The order never reached the service, or was turned away unread (429, 401): no such order exists, and it may be
+    placed again."""
     UNKNOWN = "unknown"
     """It may have been placed; the journal keeps it open."""
 

@@ -69,7 +69,7 @@ class Fate(enum.StrEnum):
     REFUSED = "refused"
     """Not done: the service said no."""
     NOT_SENT = "not_sent"
-    """Not done: it never reached the service."""
+    """Not done: it never reached the service, or was turned away unread (429, 401)."""
     UNKNOWN = "unknown"
     """It may have been done, and may still be."""
 
@@ -147,7 +147,8 @@ class Look:
 def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
     """What the end of a request that changes something proves: ``error``, or success with the result ``shown`` or not.
 
-    Only two things prove that nothing was done: the request never left, or the service itself said no (4xx).
+    Only two things prove that nothing was done: the request never left, or the service itself said no (4xx). Turned
+    away for the request rate or the token, the request was not even judged: that counts as not sent.
     """
     if error is None:
         return Fate.ANSWERED if shown else Fate.ACCEPTED
@@ -158,15 +159,15 @@ def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
     if isinstance(error, ServerError):
         return Fate.UNKNOWN  # by its code, if not by its status: a proxy may have put a 4xx on a failure half-way
     if isinstance(error, APIError):
-        refused = error.status is not None and 400 <= error.status < 500 and error.status not in AMBIGUOUS
-        return Fate.REFUSED if refused else Fate.UNKNOWN
+        if error.status is None or not 400 <= error.status < 500 or error.status in AMBIGUOUS:
+            return Fate.UNKNOWN
+        return Fate.NOT_SENT if isinstance(error, RateLimitError | AuthenticationError) else Fate.REFUSED
     return Fate.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
 
 
 def preflight_fate_of(error: BrokerageError) -> Fate:
     """What a failed dry-run says about the order, of which nothing was submitted: refused, or just not sent."""
-    turned_away = isinstance(error, RateLimitError | AuthenticationError | ServerError)
-    if not isinstance(error, APIError) or turned_away:
+    if not isinstance(error, APIError) or isinstance(error, RateLimitError | AuthenticationError | ServerError):
         return Fate.NOT_SENT
     in_success = error.status is not None and 200 <= error.status < 300  # an error beside the preview
     return Fate.REFUSED if in_success or fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
@@ -177,7 +178,7 @@ def is_hopeless(error: BrokerageError) -> bool:
     if isinstance(error, TokenError):
         return not error.transient
     if isinstance(error, APIError):
-        return fate_of(error) is Fate.REFUSED and not isinstance(error, RateLimitError)
+        return fate_of(error) in (Fate.REFUSED, Fate.NOT_SENT) and not isinstance(error, RateLimitError)
     return isinstance(error, ConfigurationError | InvalidRequestError)
 
 
