@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 import attrs
 
@@ -21,6 +22,7 @@ __all__ = ["Submission"]
 
 CODES: dict[Finding | None, str] = {Finding.ABSENT: "absent", Finding.CONFLICT: "identifier_conflict"}
 """Codes of an unknown outcome, by what looking for the order has shown."""
+MAY_EXIST = "may have been placed: recover() will look for it"
 
 
 class Submission:
@@ -35,10 +37,12 @@ class Submission:
 
     async def place(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; see `OrderEntry.place` for what it returns and raises."""
-        known = await self._desk.journal.find(self._key)
+        with _telling(self._key, "was not sent by this call"):
+            known = await self._desk.journal.find(self._key)
         if known is not None and not (known.state is EntryState.NOT_SENT and known.body == self._body):
             return await self._resume(known)
-        preview, stopped = await self._dry_run(allow_warnings)
+        with _telling(self._key, "was not sent"):
+            preview, stopped = await self._dry_run(allow_warnings)
         if stopped is not None:
             return stopped
         owner = new_owner()
@@ -93,7 +97,7 @@ class Submission:
             await asyncio.shield(write_outcome(self._desk, entry.key, conclusion, owner))
         except BaseException as gone:
             if isinstance(gone, asyncio.CancelledError):
-                _tell(gone, entry.key, "may have been placed: recover() will look for it")
+                _tell(gone, entry.key, MAY_EXIST)
             note = f"given up: {type(gone).__name__}"
             releasing = journal.release(entry.key, owner=owner, note=note, looked=False)
             await undisturbed(quietly("release an entry", releasing))
@@ -112,11 +116,11 @@ class Submission:
         if entry.state is EntryState.ABANDONED:
             self._refuse(f"this order was abandoned ({entry.note}): take a new external identifier to place it again")
         if entry.state is not EntryState.OPEN:
-            return await self._known(entry)
-        owner = new_owner()
-        claimed = await self._desk.journal.claim(
-            entry.key.environment, owner=owner, lease=self._desk.lease, key=entry.key
-        )
+            with _telling(entry.key, f"is in the journal as {entry.state.value}"):
+                return await self._known(entry)
+        owner, environment = new_owner(), entry.key.environment
+        with _telling(entry.key, MAY_EXIST):
+            claimed = await self._desk.journal.claim(environment, owner=owner, lease=self._desk.lease, key=entry.key)
         if not claimed:
             raise _unknown(entry, "in_progress", "another worker is placing this order right now", entry.attempts)
         return await self._carry_through(claimed[0], owner, sent=True)
@@ -175,6 +179,16 @@ def _unknown(entry: JournalEntry, code: str, note: str, attempts: int) -> OrderO
         attempts=attempts,
         code=code,
     )
+
+
+@contextmanager
+def _telling(key: EntryKey, fate: str) -> Iterator[None]:
+    """A step during which a caller that is cancelled is told this of its order."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        _tell(cancelled, key, fate)
+        raise
 
 
 def _tell(cancelled: asyncio.CancelledError, key: EntryKey, fate: str) -> None:

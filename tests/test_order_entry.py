@@ -15,10 +15,12 @@ from brokerage_async import tickets
 from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.config import Limits
 from brokerage_async.errors import (
+    AuthenticationError,
     ConfigurationError,
     InvalidRequestError,
     OrderOutcomeUnknownError,
     PreflightError,
+    RateLimitError,
     ResponseDecodeError,
     TokenError,
     UnprocessableError,
@@ -467,6 +469,21 @@ async def test_an_order_that_never_left_may_be_placed_again_under_its_identifier
         assert len(here.orders("mine")) == 1
 
 
+@pytest.mark.parametrize("action", ["rate_limited", "unauthorized"])
+@on_virtual_time
+async def test_an_order_that_was_turned_away_unread_may_be_placed_again_under_its_identifier(action: str) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, action, times=None)
+        first = await here.entry.place(here.account, order("mine"))
+        assert first.outcome is Outcome.NOT_SENT
+        assert isinstance(first.error, RateLimitError | AuthenticationError)
+        assert (await here.journaled())[0].state is EntryState.NOT_SENT
+        here.sim.faults.clear()
+        again = await here.entry.place(here.account, order("mine"))
+        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+        assert len(here.orders("mine")) == 1
+
+
 @on_virtual_time
 async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked() -> None:
     async with floor() as here:
@@ -756,6 +773,47 @@ async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unse
         assert "was not sent" in caught.value.__notes__[0]
         assert [entry.state for entry in await journal.entries("sandbox")] == [EntryState.NOT_SENT]
         assert here.sim.ledger.count("orders.submit") == 0
+
+
+class SlowFind(MemoryJournal):
+    """A journal that takes its time to look an order up."""
+
+    async def find(self, key: EntryKey) -> JournalEntry | None:
+        await asyncio.sleep(1)
+        return await super().find(key)
+
+
+@pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
+@on_virtual_time
+async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_it_was_not_sent(
+    journal: type[MemoryJournal], action: str | None
+) -> None:
+    async with floor() as here:
+        if action is not None:
+            here.sim.faults.add("POST", DRY_RUN, action)
+        placing = asyncio.create_task(OrderEntry(here.client, journal()).place(here.account, order("mine")))
+        await asyncio.sleep(0.8)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+        assert caught.value.account_number == here.account  # type: ignore[attr-defined]
+        assert "was not sent" in caught.value.__notes__[0]
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+@on_virtual_time
+async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false() -> None:
+    async with floor() as here:
+        await here.entry.place(here.account, order("mine"))
+        here.sim.faults.add("GET", LISTS, "hang")
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+        assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
 
 
 def test_a_lease_is_a_time() -> None:

@@ -204,9 +204,9 @@ async def consume(work: CancelledAt[Placement]) -> Placement:
 
 async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submits: int) -> None:
     entries = await here.journaled()
+    assert getattr(cancelled, "external_identifier", None) == NAME
+    assert getattr(cancelled, "account_number", None) == here.account
     if submits:
-        assert getattr(cancelled, "external_identifier", None) == NAME
-        assert getattr(cancelled, "account_number", None) == here.account
         assert any("may have been placed" in note for note in cancelled.__notes__)
         assert len(entries) == 1
     existing = len(here.orders(NAME))
