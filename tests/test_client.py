@@ -55,7 +55,7 @@ class TestArguments:
             ({"observers": None}, "observers must be a list or tuple, not NoneType"),
             ({"observers": print}, "observers must be a list"),
             ({"observers": [5]}, "every observer must be a function of an Attempt, not int"),
-            ({"http_session": object()}, "http_session must be an aiohttp.ClientSession, or None, not object"),
+            ({"http_session": 5}, "http_session must be an aiohttp.ClientSession, or None, not int"),
             ({"http_session": aiohttp.ClientSession}, "http_session must be an aiohttp.ClientSession"),
         ],
         ids=repr,
