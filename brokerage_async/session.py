@@ -13,14 +13,14 @@ from typing import Any, TypeVar, cast
 
 from .call import Call
 from .engine import Engine, Options
-from .errors import ConfigurationError
+from .errors import ConfigurationError, ResponseDecodeError
 from .operation import Effect, Operation, Shape
 from .pager import OFFSET, OffsetPager
 from .protocol import codec
 from .protocol.codec import Decoded
 from .protocol.pagination import next_offset
 from .protocol.request import build
-from .protocol.response import read_error
+from .protocol.response import Response, read_error
 
 __all__ = ["BrokerageSession"]
 
@@ -65,16 +65,14 @@ class BrokerageSession:
         query: Mapping[str, object] | None = None,
     ) -> tuple[T, bytes | None] | None:
         """The result and the body that it was decoded from, or None when the body is the one given as ``last``."""
-        response = await self._call(operation, path, query, None).run()
-        raw = response.body
-        if raw == last:
+        call = self._call(operation, path, query, None)
+        response = await call.run()
+        if response.body == last:
             return None
-        found = await self._decode(operation, raw)
-        if found.error:
-            raise read_error(operation, response)
+        found = await self._read(operation, response, call.attempt)
         if _is_only_a_part(operation, found):
             return await self._gather(operation, path, query), None
-        return found.value, raw
+        return found.value, response.body
 
     async def fetch(
         self,
@@ -88,15 +86,9 @@ class BrokerageSession:
 
         A success whose body holds an error beside its data is raised as that error.
         """
-        response = await self._call(operation, path, query, body).run()
-        raw = response.body
-        if len(raw) < SLICED_DECODE:
-            found = codec.decode(operation, raw, strict=self.options.strict)
-        else:
-            found = await self._decode(operation, raw)
-        if found.error:
-            raise read_error(operation, response)
-        return found
+        call = self._call(operation, path, query, body)
+        response = await call.run()
+        return await self._read(operation, response, call.attempt)
 
     def _call(
         self,
@@ -145,6 +137,21 @@ class BrokerageSession:
         else:
             return
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
+
+    async def _read(self, operation: Operation[T], response: Response, attempts: int) -> Decoded[T]:
+        """What a success says, or the error that it is all the same."""
+        body = response.body
+        try:
+            if len(body) < SLICED_DECODE:
+                found = codec.decode(operation, body, strict=self.options.strict)
+            else:
+                found = await self._decode(operation, body)
+        except ResponseDecodeError as error:
+            error.status, error.attempts = response.status, attempts
+            raise
+        if found.error:
+            raise read_error(operation, response, attempts=attempts)
+        return found
 
     async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:
         steps = codec.decode_slices(operation, body, strict=self.options.strict)

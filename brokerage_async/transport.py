@@ -144,7 +144,8 @@ class AiohttpTransport:
             body = await self._read(response)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             if response is None or response.status < 400:
-                raise _failure(request, error, once.written) from _harmless(error)
+                status = None if response is None else response.status
+                raise _failure(request, error, once.written, status) from _harmless(error)
             body = b""  # the status of an error answer tells enough
         return Response(status=response.status, headers=response.headers, body=body)
 
@@ -214,7 +215,7 @@ class _TooLargeError(Exception):
     """The body is larger than the transport reads."""
 
 
-def _failure(request: Request, error: Exception, written: bool) -> BrokerageError:
+def _failure(request: Request, error: Exception, written: bool, status: int | None) -> BrokerageError:
     """What ``error`` says about the request, in the library's own terms."""
     if isinstance(error, BrokerageError):
         return error
@@ -227,7 +228,7 @@ def _failure(request: Request, error: Exception, written: bool) -> BrokerageErro
         "path": operation.path if operation else None,
     }
     if isinstance(error, _TooLargeError):
-        return ResponseDecodeError(f"the body is larger than {error} bytes", **context)
+        return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
     reason = _describe(error, request)
     delivery = classify(error, written=written)
     if delivery is Delivery.NEVER_SENT:

@@ -23,6 +23,7 @@ from brokerage_async.client import Client
 from brokerage_async.config import Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.limiter import LaneName
 from brokerage_async.operation import Effect, Operation
+from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
@@ -250,11 +251,33 @@ class TestRepeating:
                 await read(client)
         assert len(transport.requests) == 1
 
+    @pytest.mark.parametrize("size", [1, 100_000], ids=["at once", "in slices"])
+    @pytest.mark.parametrize("way", ["execute", "reread"])
+    @on_virtual_time
+    async def test_undecodable_success_says_where_it_came_from(self, way, size):
+        transport = FakeTransport(fail(503), lambda request: errors_response(b"x" * size))
+        async with client_of(transport) as client:
+            calls = {
+                "execute": lambda: client.session.execute(WATCHLISTS_LIST),
+                "reread": lambda: client.session.reread(WATCHLISTS_LIST, b""),
+            }
+            with pytest.raises(errors.ResponseDecodeError) as caught:
+                await calls[way]()
+        error = caught.value
+        assert (error.operation, error.method, error.path) == ("watchlists.list", "GET", "/watchlists")
+        assert (error.status, error.attempts) == (200, 2)
 
-def errors_response():
-    from brokerage_async.protocol.response import Response
+    @on_virtual_time
+    async def test_error_beside_data_knows_its_attempts(self):
+        beside = Response(status=200, body=b'{"data":{"items":[]},"error":{"code":"other","message":"no"}}')
+        async with client_of(FakeTransport(fail(503), beside)) as client:
+            with pytest.raises(errors.UnprocessableError) as caught:
+                await read(client)
+        assert (caught.value.status, caught.value.attempts) == (200, 2)
 
-    return Response(status=200, headers={"content-type": "text/html"}, body=b"<html>Log in</html>")
+
+def errors_response(more=b""):
+    return Response(status=200, headers={"content-type": "text/html"}, body=b"<html>Log in</html>" + more)
 
 
 class TestTokens:

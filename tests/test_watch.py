@@ -104,14 +104,14 @@ async def test_a_body_that_is_the_same_is_not_decoded(
     service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded = 0
-    decode = type(client.session)._decode
+    read = type(client.session)._read
 
-    async def counted(self: Any, operation: Any, body: bytes) -> Any:
+    async def counted(self: Any, *arguments: Any) -> Any:
         nonlocal decoded
         decoded += 1
-        return await decode(self, operation, body)
+        return await read(self, *arguments)
 
-    monkeypatch.setattr(type(client.session), "_decode", counted)
+    monkeypatch.setattr(type(client.session), "_read", counted)
     service.answers[LIVE] = [row(1, "Live")]
     async with client.watch.orders("me", ["A1"], interval=1) as watcher:
         await take(watcher, 1)
