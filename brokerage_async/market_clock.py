@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import date, datetime, timedelta
 
@@ -16,6 +17,7 @@ import attrs
 from ._generated.models import MarketSession
 from .cadence import is_fatal
 from .changes import Change, MarketKind
+from .errors import InvalidRequestError
 
 __all__ = ["Boundary", "MarketHours", "boundaries", "interval_at", "is_open", "last_passed", "timetable_range"]
 
@@ -111,6 +113,9 @@ class MarketHours:
         extended: bool = False,
         now: Callable[[], datetime],
     ) -> None:
+        for name, seconds in (("trading", trading), ("resting", resting)):
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+                raise InvalidRequestError(f"{name} must be a number of seconds greater than 0, not {seconds!r}")
         self._timetable = timetable
         self._trading = trading
         self._resting = resting

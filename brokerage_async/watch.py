@@ -172,7 +172,7 @@ class Watch:
         known = None if seed is None else keyed(seed, lambda alert: alert.alert_external_id)
         return Watcher(feed, initial=initial, seed=known, on_error=on_error, derive=alert_changes)
 
-    async def market(
+    def market(
         self,
         instrument_collection: InstrumentCollection | str = InstrumentCollection.EQUITY,
         *,
@@ -194,7 +194,13 @@ class Watch:
             initial: whether to begin with the last boundary that has passed, which tells how things stand.
             on_error: hears every failure that may pass. Default: a logged warning.
         """
-        feed = self._timetable(str(instrument_collection), Cadence(interval=interval))
+        collection, cadence = _collection(instrument_collection), Cadence(interval=interval)
+        return self._market(collection, cadence, extended=extended, initial=initial, on_error=on_error)
+
+    async def _market(
+        self, collection: str, cadence: Cadence, *, extended: bool, initial: bool, on_error: OnError | None
+    ) -> AsyncGenerator[Change[MarketSession], None]:
+        feed = self._timetable(collection, cadence)
         since: datetime | None = None
         told: set[Boundary] = set()
         async with Watcher(feed, on_error=on_error) as lease:
@@ -227,8 +233,9 @@ class Watch:
 
         The first poll after an opening comes right at it. ``extended`` counts the hours around the session as well.
         """
+        collection = _collection(instrument_collection)
         return MarketHours(
-            lambda: self._sessions(self._endpoints, str(instrument_collection)),
+            lambda: self._sessions(self._endpoints, collection),
             trading=trading,
             resting=resting,
             extended=extended,
@@ -273,6 +280,12 @@ class Connected(Protocol):
     def session(self) -> Executor:
         """What makes its calls."""
         ...
+
+
+def _collection(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidRequestError(f"instrument_collection must be a text such as Equity, not {value!r}")
+    return str(value)
 
 
 def _order_id(order: Order) -> str | None:

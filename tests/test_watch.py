@@ -457,3 +457,20 @@ async def test_waiting_for_what_is_no_order_is_refused(
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
         await client.watch.order("me", "A1", id, **options)
     assert service.requests == []
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 0, -1, True, float("inf"), float("nan")], ids=str)
+@pytest.mark.parametrize("name", ["trading", "resting"])
+async def test_a_pace_is_made_of_seconds(service: Service, client: Client, name: str, wrong: Any) -> None:
+    seconds: Any = {"trading": 1, "resting": 60, name: wrong}
+    with pytest.raises(errors.InvalidRequestError, match=name):
+        client.watch.market_hours(**seconds)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "", b"Equity"], ids=repr)
+async def test_a_market_is_named_by_a_text(service: Service, client: Client, wrong: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market(wrong)
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market_hours(wrong, trading=1)
+    assert service.requests == []
