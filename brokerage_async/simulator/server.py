@@ -34,6 +34,7 @@ class LoopbackServer:
         self._port = port
         self._runner: web.ServerRunner | None = None
         self._has_listened = False
+        self._answering: set[asyncio.Task[object]] = set()
 
     @property
     def base_url(self) -> str:
@@ -69,8 +70,22 @@ class LoopbackServer:
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
+        left = [task for task in self._answering if task is not asyncio.current_task()]
+        for task in left:  # aiohttp forgets those whose client has hung up
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next turn
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            return await self._serve(http)
+        finally:
+            self._answering.discard(task)
+
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         request = Request(
             method=http.method,
             url=http.raw_path,
@@ -98,11 +113,15 @@ class LoopbackServer:
         if outcome.fate in (Fate.DROP, Fate.REFUSE) or response is None:
             _drop(http)
             return web.Response()
-        if outcome.fate is Fate.TRUNCATE:
-            return await _truncated(http, response, now)
-        answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
-        await answer.prepare(http)
-        await answer.write_eof()
+        try:
+            if outcome.fate is Fate.TRUNCATE:
+                return await _truncated(http, response, now)
+            answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
+            await answer.prepare(http)
+            await answer.write_eof()
+        except ConnectionError:  # the client has hung up, which is nothing to tell anybody
+            _drop(http)
+            return web.Response()
         entry.delivered = True
         return answer
 
