@@ -8,4 +8,5 @@ is held against the brokerage's ledger::
     python -m tests.simulation --seeds 1000          # 0 violations, or the seeds that found some
     python -m tests.simulation --seed 17 --history   # what happened in seed 17
     python -m tests.simulation --bugs                # is every planted bug found?
+    python -m tests.simulation --http --seeds 20     # ten minutes each over real HTTP, see `stages`
 """

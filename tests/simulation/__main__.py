@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .bugs import BUGS, planted
+from .chaos import HOUR, SHORTEST
 from .run import Result, simulate
+from .stages import IN_MEMORY, OVER_HTTP, Stage
+
+Outline = tuple[int, int, tuple[str, ...]]
 
 
 def main() -> int:
@@ -22,21 +27,35 @@ def main() -> int:
     parser.add_argument("--history", action="store_true", help="print what happened in it")
     parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
     parser.add_argument("--bugs", action="store_true", help="plant every bug in turn, and look for it in 50 seeds")
+    parser.add_argument("--http", action="store_true", help="over real HTTP, on a quick clock")
+    parser.add_argument("--minutes", type=float, help="how long a play lasts (default 60, with --http 10; at least 10)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     arguments = parser.parse_args()
+    stage = OVER_HTTP if arguments.http else IN_MEMORY
+    length = 60 * arguments.minutes if arguments.minutes else SHORTEST if arguments.http else HOUR
+    if length < SHORTEST:
+        parser.error(f"a play takes at least {SHORTEST / 60:g} minutes")
+    play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
     if arguments.seed is not None:
-        return _show(_played(arguments.seed, arguments.bug), arguments.history)
+        return _show(_played(arguments.seed, arguments.bug, stage, length), arguments.history)
     if arguments.bugs:
-        return _hunt(range(arguments.first, arguments.first + 50), arguments.jobs)
-    return _play(range(arguments.first, arguments.first + arguments.seeds), arguments.bug, arguments.jobs)
+        hunt = functools.partial(_outline, stage=stage, length=length)
+        return _hunt(range(arguments.first, arguments.first + 50), hunt, arguments.jobs)
+    return _play(
+        range(arguments.first, arguments.first + arguments.seeds), play, _options(stage, length), arguments.jobs
+    )
 
 
-def _played(seed: int, bug: str | None) -> Result:
-    return simulate(seed, planted(bug) if bug else None)
+def _options(stage: Stage, length: float) -> str:
+    return f"{stage.option}--minutes {length / 60:g} "
 
 
-def _outline(seed: int, bug: str | None) -> tuple[int, int, tuple[str, ...]]:
-    result = _played(seed, bug)
+def _played(seed: int, bug: str | None, stage: Stage, length: float) -> Result:
+    return simulate(seed, planted(bug) if bug else None, stage=stage, length=length)
+
+
+def _outline(seed: int, bug: str | None, stage: Stage, length: float) -> Outline:
+    result = _played(seed, bug, stage, length)
     return seed, result.calls, result.violations[:3]
 
 
@@ -48,25 +67,26 @@ def _show(result: Result, history: bool) -> int:
     return bool(result.violations)
 
 
-def _play(seeds: Iterable[int], bug: str | None, jobs: int) -> int:
+def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jobs: int) -> int:
     started, calls, played, failed = time.perf_counter(), 0, 0, []
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(_outline, seed, bug) for seed in seeds]):
+        for future in concurrent.futures.as_completed([pool.submit(play, seed) for seed in seeds]):
             seed, made, violations = future.result()
             calls, played = calls + made, played + 1
             if violations:
                 failed.append(seed)
-                print(f"seed {seed}: {violations[0]}\n  replay: python -m tests.simulation --seed {seed} --history")
+                print(f"seed {seed}: {violations[0]}")
+                print(f"  replay: python -m tests.simulation {options}--seed {seed} --history")
     seconds = time.perf_counter() - started
     print(f"{played} seeds, {calls} calls, {len(failed)} seeds with violations, {seconds:.1f} s on {jobs} processes")
     return bool(failed)
 
 
-def _hunt(seeds: range, jobs: int) -> int:
+def _hunt(seeds: range, hunt: Callable[..., Outline], jobs: int) -> int:
     missed = 0
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for bug in BUGS:
-            found = next((one for one in pool.map(_outline, seeds, [bug] * len(seeds)) if one[2]), None)
+            found = next((one for one in pool.map(functools.partial(hunt, bug=bug), seeds) if one[2]), None)
             missed += found is None
             print(f"{bug:28s} {f'seed {found[0]}: {found[2][0]}' if found else 'NOT FOUND'}", flush=True)
     return missed

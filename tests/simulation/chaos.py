@@ -13,6 +13,8 @@ from brokerage_async.simulator import faults
 from brokerage_async.simulator.faults import Fault
 
 HOUR = 3600.0
+SHORTEST = 600.0
+"""Seconds that a play takes at least; the last five minutes bring nothing new."""
 
 Make = Callable[[random.Random], Fault | str]
 
@@ -64,6 +66,7 @@ class Setup:
 class Plan:
     """All that is decided before the first request."""
 
+    length: float
     setup: Setup
     kinds: tuple[str, ...]
     share: float
@@ -75,13 +78,15 @@ class Plan:
     revoked_at: float | None
 
 
-def plan_of(seed: int) -> Plan:
-    """The plan of a seed."""
+def plan_of(seed: int, length: float = HOUR) -> Plan:
+    """The plan of a seed; in less time the same things happen sooner, and the machine sleeps less."""
+    if length < SHORTEST:
+        raise ValueError(f"a play takes at least {SHORTEST:g} s, not {length:g}")
     chance = random.Random(f"plan {seed}")
     kinds = tuple(chance.sample(sorted(TROUBLE), chance.choice([0, 1, 2, 3, 5, 15])))
 
     def moments(most: int) -> tuple[float, ...]:
-        return tuple(sorted(round(chance.uniform(60, HOUR - 300), 3) for _ in range(chance.randint(0, most))))
+        return tuple(sorted(round(chance.uniform(60, length - 300), 3) for _ in range(chance.randint(0, most))))
 
     storms = tuple(
         Storm(
@@ -93,15 +98,16 @@ def plan_of(seed: int) -> Plan:
         for begins in moments(3)
     )
     return Plan(
+        length=length,
         setup=_setup_of(seed, chance),
         kinds=kinds,
         share=chance.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
         storms=storms,
         expiries=moments(4),
         leaps=tuple((moment, chance.uniform(10, 4000)) for moment in moments(2)),
-        naps=tuple((moment, chance.uniform(1, 2000)) for moment in moments(1)),
+        naps=tuple((moment, chance.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
         rate_limits=tuple((moment, moment + chance.uniform(10, 200), chance.choice([1, 3])) for moment in moments(2)),
-        revoked_at=chance.uniform(HOUR / 2, HOUR - 300) if chance.random() < 0.05 else None,
+        revoked_at=chance.uniform(length / 2, length - 300) if chance.random() < 0.05 else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -62,6 +63,7 @@ class Record:
         self.calls: dict[int, CallRecord] = {}
         self.counts: Counter[str] = Counter()
         self.token_times: list[float] = []
+        self.naps: list[tuple[float, float]] = []
         self.running: dict[int, asyncio.Task[Any]] = {}
 
     def write(self, text: str) -> None:
@@ -188,13 +190,13 @@ def _lane_of(operation: Operation[Any]) -> str:
     return "reads" if operation.effect is Effect.READ else "trades"
 
 
-def watch_brokerage(brokerage: Brokerage, record: Record) -> None:
-    """Note for every request that arrives at the brokerage for which call it was made."""
+def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Request], int]) -> None:
+    """Note for every request that arrives at the brokerage for which call it was made, as ``whose`` tells."""
     serve = brokerage.serve
 
     def watched(request: Request, now: float, fault: Fault | None) -> Outcome:
         outcome = serve(request, now, fault)
-        call = record.calls.get(CALL.get())
+        call = record.calls.get(whose(request))
         if call is not None and outcome.entry.operation == call.operation:
             call.entries.append(outcome.entry)
         return outcome

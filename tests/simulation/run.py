@@ -16,11 +16,13 @@ import attrs
 from brokerage_async import Client
 from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
-from tests.loops import DeadlockError, VirtualLoop, run_in
+from tests.loops import DeadlockError, run_in
 
-from .chaos import Plan, Trouble, plan_of
+from .chaos import HOUR, Plan, Trouble, plan_of
 from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
-from .record import CALL, Record, Wire, watch_brokerage
+from .quick_loop import StuckError
+from .record import CALL, Record, Wire
+from .stages import IN_MEMORY, Loop, Stage
 from .traders import Trader
 
 CALM = 180.0
@@ -41,13 +43,19 @@ class Result:
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 
-def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Result:
-    """Play ``seed``, with a planted bug if there is one."""
-    record = Record()
+def simulate(
+    seed: int,
+    bug: AbstractContextManager[Any] | None = None,
+    *,
+    stage: Stage = IN_MEMORY,
+    length: float = HOUR,
+) -> Result:
+    """Play ``length`` seconds of ``seed``, with a planted bug if there is one."""
+    record, plan = Record(), plan_of(seed, length)
     with _quiet(), bug or contextlib.nullcontext():
         try:
-            run_in(VirtualLoop(), _play(seed, record))
-        except DeadlockError as error:
+            run_in(stage.new_loop(), _play(seed, plan, stage, record))
+        except (DeadlockError, StuckError) as error:
             record.violations.append(str(error))
         except Exception as error:
             record.violations.append(f"the play broke down with {type(error).__name__}: {error}")
@@ -56,14 +64,16 @@ def simulate(seed: int, bug: AbstractContextManager[Any] | None = None) -> Resul
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Troubles are planned here; their warnings tell nobody anything."""
-    logger = logging.getLogger("brokerage_async")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Troubles are planned here; their warnings tell nobody anything, nor do those of the server that meets them."""
+    loggers = [logging.getLogger(name) for name in ("brokerage_async", "aiohttp.server")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 class Meddler:
@@ -80,18 +90,38 @@ class Meddler:
             self._record.cancel(self._chance.choice(others))
 
 
-async def _play(seed: int, record: Record) -> None:
-    plan = plan_of(seed)
-    setup = plan.setup
+async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     sim = Simulator(seed=seed, equities=60, equity_options=20, chain_rows=20, warrants=5)
-    loop = asyncio.get_running_loop()
-    trouble = Trouble(plan, seed, loop.time)
+    trouble = Trouble(plan, seed, asyncio.get_running_loop().time)
     sim.brokerage.faults = trouble  # type: ignore[assignment]
     sim.latency = trouble.latency
-    watch_brokerage(sim.brokerage, record)
-    wire = Wire(sim.transport(), record, setup.limits, setup.retry)
     attempts: list[Attempt] = []
-    client = Client(
+    async with stage.door(sim, plan, record) as door:
+        wire = Wire(door, record, plan.setup.limits, plan.setup.retry)
+        client = _client(seed, plan, sim, record, wire, attempts)
+        async with client:
+            traders = [Trader(client, sim, plan, record, f"trader {seed} {n}") for n in range(plan.setup.traders)]
+            events = _schedule(plan, sim, record)
+            await asyncio.gather(*(trader.trade() for trader in traders))
+            for event in events:
+                event.cancel()
+            trouble.over, sim.rate_limit = True, None
+            await asyncio.sleep(CALM)
+            await traders[0].probe()  # the first may still meet a token that nobody knows to be over
+            probe = await traders[0].probe()
+        check_liveness(probe, plan, record)
+        await asyncio.sleep(CALM)  # what was delayed on its way has arrived by now
+    check_end(client, wire, record)
+    for call in record.calls.values():
+        check_call(call, record, stage.tolerance)
+    check_counters(record, attempts)
+    check_tokens(record)
+    record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
+
+
+def _client(seed: int, plan: Plan, sim: Simulator, record: Record, wire: Wire, attempts: list[Attempt]) -> Client:
+    setup = plan.setup
+    return Client(
         sim.environment,
         sim.credentials,
         timeout=setup.timeout,
@@ -101,30 +131,16 @@ async def _play(seed: int, record: Record) -> None:
         observers=[attempts.append, Meddler(record, seed, setup.cancelled)],
         transport=wire,
     )
-    async with client:
-        traders = [Trader(client, sim, setup, record, f"trader {seed} {number}") for number in range(setup.traders)]
-        events = _schedule(plan, sim, record)
-        await asyncio.gather(*(trader.trade() for trader in traders))
-        for event in events:
-            event.cancel()
-        trouble.over, sim.rate_limit = True, None
-        await asyncio.sleep(CALM)
-        await traders[0].probe()  # the first may still meet a token that nobody knows to be over
-        probe = await traders[0].probe()
-    check_liveness(probe, plan, record)
-    await asyncio.sleep(CALM)  # what was delayed on its way has arrived by now
-    check_end(client, wire, record)
-    for call in record.calls.values():
-        check_call(call, record, plan)
-    check_counters(record, attempts)
-    check_tokens(record)
-    record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
 
 
 def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerHandle]:
     """What happens at fixed times: tokens revoked, clocks that leap, machines that sleep, limits that tighten."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
+    assert isinstance(loop, Loop)
+
+    def nap(length: float) -> None:
+        record.naps.append((loop.time(), length))
+        loop.jump(length)
 
     def limit(rate: float | None) -> None:
         sim.rate_limit = rate
@@ -138,7 +154,7 @@ def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerH
 
     events = [at(moment, "tokens revoked", sim.expire_tokens) for moment in plan.expiries]
     events += [at(moment, "the service's clock leaps", sim.clock.advance, by) for moment, by in plan.leaps]
-    events += [at(moment, "the machine sleeps", loop.jump, by) for moment, by in plan.naps]
+    events += [at(moment, "the machine sleeps", nap, by) for moment, by in plan.naps]
     for begins, ends, rate in plan.rate_limits:
         events += [at(begins, f"{rate} requests per second", limit, rate), at(ends, "no rate limit", limit, None)]
     if plan.revoked_at is not None:

@@ -9,15 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
 from tests.loops import run_in
 
 from . import over_http, table
 from .bugs import BUGS, planted
-from .chaos import TROUBLE, plan_of
+from .chaos import SHORTEST, TROUBLE, plan_of
 from .run import simulate
+from .stages import OVER_HTTP
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +66,22 @@ def test_seeds_cover_everything_that_can_happen():
 
 def test_table_of_faults_is_the_one_in_the_docs():
     assert table.PAGE.read_text("utf-8") == table.page(), "run: python -m tests.simulation.table --write"
+
+
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_seed_over_http(seed):
+    """Ten minutes of the same over sockets. Another seed is no simpler one, so there is nothing to shrink."""
+    note(f"python -m tests.simulation --http --seed {seed} --history")
+    assert simulate(seed, stage=OVER_HTTP, length=SHORTEST).violations == ()
+
+
+def test_planted_bug_is_found_over_http():
+    """What only the wire shows: a request that was sent once and arrives twice."""
+    found = (
+        simulate(seed, planted("silent_resend_when_dropped"), stage=OVER_HTTP, length=SHORTEST) for seed in range(9)
+    )
+    assert any(result.violations for result in found)
 
 
 @settings(max_examples=5, deadline=None)

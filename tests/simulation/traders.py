@@ -13,7 +13,7 @@ from brokerage_async._generated import operations as ops
 from brokerage_async.operation import Operation
 from brokerage_async.simulator import Simulator
 
-from .chaos import HOUR, Setup
+from .chaos import Plan
 from .record import CallRecord, Record
 
 SYMBOLS = ["AAPL", "MSFT", "BRK/B"]
@@ -23,10 +23,11 @@ Act = Callable[[Client], Awaitable[Any]]
 class Trader:
     """Makes one call after the other, changes its mind now and then, and remembers its orders."""
 
-    def __init__(self, client: Client, sim: Simulator, setup: Setup, record: Record, name: str) -> None:
+    def __init__(self, client: Client, sim: Simulator, plan: Plan, record: Record, name: str) -> None:
         self._client = client
         self._account = sim.account_numbers[0]
-        self._setup = setup
+        self._setup = plan.setup
+        self._until = plan.length
         self._record = record
         self._name = name
         self._chance = random.Random(name)
@@ -34,12 +35,12 @@ class Trader:
         self._submitted = 0
 
     async def trade(self) -> None:
-        """Trade for an hour."""
+        """Trade until the time is over."""
         chance = self._chance
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(round(chance.expovariate(1 / self._setup.pause), 6))
-            if loop.time() >= HOUR:
+            if loop.time() >= self._until:
                 return
             if chance.random() < 0.03:
                 burst = [self._call(*self._reading()) for _ in range(chance.randint(5, 20))]
