@@ -23,7 +23,7 @@ from .handlers.orders import refuse_broken_rules
 from .intake import Intake
 from .ledger import Entry, Ledger
 from .oauth import AUTH_PAGE
-from .routes import Router, split_target
+from .routes import Router, request_target, split_target
 from .wire import Dialect, RefusedError, WireForm, bare, html
 from .world import Settings, World
 
@@ -82,13 +82,13 @@ class Brokerage:
 
     def handle(self, request: Request, now: float) -> Response:
         """Answer a request at ``now`` (epoch seconds), whatever faults are scripted."""
-        entry = self.ledger.arrive(now, request.method, _target(request.url))
+        entry = self.ledger.arrive(now, request.method, request_target(request.url))
         entry.delivered = True
         return self._process(request, now, entry)
 
     def serve(self, request: Request, now: float, fault: Fault | None) -> Outcome:
         """Answer a request that meets ``fault``, if any; its delays have passed already."""
-        entry = self.ledger.arrive(now, request.method, _target(request.url))
+        entry = self.ledger.arrive(now, request.method, request_target(request.url))
         if fault is None:
             return Outcome(self._process(request, now, entry), Fate.DELIVER, entry)
         entry.fault = fault.name
@@ -199,11 +199,6 @@ def _handler(areas: Mapping[str, object], name: str) -> Handler:
     if handler is None:
         raise NotImplementedError(f"the simulator does not answer {name} yet")
     return handler
-
-
-def _target(url: str) -> str:
-    path, query = split_target(url)
-    return f"{path}?{query}" if query else path
 
 
 def _checked_version(version: str | None) -> str | None:

@@ -14,7 +14,7 @@ from ..protocol.response import Response
 from .brokerage import Brokerage, Outcome
 from .clock import Clock
 from .faults import Fate, Fault
-from .routes import split_target
+from .routes import request_target
 
 __all__ = ["InMemoryTransport", "Latency"]
 
@@ -45,7 +45,7 @@ class InMemoryTransport:
         if self._closed:
             raise RequestNotSentError("the transport is closed")
         self._clock.now()  # Time begins to run with the first request, not with its arrival.
-        fault = self._brokerage.faults.take(request.method, split_target(request.url)[0])
+        fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.fate is Fate.REFUSE:
             self._brokerage.serve(request, self._clock.now(), fault)
             raise RequestNotSentError("simulated: the connection was refused")

@@ -10,7 +10,7 @@ import attrs
 
 from ..operation import Operation
 
-__all__ = ["Router", "split_target"]
+__all__ = ["Router", "request_target", "split_target"]
 
 
 def split_target(url: str) -> tuple[str, str]:
@@ -20,6 +20,12 @@ def split_target(url: str) -> tuple[str, str]:
         url = "/" + rest.partition("/")[2]
     path, _, query = url.partition("?")
     return path, query
+
+
+def request_target(url: str) -> str:
+    """Path and query of an absolute address as they stand in a request line."""
+    path, query = split_target(url)
+    return f"{path}?{query}" if query else path
 
 
 @attrs.frozen

@@ -15,6 +15,7 @@ from ..protocol.response import Response
 from .brokerage import Brokerage, Outcome
 from .clock import Clock
 from .faults import Fate
+from .routes import request_target
 
 __all__ = ["LoopbackServer"]
 
@@ -92,7 +93,7 @@ class LoopbackServer:
             headers=http.headers,
             body=await http.read() if http.body_exists else None,
         )
-        fault = self._brokerage.faults.take(http.method, http.raw_path)
+        fault = self._brokerage.faults.take(http.method, request_target(http.raw_path))
         latency = self._latency(request)
         before, after = latency / 2, latency / 2
         if fault is not None:

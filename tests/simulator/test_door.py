@@ -132,3 +132,14 @@ async def test_orders_live_on_the_loop_s_clock() -> None:
     await asyncio.sleep(3)
     caller.sim.settle()
     assert caller.house.history(identifier) == ["Received", "Routed", "Live"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
+)
+async def test_faults_are_looked_for_in_the_query_too(pattern: str, met: bool) -> None:
+    caller = Caller()
+    caller.sim.faults.add("GET", pattern, "status(503)")
+    url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
+    response = await caller.door.send(Request(method="GET", url=url, headers=caller.house.headers))
+    assert (response.status == 503) is met

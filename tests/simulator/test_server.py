@@ -128,3 +128,28 @@ async def test_a_port_that_is_taken_says_so(sim: Simulator) -> None:
     port = int(sim.base_url.rpartition(":")[2])
     with pytest.raises(OSError, match="address"):
         await Simulator(port=port).__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
+)
+async def test_faults_are_looked_for_in_the_query_too(
+    sim: Simulator, http: aiohttp.ClientSession, pattern: str, met: bool
+) -> None:
+    sim.faults.add("GET", pattern, "status(503)")
+    async with http.get(f"{sim.base_url}/instruments/equities?per-page=7") as response:
+        assert (response.status == 503) is met
+
+
+@pytest.mark.parametrize("fault", ["delay_after(0.1)", "delay(0.1)"])
+async def test_a_client_that_hangs_up_before_its_answer_leaves_no_traceback(
+    sim: Simulator, http: aiohttp.ClientSession, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim.faults.add("GET", "/watchlists", fault)
+    with pytest.raises(TimeoutError):
+        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.02))
+    await asyncio.sleep(0.2)
+    assert sim.ledger.requests[-1].delivered is False
+    assert caplog.text == ""
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 200
