@@ -59,16 +59,6 @@ class Service:
         return len(self.do(lambda: self.simulator.ledger.orders(account_number=self.account)))
 
 
-@pytest.fixture(autouse=True)
-def _own_loop() -> Iterator[None]:
-    """looptime asks for the current loop, which makes one that nobody would close."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
-
-
 async def everybody_leaves() -> None:
     """Requests that the simulator left hanging are still waiting for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
