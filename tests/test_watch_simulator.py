@@ -8,10 +8,10 @@ import itertools
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,6 +19,8 @@ from brokerage_async import Client, RetryPolicy, errors
 from brokerage_async.models import NewOrder, NewOrderLeg, Order, converter
 from brokerage_async.simulator import Simulator
 from brokerage_async.watch import Change, Watch, Watcher, is_terminal
+
+T = TypeVar("T")
 
 LIVE = r"/orders/live"
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
@@ -79,13 +81,22 @@ async def consume(watcher: Watcher[Order], log: Log, rng: random.Random) -> None
 async def trade(client: Client, account: str, rng: random.Random, count: int) -> None:
     """Send orders over some time, and cancel some of those that rest."""
     for _ in range(count):
-        # Tokens are revoked here faster than a client asks for new ones, which it does not do without measure.
-        with contextlib.suppress(errors.OrderNotCancellableError, errors.AuthenticationError):
-            placed = await client.orders.submit(account, order(rng))
-            assert placed.order is not None
-            await asyncio.sleep(rng.uniform(0, 4))
-            if rng.random() < 0.2:
-                await client.orders.cancel(account, placed.order.id)
+        placed = await patiently(lambda: client.orders.submit(account, order(rng)))
+        assert placed.order is not None
+        number = placed.order.id
+        await asyncio.sleep(rng.uniform(0, 4))
+        if rng.random() < 0.2:
+            with contextlib.suppress(errors.OrderNotCancellableError):
+                await patiently(lambda number=number: client.orders.cancel(account, number))
+
+
+async def patiently(act: Callable[[], Awaitable[T]]) -> T:
+    """Tokens are revoked here faster than a client asks for new ones, which it does not do without measure."""
+    while True:
+        try:
+            return await act()
+        except errors.AuthenticationError:  # refused, so nothing was done
+            await asyncio.sleep(20)
 
 
 async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
