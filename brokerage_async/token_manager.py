@@ -223,7 +223,8 @@ class TokenManager:
         if done is not None and not done.done():
             done.set_result(None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            text = f"the token refresh failed with {type(error).__name__}"
+            told = f": {error}" if isinstance(error, BrokerageError) else ""  # only ours are known to hold no secret
+            text = f"the token refresh failed with {type(error).__name__}{told}"
             self._rest(TokenError(text, transient=True), TRANSIENT_PAUSE)
 
     async def _run(self) -> None:

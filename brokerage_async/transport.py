@@ -74,9 +74,15 @@ class _Once:
             raise ConnectionDroppedError(error) from None
 
     @property
+    def seen(self) -> bool:
+        """Whether aiohttp came as far as handing the request to its middlewares."""
+        return self._request is not None
+
+    @property
     def written(self) -> bool:
-        """Whether any part of the request was handed to a socket."""
-        return self._request is not None and self._request.response is not None
+        """Whether any part of the request may have been handed to a socket; nobody knows where aiohttp was replaced by
+        something that runs no middlewares, as mocks do."""
+        return self._request is None or self._request.response is not None
 
 
 class ConnectionDroppedError(Exception):
@@ -143,6 +149,8 @@ class AiohttpTransport:
             )
             body = await self._read(response)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
+            if self._session is not None and self._session.closed and not once.seen:
+                raise ConfigurationError("the http_session of the client is closed") from None
             if response is None or response.status < 400:
                 status = None if response is None else response.status
                 raise _failure(request, error, once.written, status) from _harmless(error)
