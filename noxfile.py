@@ -27,7 +27,7 @@ def group(name: str) -> list[str]:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, stale generated code, schema validity, import layers, slots."""
-    session.install("-e", ".[cli]", *group("lint"), "ruff")
+    session.install("-e", EXTRAS, *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("python", "-m", "codegen", "--check")
