@@ -148,6 +148,7 @@ class Call:
             body=request.body,
             operation=self._operation,
             timeout=timeout,
+            known=request.known,
         )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:

@@ -65,7 +65,7 @@ class BrokerageSession:
         query: Mapping[str, object] | None = None,
     ) -> tuple[T, bytes | None] | None:
         """The result and the body that it was decoded from, or None when the body is the one given as ``last``."""
-        call = self._call(operation, path, query, None)
+        call = self._call(operation, path, query, None, known=last)
         response = await call.run()
         if response.body == last:
             return None
@@ -96,6 +96,7 @@ class BrokerageSession:
         path: Mapping[str, object] | None,
         query: Mapping[str, object] | None,
         body: object | None,
+        known: bytes | None = None,
     ) -> Call:
         """The call, checked and ready to run; nothing is sent yet."""
         loop = self.engine.enter()
@@ -109,6 +110,7 @@ class BrokerageSession:
             query=query,
             body=body,
             strict=options.strict,
+            known=known,
         )
         return Call(self.engine, options, operation, request, loop)
 

@@ -147,7 +147,7 @@ class AiohttpTransport:
                 allow_redirects=False,
                 middlewares=(once,),
             )
-            body = await self._read(response)
+            body = await self._read(response, request.known)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             if self._session is not None and self._session.closed and not once.seen:
                 raise ConfigurationError("the http_session of the client is closed") from None
@@ -197,18 +197,24 @@ class AiohttpTransport:
             self._timeouts[seconds] = found
         return found
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The whole body, counted while it arrives, because a small compressed one may be huge."""
+    async def _read(self, response: aiohttp.ClientResponse, known: bytes | None) -> bytes:
+        """The whole body, counted while it arrives, because a small compressed one may be huge.
+
+        As long as it is the ``known`` one, it is compared and not gathered.
+        """
+        chunks: list[bytes] = []
+        size = 0
         try:
             length = response.content_length
-            if length is not None and "Content-Encoding" not in response.headers:
+            if known is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
                     raise _TooLargeError(self._max_body)
                 return await response.read()
-            chunks: list[bytes] = []
-            size = 0
             while chunk := await response.content.readany():
-                chunks.append(chunk)
+                if known is not None and not known.startswith(chunk, size):
+                    chunks, known = [known[:size]], None
+                if known is None:
+                    chunks.append(chunk)
                 size += len(chunk)
                 if size > self._max_body:
                     raise _TooLargeError(self._max_body)
@@ -216,7 +222,9 @@ class AiohttpTransport:
             response.close()
             raise
         response.release()
-        return b"".join(chunks)
+        if known is None:
+            return b"".join(chunks)
+        return known if size == len(known) else known[:size]
 
 
 class _TooLargeError(Exception):

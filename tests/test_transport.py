@@ -315,6 +315,38 @@ class TestBodies:
                 assert (await transport.send(request_for(server))).body == b"{}\n "
         assert server.connections == 1
 
+    @pytest.mark.parametrize("encoding", ["plain", "gzip"])
+    @pytest.mark.parametrize(
+        ("body", "known"),
+        [
+            (b"abc", b"abc"),
+            (b"abc", b"abd"),
+            (b"abc", b"abcdef"),
+            (b"abcdef", b"abc"),
+            (b"", b"abc"),
+            (b"abc", b""),
+            (b"x" * 500_000 + b"a", b"x" * 500_000 + b"b"),
+            (b"x" * 500_000, b"x" * 500_000),
+        ],
+        ids=["same", "last", "shorter", "longer", "none", "anything", "big", "big-same"],
+    )
+    @on_real_time
+    async def test_known_body_changes_nothing_but_who_holds_it(self, body, known, encoding):
+        sent = answer(gzip.compress(body), 200, "Content-Encoding: gzip") if encoding == "gzip" else answer(body)
+        async with RawServer(sent) as server, OpenTransport() as transport:
+            for _ in range(2):
+                response = await transport.send(request_for(server, known=known))
+                assert response.body == body
+                assert (response.body is known) is (body == known)
+        assert server.connections == 1
+
+    @on_real_time
+    async def test_known_body_that_breaks_off_is_lost(self):
+        async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
+            with pytest.raises(ResponseLostError):
+                await transport.send(request_for(server, known=b"abc"))
+
+    @pytest.mark.parametrize("known", [None, b"x" * 2000], ids=["unknown", "known"])
     @pytest.mark.parametrize(
         "sent",
         [
@@ -325,10 +357,10 @@ class TestBodies:
         ids=["length", "bomb", "chunks"],
     )
     @on_real_time
-    async def test_size_is_capped(self, sent):
+    async def test_size_is_capped(self, sent, known):
         async with RawServer(sent) as server, OpenTransport(max_body=1000) as transport:
             with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-                await transport.send(request_for(server))
+                await transport.send(request_for(server, known=known))
         assert caught.value.status == 200
 
     @on_real_time

@@ -44,6 +44,7 @@ class Request:
         body: the exact bytes of the body, None for no body.
         operation: what is being called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
+        known: a body that the caller holds already; an answer with the same one may bring it instead of a copy.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Request:
     body: bytes | None = attrs.field(default=None, repr=False)
     operation: Operation[Any] | None = attrs.field(default=None, repr=False)
     timeout: float | None = None
+    known: bytes | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen(kw_only=True)
@@ -82,6 +84,7 @@ def build(
     body: object | None = None,
     strict: bool = False,
     timeout: float | None = None,
+    known: bytes | None = None,
 ) -> Request:
     """Check a call and build its request.
 
@@ -94,6 +97,7 @@ def build(
         body: a request model, or bytes that were encoded before and go out unchanged.
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
+        known: a body that the caller holds already; see `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
@@ -107,7 +111,13 @@ def build(
             url = f"{url}?{text}"
     content = body if body is None or isinstance(body, bytes) else _encode_body(operation, body)
     return Request(
-        method=operation.method, url=url, headers=headers, body=content, operation=operation, timeout=timeout
+        method=operation.method,
+        url=url,
+        headers=headers,
+        body=content,
+        operation=operation,
+        timeout=timeout,
+        known=known,
     )
 
 
