@@ -22,7 +22,7 @@ from ._generated.models import (
     Warrant,
 )
 from .bulk_engine import BulkFetch, BulkResult, Fetch, Progress, Verdict, judge
-from .config import check_count
+from .checks import check_count
 from .errors import InvalidRequestError, NotFoundError
 from .ranges import check_date, over_range, split_range
 

@@ -30,7 +30,7 @@ from urllib.parse import quote
 
 import attrs
 
-from .config import check_count
+from .checks import check_count
 from .errors import (
     APIError,
     AuthenticationError,

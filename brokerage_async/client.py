@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import attrs
 
 from ._generated.endpoints import Endpoints
+from ._generated.operations import OPERATIONS
+from .checks import check_flag, check_function, check_seconds
 from .config import (
     DEFAULT_USER_AGENT,
     AuthorizationCode,
@@ -20,7 +22,6 @@ from .config import (
     RefreshToken,
     RetryPolicy,
     TokenProvider,
-    check_seconds,
     settings_from_env,
 )
 from .engine import Engine, Options
@@ -113,6 +114,8 @@ class Client(Endpoints):
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
         _check_several(trace_configs=trace_configs, observers=observers)
+        _check_parts(transport=(transport, "send", "close"), token_store=(token_store, "load", "save"))
+        _check_operations(limits)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         if transport is None:
             transport = _over_aiohttp(limits, http_session, trace_configs)
@@ -123,8 +126,8 @@ class Client(Endpoints):
             deadline=check_seconds("deadline", deadline),
             retry=_checked_policy(retry),
             headers=_with_version(headers, accept_version),
-            strict=strict,
-            read_only=read_only,
+            strict=check_flag("strict", strict),
+            read_only=check_flag("read_only", read_only),
         )
         limiter = Limiter(limits)
         endpoint = TokenEndpoint(
@@ -252,8 +255,19 @@ def _check_several(*, trace_configs: object, observers: object) -> None:
         if not is_array(value):
             raise ConfigurationError(f"{name} must be a list or tuple, not {type(value).__name__}")
         for item in value if name == "observers" else ():
-            if not callable(item):
-                raise ConfigurationError(f"every observer must be a function of an Attempt, not {type(item).__name__}")
+            check_function("every observer", item)
+
+
+def _check_parts(**parts: tuple[object, str, str]) -> None:
+    for name, (value, *methods) in parts.items():
+        usable = not isinstance(value, type) and all(callable(getattr(value, method, None)) for method in methods)
+        if value is not None and not usable:
+            raise ConfigurationError(f"{name} must be an object with {' and '.join(methods)}, not {value!r}")
+
+
+def _check_operations(limits: Limits) -> None:
+    if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
+        raise ConfigurationError(f"Limits.per_operation names what is no operation: {', '.join(map(repr, unknown))}")
 
 
 def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
@@ -289,6 +303,6 @@ def _tokens(
     if isinstance(credentials, RefreshToken | AuthorizationCode):
         key = store_key(environment, credentials)
         return TokenManager(credentials, endpoint, policy=policy, store=store, store_key=key)
-    if not isinstance(credentials, TokenProvider):
+    if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
         raise ConfigurationError(f"{type(credentials).__name__} holds no credentials that a client can use")
     return ProvidedTokens(credentials)

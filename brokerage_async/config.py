@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import attrs
 
 from ._version import __version__
+from .checks import a_count, a_flag, a_function, at_least_one, not_negative, positive, positive_rates
 from .errors import ConfigurationError, ErrorDetail
 
 __all__ = [
@@ -59,8 +60,8 @@ def _hidden(value: object) -> Secret:
     return Secret(value) if isinstance(value, str) else Secret()
 
 
-def _given(instance: Any, attribute: attrs.Attribute[Any], value: str) -> None:
-    if not value.strip():
+def _given(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty text")
     if not value.isprintable():  # such as the end of the line of the file that it was read from
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds characters that are no text")
@@ -69,6 +70,11 @@ def _given(instance: Any, attribute: attrs.Attribute[Any], value: str) -> None:
 def _text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.isprintable()):
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a text")
+
+
+def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value not in ("production", "sandbox"):  # whatever is not production would be taken for the harmless one
+        raise ConfigurationError(f"an environment is production or sandbox, not {value!r}")
 
 
 def base_address(value: object) -> str:
@@ -89,7 +95,7 @@ def base_address(value: object) -> str:
     if "@" in parts.netloc or "?" in text or "#" in text:
         raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError(f"base_url must be an absolute http or https address, not {value!r}")
+        raise ConfigurationError("base_url must be an absolute http or https address, such as https://api.example.com")
     return text
 
 
@@ -101,9 +107,9 @@ class Environment:
     for `authorization_url` only.
     """
 
-    name: str
+    name: str = attrs.field(validator=_known)
     base_url: str = attrs.field(converter=base_address)
-    auth_page_url: str | None = None
+    auth_page_url: str | None = attrs.field(default=None, validator=_text)
 
     @classmethod
     def production(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
@@ -141,9 +147,9 @@ class AuthorizationCode:
     Keep the refresh token that ``await client.authorize()`` returns: the code cannot be used a second time.
     """
 
-    client_id: str
+    client_id: str = attrs.field(validator=_given)
     client_secret: str = attrs.field(converter=_hidden, validator=_given)
-    redirect_uri: str
+    redirect_uri: str = attrs.field(validator=_given)
     code: str = attrs.field(converter=_hidden, validator=_given)
 
 
@@ -182,33 +188,6 @@ class StaticToken:
 Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float | None) -> None:
-    if value is not None and not (_is_number(value) and value > 0):
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be greater than 0, not {value!r}")
-
-
-def _positive_rates(instance: Any, attribute: attrs.Attribute[Any], rates: Mapping[str, float]) -> None:
-    if not isinstance(rates, Mapping):
-        raise ConfigurationError(f"{attribute.name} must map names of operations to rates")
-    for name, rate in rates.items():
-        if not (_is_number(rate) and rate > 0):
-            raise ConfigurationError(f"the rate of {name} must be greater than 0, not {rate!r}")
-
-
-def _not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    if not (_is_number(value) and value >= 0):
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must not be negative, not {value!r}")
-
-
-def _at_least_one(instance: Any, attribute: attrs.Attribute[Any], value: int | None) -> None:
-    if value is not None and not (_is_number(value) and value >= 1):
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be at least 1, not {value!r}")
-
-
 @attrs.frozen(kw_only=True)
 class RetryPolicy:
     """How often and how soon a call is repeated, where repeating it is safe at all.
@@ -225,12 +204,12 @@ class RetryPolicy:
         jitter: source of random numbers in [0, 1), to be replaced where runs must be repeatable.
     """
 
-    max_attempts: int = attrs.field(default=4, validator=_at_least_one)
-    base_delay: float = attrs.field(default=0.25, validator=_not_negative)
-    max_delay: float = attrs.field(default=20.0, validator=_not_negative)
-    max_retry_after: float = attrs.field(default=60.0, validator=_not_negative)
-    budget: int | None = attrs.field(default=500, validator=_at_least_one)
-    jitter: Callable[[], float] = attrs.field(default=random.random, eq=False, repr=False)
+    max_attempts: int = attrs.field(default=4, validator=a_count)
+    base_delay: float = attrs.field(default=0.25, validator=not_negative)
+    max_delay: float = attrs.field(default=20.0, validator=not_negative)
+    max_retry_after: float = attrs.field(default=60.0, validator=not_negative)
+    budget: int | None = attrs.field(default=500, validator=at_least_one)
+    jitter: Callable[[], float] = attrs.field(default=random.random, eq=False, repr=False, validator=a_function)
 
     @classmethod
     def none(cls) -> RetryPolicy:
@@ -252,32 +231,18 @@ class Limits:
         adaptive: on 429 halve the lane's bound, then let it grow back slowly.
     """
 
-    reads: int | None = attrs.field(default=32, validator=_at_least_one)
-    trades: int | None = attrs.field(default=8, validator=_at_least_one)
-    tokens: int | None = attrs.field(default=1, validator=_at_least_one)
-    reads_per_second: float | None = attrs.field(default=None, validator=_positive)
-    trades_per_second: float | None = attrs.field(default=None, validator=_positive)
-    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=_positive_rates)
-    adaptive: bool = True
+    reads: int | None = attrs.field(default=32, validator=at_least_one)
+    trades: int | None = attrs.field(default=8, validator=at_least_one)
+    tokens: int | None = attrs.field(default=1, validator=at_least_one)
+    reads_per_second: float | None = attrs.field(default=None, validator=positive)
+    trades_per_second: float | None = attrs.field(default=None, validator=positive)
+    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=positive_rates)
+    adaptive: bool = attrs.field(default=True, validator=a_flag)
 
     @classmethod
     def unlimited(cls) -> Limits:
         """No bounds and no adaptation; 429 is still waited out, call by call."""
         return cls(reads=None, trades=None, tokens=None, adaptive=False)
-
-
-def check_seconds(name: str, value: float | None) -> float | None:
-    """``value`` if it is None or a number of seconds greater than 0."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
-        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, or None, not {value!r}")
-    return value
-
-
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """``value`` if it is an integer of at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name} must be an integer of at least {least}, not {value!r}")
-    return value
 
 
 def authorization_url(
@@ -300,6 +265,8 @@ def authorization_url(
     Raises:
         ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.
     """
+    if not isinstance(environment, Environment):
+        raise ConfigurationError(f"environment must be of Environment, not {type(environment).__name__}")
     for name, value in (("client_id", client_id), ("redirect_uri", redirect_uri), ("scope", scope), ("state", state)):
         if value is not None and (not isinstance(value, str) or not value.isprintable()):
             raise ConfigurationError(f"{name} must be a text")

@@ -20,7 +20,8 @@ import attrs
 from . import order_changes, recovery
 from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from .config import Environment, check_seconds
+from .checks import check_seconds
+from .config import Environment
 from .errors import ConfigurationError, InvalidRequestError
 from .journal_entry import EntryKey, EntryState, Journal
 from .journal_memory import MemoryJournal

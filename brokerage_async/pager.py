@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
 
-from .config import check_count
+from .checks import check_count
 from .errors import BrokerageError
 from .operation import Operation, Page, Pager
 from .protocol.codec import Decoded

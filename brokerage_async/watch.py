@@ -15,7 +15,7 @@ from ._generated.endpoints import Endpoints
 from ._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .cadence import Cadence, Pacing
 from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, keyed
-from .config import check_seconds
+from .checks import check_seconds
 from .errors import DeadlineExceededError, InvalidRequestError
 from .market_clock import Boundary, MarketHours, boundaries, last_passed, timetable_range
 from .operation import Executor

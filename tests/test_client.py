@@ -54,7 +54,16 @@ class TestArguments:
             ({"trace_configs": [print]}, "aiohttp.TraceConfig"),
             ({"observers": None}, "observers must be a list or tuple, not NoneType"),
             ({"observers": print}, "observers must be a list"),
-            ({"observers": [5]}, "every observer must be a function of an Attempt, not int"),
+            ({"observers": [5]}, "every observer must be a function, not int"),
+            ({"read_only": "false"}, "read_only must be True or False, not 'false'"),
+            ({"read_only": None}, "read_only must be True or False"),
+            ({"strict": 1}, "strict must be True or False"),
+            ({"timeout": float("inf")}, "timeout must be a number of seconds"),
+            ({"deadline": 10**400}, "deadline must be a number of seconds"),
+            ({"limits": Limits(per_operation={"orders.lives": 1})}, "no operation: 'orders.lives'"),
+            ({"transport": 5}, "transport must be an object with send and close, not 5"),
+            ({"transport": FakeTransport}, "transport must be an object with send and close"),
+            ({"token_store": "tokens.json"}, "token_store must be an object with load and save, not 'tokens.json'"),
             ({"http_session": 5}, "http_session must be an aiohttp.ClientSession, or None, not int"),
             ({"http_session": aiohttp.ClientSession}, "http_session must be an aiohttp.ClientSession"),
         ],
@@ -64,7 +73,13 @@ class TestArguments:
         with pytest.raises(ConfigurationError, match=expected):
             Client(SANDBOX, TOKEN, **wrong)
 
-    @pytest.mark.parametrize("wrong", [None, "token", object()], ids=["none", "text", "object"])
+    def test_observer_that_nobody_would_await(self):
+        async def observer(attempt): ...
+
+        with pytest.raises(ConfigurationError, match="every observer must be a plain function, not a coroutine"):
+            Client(SANDBOX, TOKEN, observers=[observer])
+
+    @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
     def test_wrong_credentials(self, wrong):
         with pytest.raises(ConfigurationError, match="no credentials"):
             Client(SANDBOX, wrong, transport=FakeTransport())

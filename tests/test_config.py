@@ -102,10 +102,20 @@ class TestEnvironment:
         with pytest.raises(ConfigurationError, match="base_url"):
             Environment.production(wrong)
 
-    def test_password_in_address_is_not_repeated(self):
+    @pytest.mark.parametrize("address", ["https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2"])
+    def test_password_in_address_is_not_repeated(self, address):
         with pytest.raises(ConfigurationError) as caught:
-            Environment.production("https://user:hunter2@a.example")
+            Environment.production(address)
         assert "hunter2" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["prod", "Production", "", None, 5])
+    def test_there_are_two_environments(self, name):
+        with pytest.raises(ConfigurationError, match="production or sandbox"):
+            Environment(name, "https://a.example")
+
+    def test_page_must_be_a_text(self):
+        with pytest.raises(ConfigurationError, match="auth_page_url must be a text"):
+            Environment.sandbox("https://a.example", 5)
 
 
 class TestAuthorizationUrl:
@@ -128,6 +138,11 @@ class TestAuthorizationUrl:
             "?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"
         )
 
+    @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
+    def test_needs_an_environment(self, wrong):
+        with pytest.raises(ConfigurationError, match="environment must be of Environment"):
+            authorization_url(wrong, client_id="i", redirect_uri="u")
+
     def test_needs_the_page(self):
         with pytest.raises(ConfigurationError, match="auth_page_url"):
             authorization_url(Environment.sandbox("https://a.example"), client_id="i", redirect_uri="u")
@@ -136,8 +151,12 @@ class TestAuthorizationUrl:
 class TestPolicies:
     @pytest.mark.parametrize(
         "arguments",
-        [{"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0}],
-    )
+        [
+            {"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0},
+            {"max_attempts": None}, {"max_attempts": 2.5}, {"max_attempts": float("inf")}, {"budget": 0.5},
+            {"jitter": 0.5},
+        ],
+    )  # fmt: skip
     def test_senseless_retry_policy(self, arguments):
         with pytest.raises(ConfigurationError, match=rf"RetryPolicy\.{next(iter(arguments))}"):
             RetryPolicy(**arguments)
@@ -149,7 +168,8 @@ class TestPolicies:
         assert RetryPolicy(jitter=lambda: 0.5) == RetryPolicy()
         assert len({RetryPolicy(), RetryPolicy(), Limits(), Limits()}) == 2
 
-    @pytest.mark.parametrize("arguments", [{"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0}])
+    @pytest.mark.parametrize("arguments", [{"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0},
+                                           {"reads": 2.5}, {"adaptive": "no"}])  # fmt: skip
     def test_senseless_limits(self, arguments):
         with pytest.raises(ConfigurationError, match=rf"Limits\.{next(iter(arguments))}"):
             Limits(**arguments)
@@ -215,6 +235,9 @@ def test_secrets_that_no_header_could_carry(wrong):
         lambda: RefreshToken(client_secret=wrong, refresh_token="r"),
         lambda: RefreshToken(client_secret="s", refresh_token=wrong),
         lambda: RefreshToken(client_secret="s", refresh_token="r", client_id=5),
+        lambda: AuthorizationCode(client_id=wrong, client_secret="s", redirect_uri="u", code="c"),
+        lambda: AuthorizationCode(client_id=5, client_secret="s", redirect_uri="u", code="c"),
+        lambda: AuthorizationCode(client_id="i", client_secret="s", redirect_uri="", code="c"),
         lambda: RefreshToken(client_secret="s", refresh_token="r", scope=["read"]),
     ):
         with pytest.raises(ConfigurationError) as caught:

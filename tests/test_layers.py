@@ -15,7 +15,7 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_version", "errors", "operation", "values"},
+    {"_version", "checks", "errors", "operation", "values"},
     {"_generated", "config"},
     {"protocol", "models"},
     {"delivery", "limiter", "observers", "transport"},
