@@ -7,7 +7,7 @@ order by itself, and at any later time the order shows what became of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -21,7 +21,7 @@ from ._generated.operations import (
 )
 from .errors import BrokerageError, ConfigurationError, InvalidRequestError
 from .operation import Executor, Operation
-from .order_lists import OrderLists, Sighting, Window, look_until
+from .order_lists import START, OrderLists, Sighting, Window, look_until, terms_of
 from .placement import ChangeOutcome, OrderChange
 from .preview import errors_told, is_blank, objection
 from .protocol.reconcile import (
@@ -32,6 +32,7 @@ from .protocol.reconcile import (
     pairs_shown,
     preflight_fate_of,
     replace_shown,
+    successor_differs_in,
 )
 
 __all__ = ["cancel", "edit_pairs", "replace"]
@@ -59,13 +60,18 @@ class _Attempt(Generic[T]):
 async def cancel(executor: Executor, account_number: str, order_id: str, plan: LookPlan) -> OrderChange:
     """Ask for the cancellation of an order once; see `OrderEntry.cancel`."""
     path = {"account_number": account_number, "id": order_id}
-    attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: bool(answer.status))
+    attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: _shows_cancel(answer, order_id))
     fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
     if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status)) or fate
     elif fate is Fate.REFUSED:
         await reader.read()
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+
+
+def _shows_cancel(answer: Order, order_id: str) -> bool:
+    """Whether the answer is this very order, cancelled or about to be: it may have filled in the same moment."""
+    return answer.id in (None, order_id) and cancel_shown(answer.status) is Fate.ANSWERED
 
 
 async def replace(
@@ -100,14 +106,23 @@ async def replace(
 async def _replace(
     executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, plan: LookPlan
 ) -> OrderChange:
-    attempt = await _attempt(executor, operation, path, body, shows=lambda answer: bool(answer.id))
-    fate, reader = attempt.fate, _OrderReader(executor, path["account_number"], path["id"])
+    account_number, order_id = path["account_number"], path["id"]
+    attempt = await _attempt(
+        executor,
+        operation,
+        path,
+        body,
+        shows=lambda answer: answer.id and answer.replaces_order_id in (None, order_id),
+    )
+    fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
     if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         shown = await reader.read_until(plan, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is Fate.ANSWERED and successor is not None:
-            reader = _OrderReader(executor, path["account_number"], successor)
+            reader = _OrderReader(executor, account_number, successor)
             await reader.read()
+            if reader.order is not None and successor_differs_in(terms_of(body), reader.order) is not None:
+                shown = Fate.UNKNOWN  # somebody else has replaced the order, it seems
         fate = shown or fate
     elif fate is Fate.REFUSED:
         await reader.read()
@@ -162,7 +177,7 @@ async def _attempt(
         raise
     except BrokerageError as error:
         return _Attempt(fate_of(error), None, error)
-    shown = answer is not None and shows(answer)
+    shown = bool(shows(answer))
     return _Attempt(fate_of(None, shown=shown), answer if shown else None, None)
 
 
@@ -173,20 +188,21 @@ class _OrderReader:
         self._lists = OrderLists(executor)
         self._account_number = account_number
         self._order_id = order_id
-        now = datetime.now(UTC)
-        self._window = Window.since(now, now)
         self.order: Order | None = None
 
-    async def read(self) -> Sighting:
-        """Look once. However old the order is, a change makes it part of the list of this trading day."""
-        sighting = await self._lists.look(
-            self._account_number, {self._order_id}, self._window, by=lambda order: order.id
-        )
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
+        """Look once, as far ``back`` as said. However old an order is, a change makes it part of today's list."""
+        now = datetime.now(UTC)
+        window = Window.since(now - back, now)
+        sighting = await self._lists.look(self._account_number, {self._order_id}, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self._order_id, self.order)
         return sighting
 
     async def read_until(self, plan: LookPlan, judge: Callable[[Order], Fate | None]) -> Fate | None:
-        """Look as the plan says until the order allows a judgement; None when it never does."""
+        """Look as the plan says until the order allows a judgement; None when it never does.
+
+        An order that no look has shown was not changed for days: it is looked for once more, further back.
+        """
         judgement: Fate | None = None
 
         async def look() -> tuple[bool, Sighting]:
@@ -197,4 +213,7 @@ class _OrderReader:
             return judgement is not None, sighting
 
         await look_until(plan, look)
+        if self.order is None:
+            await self.read(back=START)
+            judgement = None if self.order is None else judge(self.order)
         return judgement

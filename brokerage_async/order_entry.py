@@ -195,6 +195,8 @@ class OrderEntry:
     ) -> OrderChange:
         """Replace a working order, once: dry-run, then the same bytes; without an answer, read the order back.
 
+        ``UNKNOWN`` with an order of other terms than those of ``edit`` means that somebody else has replaced it.
+
         Raises:
             InvalidRequestError: the edit breaks documented rules; nothing was sent.
             ConfigurationError: the client cannot change orders; nothing was sent.

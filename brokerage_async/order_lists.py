@@ -20,7 +20,7 @@ from .operation import Executor
 from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
 from .protocol.tolerance import parse
 
-__all__ = ["IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until"]
+__all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until", "terms_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -45,8 +45,12 @@ class Window:
 
     @classmethod
     def since(cls, opened_at: datetime, now: datetime) -> Window:
-        """The window of an order that was written down at ``opened_at``; both times by the same clock."""
-        return cls(opened_at, asyncio.get_running_loop().time() - max(0.0, (now - opened_at).total_seconds()))
+        """The window of an order that was written down at ``opened_at``; both times by the same clock.
+
+        A clock that was set back meanwhile does not tell how long ago that was: ``START`` is taken for it.
+        """
+        age = now - opened_at if opened_at <= now else START
+        return cls(now - age, asyncio.get_running_loop().time() - age.total_seconds())
 
     def is_past(self, order: Order, newest: datetime) -> bool:
         """Whether the listing, newest first, has gone beyond every order that can be meant."""
@@ -81,12 +85,18 @@ class OrderLists:
         self._executor = executor
 
     async def look(
-        self, account_number: str, wanted: Collection[str], window: Window, *, by: Callable[[Order], str | None]
+        self,
+        account_number: str,
+        wanted: Collection[str],
+        window: Window,
+        *,
+        by: Callable[[Order], str | None],
+        thorough: bool = False,
     ) -> Sighting:
         """Read the live list and then the list of all orders, newest first, as far back as ``window`` says.
 
-        Stops when all of ``wanted`` are seen; ``by`` tells what an order is known by, such as its external
-        identifier. Never raises a `BrokerageError`.
+        Stops when all of ``wanted`` are seen, unless it is to be ``thorough``; ``by`` tells what an order is known by,
+        such as its external identifier. Never raises a `BrokerageError`.
         """
         seen: dict[str, Order] = {}
         complete, failure = True, None
@@ -98,7 +108,7 @@ class OrderLists:
                             name = by(order)
                             if name is not None and name in wanted:
                                 seen.setdefault(name, order)
-                        if len(seen) == len(wanted):
+                        if len(seen) == len(wanted) and not thorough:
                             return Sighting(orders=seen, complete=True)
             except BrokerageError as error:
                 complete, failure = False, error
@@ -152,7 +162,8 @@ class IdentifierSearch:
     """Journaled orders, by external identifier, that are looked for in the lists.
 
     The service lets any number of orders carry one identifier. Those that are provably not what was journaled are
-    not taken for it; more than one live order under an identifier is told.
+    not taken for it; more than one live order under an identifier is told. An order that may have been sent more than
+    once is looked for to the end of the lists, because there may be two of it.
     """
 
     def __init__(
@@ -162,15 +173,24 @@ class IdentifierSearch:
         self._account_number = account_number
         self._window = window
         self._entries = dict(wanted)
-        self._terms = {name: _terms(entry.body) for name, entry in wanted.items()}
+        self._terms = {name: terms_of(entry.body) for name, entry in wanted.items()}
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
 
     async def look(self, names: Collection[str]) -> Sighting:
         """Look once for the orders of these identifiers."""
-        sighting = await self._lists.look(self._account_number, names, self._window, by=self._name_of)
+        thorough = any(self._entries[name].attempts > 1 for name in names)
+        sighting = await self._lists.look(
+            self._account_number, names, self._window, by=self._name_of, thorough=thorough
+        )
         orders = {name: order for name, order in sighting.orders.items() if not self._differing(name, order)}
+        # What the rest of the page has shown to be another order has ended the reading too early.
+        complete = sighting.complete and len(orders) == len(sighting.orders)
         conflict = any(self.conflict(name) for name in names if name not in orders)
-        return attrs.evolve(sighting, orders=orders, conflict=conflict)
+        return attrs.evolve(sighting, orders=orders, complete=complete, conflict=conflict)
+
+    def saw(self, name: str, order: Order) -> None:
+        """Take note of an order that was seen elsewhere."""
+        self._carriers[name][order.id or ""] = order
 
     def conflict(self, name: str) -> str:
         """Which order that was seen under this identifier is another one, and why; empty when there is none."""
@@ -196,7 +216,7 @@ class IdentifierSearch:
         name = order.external_identifier
         if name is None or name not in self._entries:
             return None
-        self._carriers[name][order.id or ""] = order
+        self.saw(name, order)
         return None if self._differing(name, order) else name
 
     def _differing(self, name: str, order: Order) -> str | None:
@@ -213,8 +233,8 @@ class IdentifierSearch:
         return None
 
 
-def _terms(body: bytes) -> Mapping[str, Any]:
-    """The JSON of a journaled order; empty, so that nothing can differ, when it is none."""
+def terms_of(body: bytes) -> Mapping[str, Any]:
+    """The JSON of an order or an edit; empty, so that nothing can differ, when it is none."""
     try:
         terms = parse(body)
     except ValueError:

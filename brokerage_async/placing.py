@@ -18,10 +18,10 @@ import attrs
 from ._generated.models import Order
 from ._generated.operations import ORDERS_SUBMIT
 from .errors import BrokerageError
-from .journal_entry import EntryKey, EntryState, Journal, JournalEntry, JournalError
+from .journal_entry import EntryKey, EntryState, Journal, JournalEntry
 from .operation import Executor
-from .order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until
-from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, fate_of
+from .order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
+from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, differs_in, fate_of
 
 __all__ = ["Conclusion", "Desk", "Placing", "holding", "new_owner", "quietly", "undisturbed", "write_outcome"]
 
@@ -109,11 +109,14 @@ async def write_outcome(desk: Desk, key: EntryKey, conclusion: Conclusion, owner
 
 
 async def quietly(what: str, write: Awaitable[object]) -> None:
-    """Make a write to the journal whose failure is only logged: the entry stays open, so nothing gets lost."""
+    """Make a write to the journal whose failure is only logged: the entry stays open, so nothing gets lost.
+
+    Whatever a journal raises then, it must not hide what became of an order.
+    """
     try:
         await write
-    except JournalError as error:
-        logger.warning("could not %s: %s", what, error)
+    except Exception as error:
+        logger.warning("could not %s: %s", what, str(error) or type(error).__name__)
 
 
 class Placing:
@@ -144,6 +147,8 @@ class Placing:
             if decision is Decision.RESUBMIT and not await self._hold_again():
                 decision, note = Decision.UNKNOWN, f"{note}; another worker has taken it over"
             if decision is not Decision.RESUBMIT:
+                if doubt and fate is Fate.ANSWERED:
+                    note = await self._twins(order)
                 return Conclusion(
                     decision=decision, attempts=self.attempts, finding=finding, order=order, error=error, note=note
                 )
@@ -159,21 +164,28 @@ class Placing:
             )
         except BrokerageError as error:
             return fate_of(error), None, error
-        order = answer.order if answer is not None else None
-        shown = order is not None and bool(order.id)
-        foreign = shown and order is not None and order.external_identifier not in (None, key.external_identifier)
-        return (Fate.ANSWERED, order, None) if shown and not foreign else (Fate.ACCEPTED, None, None)
+        order = answer.order
+        shown = order is not None and bool(order.id) and not self._is_foreign(order)
+        return (Fate.ANSWERED, order, None) if shown else (Fate.ACCEPTED, None, None)
+
+    def _is_foreign(self, order: Order) -> bool:
+        """Whether an answer shows another order than ours: by its account, identifier or else its terms."""
+        key = self._entry.key
+        if order.account_number and order.account_number != key.account_number:
+            return True
+        if order.external_identifier:
+            return order.external_identifier != key.external_identifier
+        return differs_in(terms_of(self._entry.body), order) is not None
 
     async def _look(self) -> tuple[Finding, Order | None, str]:
         """Look for the order as the plan says; what that has shown, the order, and the same in words."""
         name, found, count = self._entry.key.external_identifier, dict[str, Order](), 0
-        wanted = {name: self._entry}
-        search = IdentifierSearch(self._desk.lists, self._entry.key.account_number, self._window, wanted)
+        search = self._search()
         failure: BrokerageError | None = None
 
         async def look() -> tuple[bool, Sighting]:
             nonlocal count, failure
-            sighting = await search.look(wanted)
+            sighting = await search.look([name])
             found.update(sighting.orders)
             count, failure = count + 1, sighting.error
             return bool(found), sighting
@@ -187,6 +199,18 @@ class Placing:
             note = search.conflict(name) if finding is Finding.CONFLICT else ""
         return finding, found.get(name), "; ".join(filter(None, (note, search.twins(name))))
 
+    async def _twins(self, order: Order | None) -> str:
+        """A note when the copy that was found absent is listed after all, beside ``order``, the one sent again."""
+        name, search = self._entry.key.external_identifier, self._search()
+        await search.look([name])
+        if order is not None:
+            search.saw(name, order)
+        return search.twins(name)
+
+    def _search(self) -> IdentifierSearch:
+        key, entry = self._entry.key, attrs.evolve(self._entry, attempts=self.attempts)
+        return IdentifierSearch(self._desk.lists, key.account_number, self._window, {key.external_identifier: entry})
+
     async def _hold_again(self) -> bool:
         """Journal one more attempt; False when the claim is lost, in which case nothing may be sent."""
         attempts = self.attempts + 1
@@ -194,8 +218,8 @@ class Placing:
             held = await self._desk.journal.renew(
                 self._entry.key, owner=self._owner, lease=self._desk.lease, attempts=attempts
             )
-        except JournalError as error:
-            logger.warning("not sent again: %s", error)
+        except Exception as error:
+            logger.warning("not sent again: %s", str(error) or type(error).__name__)
             return False
         if held:
             self.attempts = attempts

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ._generated.models import Order
 from .errors import BrokerageError
-from .journal_entry import EntryState, JournalEntry
+from .journal_entry import EntryKey, EntryState, JournalEntry
 from .order_lists import IdentifierSearch, Sighting, Window, look_until
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, holding, new_owner, write_outcome
@@ -21,32 +21,55 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.01, 1.0
 
 
 async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
-    """Look for every order that was open when this began, oldest first, and return those that this worker handled.
+    """Look for every order that is open now, oldest first, and return those that this worker handled.
 
-    Entries that another worker holds are waited for until it has handled them, or until its claim ends.
+    Entries that another worker holds are waited for until it has handled them, or until its claim ends. Which entries
+    those are is told by the entries themselves: times are never compared, for clocks are set now and then.
     """
     owner, placements = new_owner(), list[Placement]()
-    due = await desk.journal.now()
-    while True:
-        claimed = await desk.journal.claim(desk.environment, owner=owner, lease=desk.lease, due_at=due)
+    left = {entry.key: entry for entry in await _open_entries(desk)}
+    while left:
+        claimed = await _claim(desk, owner, left)
         if claimed:
             placements += await _Sweep(desk, plan, owner, claimed).run(await desk.journal.now())
-            continue
-        wait = await _others(desk, due)
-        if wait is None:
-            return sorted(placements, key=lambda placement: placement.opened_at or due)
-        await asyncio.sleep(wait)
+        elif (wait := await _others(desk, left)) is not None:
+            await asyncio.sleep(wait)
+    return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
 
 
-async def _others(desk: Desk, due: datetime) -> float | None:
-    """How long to wait for entries that others hold; None when there are none left."""
-    entries = await desk.journal.entries(desk.environment, state=EntryState.OPEN)
-    held = [entry for entry in entries if entry.opened_at <= due and (entry.looked_at or due) <= due]
-    if not held:
+async def _open_entries(desk: Desk) -> list[JournalEntry]:
+    return await desk.journal.entries(desk.environment, state=EntryState.OPEN)
+
+
+async def _claim(desk: Desk, owner: str, left: dict[EntryKey, JournalEntry]) -> list[JournalEntry]:
+    """Those of ``left`` that nobody holds and nobody has handled meanwhile; they are taken out of it."""
+    claimed = list[JournalEntry]()
+    for key, before in tuple(left.items()):
+        for entry in await desk.journal.claim(desk.environment, owner=owner, lease=desk.lease, key=key):
+            del left[key]
+            if _is_handled(entry, before):
+                await desk.journal.release(key, owner=owner, note=entry.note, looked=False)
+            else:
+                claimed.append(entry)
+    return claimed
+
+
+async def _others(desk: Desk, left: dict[EntryKey, JournalEntry]) -> float | None:
+    """How long to wait for entries that others hold; None when none are ``left``, from which it takes what is done."""
+    now_open = {entry.key: entry for entry in await _open_entries(desk)}
+    for key, before in tuple(left.items()):
+        if key not in now_open or _is_handled(now_open[key], before):
+            del left[key]
+    if not left:
         return None
     now = await desk.journal.now()
-    ends = min(entry.claimed_until or now for entry in held)
+    ends = min(now_open[key].claimed_until or now for key in left)
     return min(max((ends - now).total_seconds(), SHORTEST_WAIT), LONGEST_WAIT)
+
+
+def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
+    """Whether a worker has finished looking for an open entry, or placed it anew, since it was as ``before``."""
+    return (entry.looked_at, entry.opened_at) != (before.looked_at, before.opened_at)
 
 
 class _Sweep:
@@ -66,8 +89,9 @@ class _Sweep:
         """Look for all of them; ``now`` is the journal's time."""
         async with holding(self._desk, self._held, self._owner), asyncio.TaskGroup() as group:
             for account, wanted in self._accounts.items():
-                opened_at = min(entry.opened_at for entry in wanted.values())
-                group.create_task(self._account(account, wanted, Window.since(opened_at, now)))
+                windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
+                widest = min(windows, key=lambda window: window.opened_at)
+                group.create_task(self._account(account, wanted, widest))
         return self._placements
 
     async def _account(self, account: str, wanted: dict[str, JournalEntry], window: Window) -> None:

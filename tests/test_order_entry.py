@@ -241,6 +241,37 @@ async def test_an_error_beside_the_data_of_a_submit_is_looked_into() -> None:
         assert [placement.order.id] == [record.order_id for record in here.orders("other")]
 
 
+@pytest.mark.parametrize("code", ["preflight_check_failure", "internal_server_error", "odd"])
+@on_virtual_time
+async def test_an_order_that_was_answered_with_an_error_in_a_success_is_not_sent_again(code: str) -> None:
+    async with floor() as here:
+        answer = b'{"data":{},"error":{"code":"' + code.encode() + b'"}}'
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(faults.body(answer), processed=False), times=None)
+        assert (await place_unknown(here, resubmit=1)).code == "absent"
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        b'{"id":1,"external-identifier":"another"}',
+        b'{"id":1,"account-number":"another"}',
+        b'{"id":1,"order-type":"Market"}',
+        b'{"id":1,"legs":[{"symbol":"MSFT","action":"Buy to Open","quantity":10}]}',
+    ],
+)
+@on_virtual_time
+async def test_an_answer_that_shows_another_order_is_looked_into(shown: bytes) -> None:
+    async with floor() as here:
+        answer = faults.body(b'{"data":{"order":' + shown + b"}}")
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(answer, processed=False))
+        assert (await place_unknown(here)).code == "absent"
+        here.sim.faults.add("POST", SUBMIT, answer)
+        placement = await here.entry.place(here.account, order("other"))
+        assert placement.order is not None
+        assert [placement.order.id] == [record.order_id for record in here.orders("other")]
+
+
 @pytest.mark.parametrize(
     ("allowed", "outcome"),
     [
@@ -343,6 +374,34 @@ async def test_an_outcome_that_cannot_be_written_down_is_still_told(caplog: pyte
         placement = await OrderEntry(here.client, Failing("close")).place(here.account, order("mine"))
         assert placement.outcome is Outcome.PLACED
         assert "could not record an outcome" in caplog.text
+
+
+class Foreign(MemoryJournal):
+    """A journal of somebody else, which fails in its own way once the order is on its way."""
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        raise OSError("no route to the database")
+
+    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
+        raise ValueError
+
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        raise ValueError
+
+
+@on_virtual_time
+async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here:
+        entry = OrderEntry(here.client, Foreign(), looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
+        assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
+        assert "could not renew a claim: no route to the database" in caplog.text
+        assert "could not record an outcome: ValueError" in caplog.text
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("other"), resubmit=1)
+        assert here.sim.ledger.count("orders.submit") == 2
 
 
 @on_virtual_time
@@ -532,6 +591,20 @@ async def test_an_abandoned_order_is_left_alone() -> None:
             await here.entry.place(here.account, order("mine"))
 
 
+@on_virtual_time
+async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Listed later than the settling time, which is what resubmitting relies on."""
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
+        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+        first, second = (record.order_id for record in here.orders("mine"))
+        assert placement.order is not None
+        assert placement.order.id == second
+        assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
+        assert placement.note in caplog.text
+
+
 # --- other orders under the same identifier
 
 
@@ -671,6 +744,85 @@ async def test_a_clock_that_is_months_off_hides_no_order() -> None:
             here.sim.clock.advance(86_400)
             (found,) = await entry.recover()
             assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
+    """Written down by a clock that was ahead; the program starts again after it was set right."""
+    async with floor() as here:
+        ahead = 500 * 86_400.0
+        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
+        entry = OrderEntry(here.client, journal, looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        ahead = 0.0
+        here.sim.clock.advance(86_400)
+        (found,) = await entry.recover()
+        assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> None:
+    async with floor() as here:
+        off = 0.0
+        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
+        entry = OrderEntry(here.client, journal, looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        began = asyncio.get_running_loop().time()
+        recovering = asyncio.create_task(entry.recover())
+        await asyncio.sleep(5)
+        off = -3600.0
+        (missing,) = await recovering
+        assert missing.outcome is Outcome.UNKNOWN
+        assert asyncio.get_running_loop().time() - began < 60
+
+
+class Forgetful(MemoryJournal):
+    """Fails to note once that an entry was looked for."""
+
+    failed = False
+
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        if looked and not self.failed:
+            self.failed = True
+            raise JournalError("disk full")
+        return await super().release(key, owner=owner, note=note, looked=looked)
+
+
+@on_virtual_time
+async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
+    async with floor() as here:
+        journal = Forgetful(clock=here.sim.clock.now)
+        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=1)
+        (missing,) = await OrderEntry(here.client, journal, looks=PLAN).recover()
+        assert missing.outcome is Outcome.UNKNOWN
+
+
+@on_virtual_time
+async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() -> None:
+    """Between reading what is open and claiming it, another worker has looked for it in vain."""
+    async with floor() as here:
+
+        class Busy(MemoryJournal):
+            async def entries(
+                self, environment: str | None = None, *, state: EntryState | None = None
+            ) -> list[JournalEntry]:
+                before = await super().entries(environment, state=state)
+                for entry in before:
+                    if entry.looked_at is None and entry.owner == "dead":
+                        self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
+                return before
+
+        journal = Busy(clock=here.sim.clock.now)
+        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        assert await OrderEntry(here.client, journal, looks=PLAN).recover() == []
+        entry = await journal.find(EntryKey("sandbox", here.account, "mine"))
+        assert entry is not None
+        assert (entry.owner, entry.note) == (None, "not listed")
 
 
 @on_virtual_time

@@ -152,6 +152,38 @@ async def test_a_cancellation_that_was_turned_away_can_still_be_made(action: str
         assert (await here.entry.cancel(here.account, str(target.id))).outcome is ChangeOutcome.APPLIED
 
 
+@pytest.mark.parametrize("shown", ['"status":"Filled"', '"status":"Live"', '"id":1,"status":"Cancel Requested"'])
+@pytest.mark.parametrize(
+    ("done", "outcome", "status"),
+    [(True, ChangeOutcome.APPLIED, "Cancelled"), (False, ChangeOutcome.UNKNOWN, "Live")],
+)
+def test_an_answer_that_does_not_show_the_order_cancelled_proves_nothing(
+    shown: str, done: bool, outcome: ChangeOutcome, status: str
+) -> None:
+    answer = faults.body(b'{"data":{' + shown.encode() + b"}}")
+    change, found = run_in(VirtualLoop(), cancel(attrs.evolve(answer, processed=done)))
+    assert (change.outcome, found) == (outcome, status)
+
+
+@pytest.mark.parametrize(("price", "outcome"), [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
+@on_virtual_time
+async def test_an_order_that_was_not_touched_for_long_is_still_read_back(price: str, outcome: ChangeOutcome) -> None:
+    async with floor() as here:
+        ticket = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC, price=Decimal(price))
+        placement = await here.entry.place(here.account, ticket)
+        assert placement.order is not None
+        await asyncio.sleep(60)
+        for _ in range(8):
+            here.sim.clock.advance(86_400)
+        for _ in range(210):  # more than a page of newer ones
+            await here.client.orders.submit(here.account, order())
+        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
+        change = await here.entry.cancel(here.account, str(placement.order.id))
+        assert change.outcome is outcome
+        assert change.order is not None
+        assert change.order.id == placement.order.id
+
+
 # --- replacing
 
 
@@ -201,6 +233,32 @@ def test_a_replacement_that_never_arrived_is_unknown(action: Any) -> None:
 def test_a_replacement_that_was_never_sent_says_so() -> None:
     change, successors = run_in(VirtualLoop(), replace("refuse", times=None))
     assert (change.outcome, successors) == (ChangeOutcome.NOT_SENT, [])
+
+
+@on_virtual_time
+async def test_a_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
+        ours = asyncio.create_task(here.entry.replace(here.account, str(target.id), edit("11")))
+        await asyncio.sleep(1)
+        theirs = await here.client.orders.replace(here.account, str(target.id), edit("9"))
+        change = await ours
+        assert change.outcome is ChangeOutcome.UNKNOWN
+        assert change.order is not None
+        assert (change.order.id, change.order.price) == (theirs.id, 9)
+
+
+@on_virtual_time
+async def test_an_answer_that_replaces_another_order_proves_nothing() -> None:
+    async with floor() as here:
+        target = await working(here)
+        answer = faults.body(b'{"data":{"id":99,"replaces-order-id":98}}')
+        here.sim.faults.add("PUT", ONE_ORDER, attrs.evolve(answer, processed=False))
+        change = await here.entry.replace(here.account, str(target.id), edit())
+        assert change.outcome is ChangeOutcome.UNKNOWN
+        assert change.order is not None
+        assert change.order.id == target.id
 
 
 @on_virtual_time

@@ -45,9 +45,12 @@ class Trouble:
     times: int | None = 1
 
 
+AN_ERROR = faults.body(b'{"data":{},"error":{"code":"preflight_check_failure","message":"No"}}')
+
 FALSE_SUCCESSES = [
     Trouble("200 of a captive portal, not processed", faults.html(200)),
     Trouble("201 without an order, not processed", attrs.evolve(faults.body(b'{"data":{}}'), processed=False)),
+    Trouble("201 that tells of an error, not processed", attrs.evolve(AN_ERROR, processed=False)),
 ]
 
 TROUBLES = [
@@ -71,6 +74,7 @@ TROUBLES = [
     Trouble("201 with a body that is not JSON", "garbage"),
     Trouble("201 with an empty body", faults.body(b"")),
     Trouble("201 with JSON of something else", faults.body(b'{"maintenance": true}')),
+    Trouble("201 that tells of an error, processed", AN_ERROR),
     *FALSE_SUCCESSES,
 ]
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import Order, Pagination
+from brokerage_async._generated.models import Order, OrderStatus, Pagination
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
+from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.operation import Page
-from brokerage_async.order_lists import OrderLists, Sighting, Window, look_until
+from brokerage_async.order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until
 from brokerage_async.protocol.reconcile import Finding, LookPlan
 from tests.loops import on_virtual_time
 
@@ -143,3 +145,41 @@ async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
 
     assert await look_until(LookPlan(), once) is Finding.UNDETERMINED
     assert count == 1
+
+
+@on_virtual_time
+async def test_a_clock_that_was_set_back_hides_no_order() -> None:
+    """It was ahead when the order was written down: how long ago that was, nobody knows."""
+    account = Account([[]], [[order("x", days_ago=0)], [order("y", days_ago=6)], [order("a", days_ago=9)]])
+    assert list((await look(account, "a", opened_at=NOW + timedelta(days=600))).orders) == ["a"]
+    assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]
+
+
+def searching(account: Account, *, attempts: int) -> IdentifierSearch:
+    body = b'{"legs":[{"symbol":"AAPL","action":"Buy to Open","quantity":"10"}],"price":"10"}'
+    entry = JournalEntry(key=EntryKey("sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW)
+    lists = OrderLists(account)  # type: ignore[arg-type]
+    return IdentifierSearch(lists, "A1", Window.since(NOW, NOW), {"a": entry})
+
+
+def carrier(number: int, **terms: Any) -> Order:
+    return Order(id=str(number), external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, **terms)
+
+
+@on_virtual_time
+async def test_an_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
+    pages = [[carrier(2)], [carrier(1)]]
+    once, twice = (searching(Account([[]], pages), attempts=attempts) for attempts in (1, 2))
+    assert (await once.look(["a"])).orders["a"].id == (await twice.look(["a"])).orders["a"].id == "2"
+    assert once.twins("a") == ""
+    assert twice.twins("a") == "2 live orders carry this identifier: 1, 2"
+
+
+@on_virtual_time
+async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> None:
+    """The replacement of another order comes before the order that it replaces: first it looks like ours."""
+    other = [carrier(3, replaces_order_id="2"), carrier(2, price=Decimal(9))]
+    search = searching(Account([[]], [other, [carrier(1, price=Decimal(10))]]), attempts=1)
+    first, second = await search.look(["a"]), await search.look(["a"])
+    assert (dict(first.orders), first.complete, first.conflict) == ({}, False, True)
+    assert second.orders["a"].id == "1"

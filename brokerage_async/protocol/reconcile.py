@@ -9,7 +9,7 @@ are answered here, each as a table that tests read line by line:
 
 And for an order that is listed: is it provably another one than ours, in spite of its identifier (`differs_in`)? For
 changes of an order that exists already: what does the order, read back, say about the change (`cancel_shown`,
-`replace_shown`, `pairs_shown`)?
+`replace_shown`, `successor_differs_in`, `pairs_shown`)?
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ __all__ = [
     "pairs_shown",
     "preflight_fate_of",
     "replace_shown",
+    "successor_differs_in",
 ]
 
 TERMINAL = frozenset({"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed"})
@@ -65,7 +66,7 @@ class Fate(enum.StrEnum):
     ANSWERED = "answered"
     """Done, and the answer shows the result."""
     ACCEPTED = "accepted"
-    """Done, but the answer does not show the result: it could not be read, or lacks the order."""
+    """Done, but the answer does not show the result: it could not be read, lacks the order, or tells of an error."""
     REFUSED = "refused"
     """Not done: the service said no."""
     NOT_SENT = "not_sent"
@@ -156,6 +157,8 @@ def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
         return Fate.ACCEPTED
     if isinstance(error, TransportError):
         return Fate.UNKNOWN if error.maybe_processed else Fate.NOT_SENT
+    if isinstance(error, APIError) and error.status is not None and 200 <= error.status < 300:
+        return Fate.ACCEPTED  # an error beside the data of a success
     if isinstance(error, ServerError):
         return Fate.UNKNOWN  # by its code, if not by its status: a proxy may have put a 4xx on a failure half-way
     if isinstance(error, APIError):
@@ -169,8 +172,8 @@ def preflight_fate_of(error: BrokerageError) -> Fate:
     """What a failed dry-run says about the order, of which nothing was submitted: refused, or just not sent."""
     if not isinstance(error, APIError) or isinstance(error, RateLimitError | AuthenticationError | ServerError):
         return Fate.NOT_SENT
-    in_success = error.status is not None and 200 <= error.status < 300  # an error beside the preview
-    return Fate.REFUSED if in_success or fate_of(error) is Fate.REFUSED else Fate.NOT_SENT
+    judged = (Fate.REFUSED, Fate.ACCEPTED)  # accepted: the error came beside the preview
+    return Fate.REFUSED if fate_of(error) in judged else Fate.NOT_SENT
 
 
 def is_hopeless(error: BrokerageError) -> bool:
@@ -237,8 +240,11 @@ def differs_in(asked: Mapping[str, Any], order: Order) -> str | None:
     edited = bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
     if _legs_differ(asked.get("legs"), order.legs or (), edited=edited):
         return "legs"
-    if edited:
-        return None
+    return None if edited else successor_differs_in(asked, order)
+
+
+def successor_differs_in(asked: Mapping[str, Any], order: Order) -> str | None:
+    """In which term the order that replaced another is provably not what the edit ``asked``, in JSON, would make."""
     if order.order_type not in REPORTED_TYPES and _differ(asked.get("order-type"), order.order_type):
         return "order-type"
     if _differ(asked.get("time-in-force"), order.time_in_force):
@@ -261,7 +267,7 @@ def _amount(raw: object) -> Decimal | None:
         amount = Decimal(str(raw))
     except InvalidOperation:
         return None
-    return abs(amount) if amount.is_finite() else None
+    return amount.copy_abs() if amount.is_finite() else None  # abs() would round, and fail on the largest ones
 
 
 def _money_differs(asked: tuple[object, object], seen: tuple[object, object]) -> bool:

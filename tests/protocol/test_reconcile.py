@@ -46,6 +46,7 @@ from brokerage_async.protocol.reconcile import (
     pairs_shown,
     preflight_fate_of,
     replace_shown,
+    successor_differs_in,
 )
 
 FATES = [
@@ -67,8 +68,8 @@ FATES = [
     (UnprocessableError("x", status=422), Fate.REFUSED),
     (PreflightError("x", status=422), Fate.REFUSED),
     (RateLimitError("x", status=429), Fate.NOT_SENT),
-    (PreflightError("x", status=201), Fate.UNKNOWN),
-    (ServerError("x", status=201), Fate.UNKNOWN),
+    (PreflightError("x", status=201), Fate.ACCEPTED),
+    (ServerError("x", status=201), Fate.ACCEPTED),
     (APIError("x", status=408), Fate.UNKNOWN),
     (APIError("x", status=409), Fate.UNKNOWN),
     (APIError("x", status=302), Fate.UNKNOWN),
@@ -344,3 +345,25 @@ def test_what_a_complex_order_says_about_its_edit() -> None:
     assert pairs_shown((None, one), ("lte", one), terminal=True) is Fate.ANSWERED
     assert pairs_shown(("gte", None), ("lte", one), terminal=False) is None
     assert pairs_shown((None, two), ("gte", one), terminal=True) is Fate.REFUSED
+
+
+@pytest.mark.parametrize("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
+def test_amounts_of_any_size_are_compared(amount: str) -> None:
+    seen = Order(price=Decimal(amount))
+    assert differs_in({"price": "10"}, seen) == ("price" if Decimal(amount).is_finite() else None)
+    assert differs_in({"price": amount}, seen) is None
+
+
+def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
+    asked = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}
+    ours = Order(
+        order_type=OrderType.LIMIT,
+        price=Decimal("11.00"),
+        price_effect=PriceEffect.DEBIT,
+        replaces_order_id="1",
+        edited=True,
+    )
+    assert successor_differs_in(asked, ours) is None
+    assert successor_differs_in(asked, Order()) is None
+    assert successor_differs_in(asked, attrs.evolve(ours, price=Decimal(9))) == "price"
+    assert successor_differs_in(asked, attrs.evolve(ours, time_in_force=TimeInForce.GTC)) == "time-in-force"
