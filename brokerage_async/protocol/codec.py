@@ -144,7 +144,7 @@ def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False)
     try:
         rest = parse(slicer.rest())
     except ValueError:
-        rest = None
+        raise _undecodable(operation, "$", "the body is not JSON, or not all of it arrived") from None
     if not isinstance(rest, dict) or not isinstance(rest.get("data"), dict) or rest["data"].get("items") != [PLACE]:
         return decode(operation, body, strict=strict)
     return _surrounded(models, rest.get("context"), rest.get("pagination"), rest.get("error"), findings)

@@ -125,7 +125,8 @@ def equivalents(slot: Slot, raw: Any) -> Iterator[Any]:
     elif kind in (Decimal, float):
         if "decimal" in slot.scalars:
             yield str(raw)
-        if "int" in slot.scalars and abs(raw) < 1 << 53 and raw == int(raw):
+        # Compared, never computed with: the arithmetic of decimals overflows far below what they can hold.
+        if "int" in slot.scalars and -(1 << 53) < raw < 1 << 53 and raw == int(raw):
             yield int(raw)
     elif kind is str:
         if "int" in slot.scalars and "str" not in slot.scalars and _DIGITS.fullmatch(raw):

@@ -25,7 +25,8 @@ COUNTED_SIZE = 32 * 1024
 _OPENING = re.compile(rb'"items"\s*:\s*\[\s*')
 _FIRST_KEY = re.compile(rb'\{\s*("(?:[^"\\]|\\.){0,200}"\s*:)')
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Text that does not end counts as text up to the end: looked for again at every quote in it, it would take for ever.
+_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _NEXT = re.compile(rb"\s*([,\]])\s*")
 
 #: Stands for the rows in what is left of the body when they are taken out.
@@ -44,9 +45,10 @@ class Slicer:
 
     @classmethod
     def of(cls, body: bytes) -> Slicer | None:
-        """A slicer at the first row; None when the body does not begin like a list."""
+        """A slicer at the first row; None when the body does not begin like a list of objects."""
         opening = _OPENING.search(body, 0, SIZE)
-        first = opening and _FIRST_KEY.match(body, opening.end())
+        # Not necessarily in the first row: that one may be null, and then all the others need slices just the same.
+        first = opening and _FIRST_KEY.search(body, opening.end(), opening.end() + SIZE)
         if not opening or not first:
             return None
         return cls(body=body, opening=opening.end(), position=opening.end(), first_key=first[1])

@@ -61,22 +61,36 @@ class Findings:
 def parse(body: bytes | memoryview) -> Any:
     """A body as untyped JSON, numbers with a fraction as Decimals. Raises ValueError when it is none at all.
 
-    What the fast parser refuses and the standard library takes (lone surrogates, bytes that are no UTF-8, bare NaN)
-    is read the slower way.
+    What the fast parser refuses (lone surrogates, bytes that are no UTF-8, a byte order mark, bare NaN) is read the
+    slower way. Numbers that Python cannot hold stay text there, so that they do not cost everything around them.
     """
     try:
         return _UNTYPED.decode(body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, ValueError, ArithmeticError):
         try:
-            text = bytes(body).decode("utf-8", "surrogateescape")
-            return json.loads(text, parse_float=Decimal, parse_constant=str)
+            text = bytes(body).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+            return json.loads(text, parse_float=_number, parse_int=_whole_number, parse_constant=str)
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
 
 _UNTYPED = msgspec.json.Decoder(float_hook=Decimal)
+
+
+def _number(text: str) -> Decimal | str:
+    try:
+        return Decimal(text)
+    except ArithmeticError:  # an exponent of 19 digits
+        return text
+
+
+def _whole_number(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python converts, see sys.set_int_max_str_digits
+        return text
 
 
 def structure_rows(model: type[Any], rows: list[Any], path: str, findings: Findings) -> list[Any]:

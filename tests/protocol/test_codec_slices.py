@@ -137,3 +137,33 @@ def test_rows_that_begin_differently_are_cut_all_the_same() -> None:
     decoded, steps = run(body)
     assert decoded == codec.decode(CHAIN, body)
     assert steps > 10
+
+
+@pytest.mark.parametrize("first", [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"'])
+def test_a_first_row_that_is_no_object_costs_no_more_than_itself(first: bytes) -> None:
+    rows = json.dumps(rows_of(60), separators=(",", ":")).encode()
+    body = b'{"data":{"items":[' + first + b"," + rows[1:] + b"}}"
+    decoded, steps = run(body)
+    assert decoded == codec.decode(CHAIN, body)
+    assert len(decoded.value) == 60
+    assert steps > 10
+
+
+def test_text_that_does_not_end_is_looked_at_once() -> None:
+    body = b'{"data":{"items":[{"symbol":"' + b'\\"' * 100_000  # minutes, if at every quote
+    with pytest.raises(errors.ResponseDecodeError) as caught:
+        run(body)
+    assert caught.value.json_path == "$"
+
+
+@pytest.mark.parametrize("after", [b"x", b"}", b',"data":', b"\x00"])
+def test_what_follows_the_rows_is_json_as_well(after: bytes) -> None:
+    body = json.dumps({"data": {"items": rows_of(30)}}).encode() + after
+    with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
+        run(body)
+    assert caught.value.json_path == "$"
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    body = json.dumps({"data": {"items": rows_of(30)}}).encode()
+    assert run(b"\xef\xbb\xbf" + body)[0] == codec.decode(CHAIN, body)

@@ -109,6 +109,23 @@ def test_digits_of_numbers_are_kept() -> None:
     assert (str(order.price), str(order.value)) == ("1.10", "100000000000000000000.01")
 
 
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e-99999999999999999999", "7" * 5_000])
+@pytest.mark.parametrize("key", ["price", "ext-global-order-number", "cancellable", "unknown"])
+def test_a_number_that_python_cannot_hold_is_kept_as_text(key: str, number: str) -> None:
+    order, other = codec.decode(SEARCH, f'{{"data":{{"items":[{{"{key}":{number}}},{{"id":"1"}}]}}}}'.encode()).value
+    assert order == models.Order(extra={key: number}) or order.price == Decimal(number)
+    assert other == models.Order(id="1")
+
+
+def test_a_number_beyond_the_range_of_decimal_arithmetic_is_a_misfit_like_any_other() -> None:
+    [order] = codec.decode(SEARCH, b'{"data":{"items":[{"ext-global-order-number":1e9999999}]}}').value
+    assert order == models.Order(extra={"ext-global-order-number": Decimal("1e9999999")})
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert codec.decode(SEARCH, b'\xef\xbb\xbf{"data":{"items":[{"id":"1"}]}}').value == [models.Order(id="1")]
+
+
 def test_deep_inside_a_row() -> None:
     raw = {"legs": [{"symbol": 7, "fills": [{"fill-price": "?", "filled-at": None}, {"fill-price": "1"}]}]}
     [order] = decode(raw)
