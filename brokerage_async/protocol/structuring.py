@@ -10,7 +10,7 @@ import cattrs
 import msgspec
 
 from .._generated.converters import WIRES
-from ..values import OpenStrEnum, decimal_text, read_decimal
+from ..values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
 from .learning import current
 from .tolerance import UNREADABLE, Findings, structure_one, structure_rows
 
@@ -28,7 +28,7 @@ def make_converter() -> cattrs.Converter:
         converter.register_structure_hook(model, _structure_hook(model))
         converter.register_unstructure_hook(model, _unstructure)
     converter.register_structure_hook_func(_is_list_of_models, _structure_list)
-    converter.register_structure_hook(Decimal, lambda value, _: read_decimal(value))
+    converter.register_structure_hook(Decimal, _structure_decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_func(_is_open_enum, lambda value, enum: enum(value))
     return converter
@@ -46,6 +46,13 @@ def _structure_hook(model: type[Any]) -> Callable[[Any, Any], Any]:
     return structure
 
 
+def _structure_decimal(value: Any, _: Any) -> Decimal:
+    """A decimal from what JSON holds; a float has the digits that it is written with, as in the fields of models."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+        raise TypeError(f"expected a decimal, got {type(value).__name__}")
+    return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))
+
+
 def _is_open_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, OpenStrEnum)
 
@@ -57,7 +64,7 @@ def _is_list_of_models(kind: Any) -> bool:
 def _structure_list(value: Any, kind: Any) -> list[Any]:
     """A list goes through in one piece, which is faster than model by model."""
     (model,) = get_args(kind)
-    rows = value if isinstance(value, list) else list(value)
+    rows = value if isinstance(value, list) else list(as_tuple(value))
     return structure_rows(model, rows, "$", Findings(model.__name__))
 
 

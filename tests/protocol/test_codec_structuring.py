@@ -68,3 +68,20 @@ def test_a_misfit_is_told_with_the_name_of_the_model(caplog: pytest.LogCaptureFi
     order = models.converter.structure({"price": ["?"]}, models.Order)
     assert order.extra == {"price": ["?"]}
     assert "Order: $.price: expected decimal, got a list" in caplog.text
+
+
+@pytest.mark.parametrize(("value", "digits"), [("1.10", "1.10"), (7, "7"), (0.1, "0.1"), (Decimal("1.10"), "1.10")])
+def test_decimals_have_the_digits_that_were_written(value: object, digits: str) -> None:
+    assert str(models.converter.structure(value, Decimal)) == digits
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
+def test_what_is_no_decimal_is_refused(value: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="decimal"):
+        models.converter.structure(value, Decimal)
+
+
+@pytest.mark.parametrize("value", ["text", {"id": 1}, 5, None])
+def test_what_is_no_list_is_not_taken_for_one(value: object) -> None:
+    with pytest.raises(TypeError, match="expected a list"):
+        models.converter.structure(value, list[models.Order])
