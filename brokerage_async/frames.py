@@ -79,23 +79,24 @@ def write_parquet(
     path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]
 ) -> None:
     """Write keys and items, group by group, as one Parquet file. ``groups`` is called once more when a number turns up
-    that needs wide columns."""
+    that needs wide columns.
+
+    Raises:
+        pyarrow.ArrowInvalid, OverflowError: a number is too large for the widest column.
+    """
     narrow = schema_of(model, key=True)
-    if not _wrote_parquet(path, groups(), model, narrow):
-        _wrote_parquet(path, groups(), model, pa.schema([field.with_type(_widened(field.type)) for field in narrow]))
+    try:
+        _write_parquet(path, groups(), model, narrow)
+    except pa.ArrowInvalid:
+        _write_parquet(path, groups(), model, pa.schema([field.with_type(_widened(field.type)) for field in narrow]))
 
 
-def _wrote_parquet(
+def _write_parquet(
     path: Path, groups: Iterable[tuple[Sequence[str], Collection[Any]]], model: type[Any], schema: pa.Schema
-) -> bool:
-    """Write the groups with these columns; False when they do not fit."""
+) -> None:
     with pq.ParquetWriter(path, schema) as writer:
         for keys, items in groups:
-            try:
-                writer.write_table(table_of(items, model, keys=keys).cast(schema))
-            except pa.ArrowInvalid:
-                return False
-    return True
+            writer.write_table(table_of(items, model, keys=keys).cast(schema))
 
 
 def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> pa.Table:

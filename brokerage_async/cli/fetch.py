@@ -112,6 +112,8 @@ def read_symbols(name: str) -> list[str]:
             lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
         except OSError as error:
             raise typer.BadParameter(f"{error.strerror}: {name}", param_hint="--symbols") from None
+        except UnicodeDecodeError:
+            raise typer.BadParameter(f"not a text file in UTF-8: {name}", param_hint="--symbols") from None
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 

@@ -2,12 +2,15 @@
 
 The file is lines of JSON: a header that says what is being fetched, then ``[key, rows]`` for each key that was
 answered, ``rows`` being null for a key that the service does not know. It only ever grows. A line that a killed run
-left unfinished is cut off by the next one.
+left unfinished is cut off by the next one. One run at a time has it open.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -19,6 +22,7 @@ from ..errors import ConfigurationError
 __all__ = ["Checkpoint"]
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 class Checkpoint:
@@ -29,14 +33,18 @@ class Checkpoint:
         purpose: what is fetched and from where. A file that was begun for something else is refused.
 
     Raises:
-        ConfigurationError: the file belongs to another fetch.
+        ConfigurationError: the file belongs to another fetch, another run has it open, or it cannot be opened.
     """
 
     def __init__(self, path: Path, purpose: Mapping[str, str]) -> None:
         self.path = path
         self._places: dict[str, int | None] = {}
-        self._file: BinaryIO = path.open("a+b")
         try:
+            self._file: BinaryIO = path.open("a+b")
+        except OSError as error:
+            raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
+        try:
+            _lock(self._file)
             self._load(encode(purpose) + b"\n")
         except BaseException:
             self._file.close()
@@ -57,9 +65,15 @@ class Checkpoint:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Note the rows of a key, or None for one that the service does not know."""
-        self._places[key] = None if rows is None else self._file.tell()
-        self._file.write(encode([key, rows]) + b"\n")
+        """Note the rows of a key, or None for one that the service does not know. What is no text in them, such as
+        half of a surrogate pair, becomes U+FFFD."""
+        try:
+            line = encode([key, rows])
+        except UnicodeEncodeError:
+            line = encode(_readable([key, rows]))
+        place = self._file.seek(0, os.SEEK_END)
+        self._file.write(line + b"\n")
+        self._places[key] = None if rows is None else place
 
     def flush(self) -> None:
         """Hand to the operating system what was added: from here on it survives the end of this process."""
@@ -75,7 +89,7 @@ class Checkpoint:
         if place is None:
             return []
         self._file.seek(place)
-        found: list[Any] = msgspec.json.decode(self._file.readline())[1]
+        found: list[Any] = decode(self._file.readline())[1]
         return found
 
     def discard(self) -> None:
@@ -106,8 +120,27 @@ class Checkpoint:
         place = self._file.tell()
         while (line := self._file.readline()).endswith(b"\n"):
             try:
-                key, rows = msgspec.json.decode(line)
+                key, rows = decode(line)
             except (msgspec.DecodeError, ValueError, TypeError):
                 return
             yield key, None if rows is None else place, place + len(line)
             place += len(line)
+
+
+def _lock(file: BinaryIO) -> None:
+    """Keep other runs from the file until it is closed, where the system has such locks."""
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigurationError(f"{file.name} is in use by another run") from None
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    return {_readable(key): _readable(item) for key, item in value.items()} if isinstance(value, dict) else value

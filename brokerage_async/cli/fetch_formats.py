@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from ..errors import ConfigurationError
 from ..models import converter
 from ..values import decimal_text
 
@@ -29,10 +30,11 @@ encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").e
 
 
 def write_jsonl(path: Path, rows: Rows, model: type[Any]) -> None:
-    """A JSON object for each row, in the form in which the service sends it, with ``key`` before its fields."""
+    """A JSON object for each row, in the form in which the service sends it, with ``key`` before its fields (and in
+    place of one of that name)."""
     with path.open("wb") as file:
         for key, row in rows():
-            file.write(encode({"key": key, **row}) + b"\n")
+            file.write(encode({"key": key} | row | {"key": key}) + b"\n")
 
 
 def write_csv(path: Path, rows: Rows, model: type[Any]) -> None:
@@ -47,7 +49,11 @@ def write_csv(path: Path, rows: Rows, model: type[Any]) -> None:
 
 
 def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
-    """``key`` and the fields of the model, typed; needs pyarrow."""
+    """``key`` and the fields of the model, typed; needs pyarrow.
+
+    Raises:
+        ConfigurationError: a number is too large for any column.
+    """
     from ..frames import write_parquet as write
 
     def groups() -> Iterator[tuple[list[str], list[Any]]]:
@@ -56,7 +62,10 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
             keys, raw = zip(*group, strict=True)
             yield list(keys), converter.structure(list(raw), list[model])  # type: ignore[valid-type]
 
-    write(path, groups, model)
+    try:
+        write(path, groups, model)
+    except (ValueError, OverflowError) as error:
+        raise ConfigurationError(f"Parquet cannot hold a value ({error}); JSON lines and CSV can") from None
 
 
 FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
@@ -67,13 +76,20 @@ FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
 
 
 def put_in_place(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``path`` in the format that its name asks for. Whoever looks sees the old file or the whole new one."""
+    """Write ``path`` in the format that its name asks for. Whoever looks sees the old file or the whole new one.
+
+    Raises:
+        ConfigurationError: the file cannot be written, or its format cannot hold what was found; the old file is left
+            as it was.
+    """
     aside = path.with_name(path.name + ".tmp")
     try:
         FORMATS[path.suffix](aside, rows, model)
         with aside.open("rb+") as file:
             os.fsync(file.fileno())
         aside.replace(path)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
 

@@ -12,15 +12,10 @@ from pathlib import Path
 
 import pytest
 import typer
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from brokerage_async.cli import fetch as command
 from brokerage_async.cli.fetch_checkpoint import Checkpoint
-from brokerage_async.cli.fetch_formats import put_in_place
-from brokerage_async.errors import ConfigurationError
-from brokerage_async.models import Dividend, Equity
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -107,11 +102,18 @@ def test_no_symbols_give_an_empty_file(folder):
         (["earnings", "--symbols", "symbols", "--out", "out.csv"], "goes with earnings"),
         (["dividends", "--symbols", "symbols", "--out", "out.csv", "--start-date", "2025-01-01"], "goes with earnings"),
         (["bonds", "--symbols", "symbols", "--out", "out.csv"], "bonds"),
+        (["equities", "--symbols", sys.executable, "--out", "out.csv"], "not a text file"),
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(folder, arguments, message):
     assert message in fetch(*arguments, code=2).output
     assert [path.name for path in folder.iterdir()] == ["symbols"]
+
+
+def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(folder, monkeypatch):
+    monkeypatch.setattr(command, "connect", None)
+    message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
+    assert "nowhere/out.csv.partial cannot be written: No such file or directory" in " ".join(message.split())
 
 
 def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
@@ -169,77 +171,6 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch
     fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl")
     assert "MSFT" in keys_of(folder / "out.jsonl")
     assert not (folder / "out.jsonl.partial").exists()
-
-
-HEADER = len('{"fetch":"x"}\n')
-
-
-@given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(tmp_path, cut, tail):
-    purpose, path = {"fetch": "x"}, tmp_path / "partial"
-    path.unlink(missing_ok=True)
-    entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
-    with Checkpoint(path, purpose) as first:
-        for key, rows in entries.items():
-            first.add(key, rows)
-    path.write_bytes(path.read_bytes()[:cut] + tail)
-
-    with Checkpoint(path, purpose) as again:
-        kept = {key: again.rows(key) for key in entries if key in again}
-        assert list(kept) == list(entries)[: len(kept)]
-        if tail == b"" and cut > 100:
-            assert len(kept) == len(entries)
-    with Checkpoint(path, purpose) as again:
-        for key, rows in entries.items():
-            if key not in again:
-                again.add(key, rows)
-    with Checkpoint(path, purpose) as last:
-        assert len(last) == len(entries)
-        assert [last.found(key) for key in entries] == [True, False, True, True]
-        assert last.rows("C") == [{"amount": 1.1}, {}]
-        assert last.rows("B") == []
-
-
-@pytest.mark.parametrize("cut", range(HEADER))
-def test_a_header_that_was_not_written_whole_is_written_again(tmp_path, cut):
-    path = tmp_path / "partial"
-    path.write_bytes(b'{"fetch":"x"}\n'[:cut])
-    with Checkpoint(path, {"fetch": "x"}):
-        pass
-    assert path.read_bytes() == b'{"fetch":"x"}\n'
-
-
-@pytest.mark.parametrize("content", ["precious\n", "precious"])
-def test_a_checkpoint_of_something_else_is_left_alone(tmp_path, content):
-    path = tmp_path / "partial"
-    path.write_text(content)
-    with pytest.raises(ConfigurationError, match="precious"):
-        Checkpoint(path, {"fetch": "x"})
-    assert path.read_text() == content
-
-
-def test_the_file_is_replaced_at_once(tmp_path):
-    out = tmp_path / "out.jsonl"
-    out.write_text("before")
-
-    def rows():
-        yield "A", {}
-        assert out.read_text() == "before"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        put_in_place(out, rows, Dividend)
-    assert out.read_text() == "before"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-
-
-def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
-    put_in_place(tmp_path / "out.parquet", lambda: rows, Equity)
-    table = parquet.read_table(tmp_path / "out.parquet")
-    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")

@@ -1,0 +1,128 @@
+"""What a fetch has brought so far, whatever happened to the run before."""
+
+import sys
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.errors import ConfigurationError
+
+HEADER = len('{"fetch":"x"}\n')
+
+
+@given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(tmp_path, cut, tail):
+    purpose, path = {"fetch": "x"}, tmp_path / "partial"
+    path.unlink(missing_ok=True)
+    entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
+    with Checkpoint(path, purpose) as first:
+        for key, rows in entries.items():
+            first.add(key, rows)
+    path.write_bytes(path.read_bytes()[:cut] + tail)
+
+    with Checkpoint(path, purpose) as again:
+        kept = {key: again.rows(key) for key in entries if key in again}
+        assert list(kept) == list(entries)[: len(kept)]
+        if tail == b"" and cut > 100:
+            assert len(kept) == len(entries)
+    with Checkpoint(path, purpose) as again:
+        for key, rows in entries.items():
+            if key not in again:
+                again.add(key, rows)
+    with Checkpoint(path, purpose) as last:
+        assert len(last) == len(entries)
+        assert [last.found(key) for key in entries] == [True, False, True, True]
+        assert last.rows("C") == [{"amount": Decimal("1.10")}, {}]
+        assert last.rows("B") == []
+
+
+@pytest.mark.parametrize("cut", range(HEADER))
+def test_a_header_that_was_not_written_whole_is_written_again(tmp_path, cut):
+    path = tmp_path / "partial"
+    path.write_bytes(b'{"fetch":"x"}\n'[:cut])
+    with Checkpoint(path, {"fetch": "x"}):
+        pass
+    assert path.read_bytes() == b'{"fetch":"x"}\n'
+
+
+@pytest.mark.parametrize("content", ["precious\n", "precious"])
+def test_a_checkpoint_of_something_else_is_left_alone(tmp_path, content):
+    path = tmp_path / "partial"
+    path.write_text(content)
+    with pytest.raises(ConfigurationError, match="precious"):
+        Checkpoint(path, {"fetch": "x"})
+    assert path.read_text() == content
+
+
+def test_an_empty_checkpoint_knows_nothing(tmp_path):
+    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+        assert len(checkpoint) == 0
+        assert "A" not in checkpoint
+        with pytest.raises(KeyError):
+            checkpoint.rows("A")
+
+
+def test_a_key_can_be_added_after_rows_were_read(tmp_path):
+    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+        for key in "ABC":
+            checkpoint.add(key, [{"symbol": key}])
+            assert checkpoint.rows("A") == [{"symbol": "A"}]
+        assert [checkpoint.rows(key) for key in "ABC"] == [[{"symbol": key}] for key in "ABC"]
+
+
+@pytest.mark.parametrize("number", ["1.10", "0.12345678901234567890123", "1E+400", "1E-400"])
+def test_numbers_keep_their_digits(tmp_path, number):
+    path = tmp_path / "partial"
+    with Checkpoint(path, {"fetch": "x"}) as first:
+        first.add("A", [{"new": Decimal(number)}])
+    with Checkpoint(path, {"fetch": "x"}) as again:
+        [row] = again.rows("A")
+    assert str(row["new"]) == number
+
+
+def test_whole_numbers_may_be_long(tmp_path):
+    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", [{"id": 10**30}])
+        assert checkpoint.rows("A") == [{"id": 10**30}]
+
+
+def test_what_is_no_text_does_not_cost_the_row(tmp_path):
+    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", [{"symbol": "a\ud800b", "\udc80": [None, {"x": "\udfff"}], "id": 7, "emoji": "\U0001f600"}])
+        assert checkpoint.rows("A") == [
+            {"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "id": 7, "emoji": "\U0001f600"}
+        ]
+
+
+def test_what_was_flushed_survives_the_process(tmp_path):
+    path = tmp_path / "partial"
+    with Checkpoint(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", [{"a": 1}])
+        checkpoint.flush()
+        assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_two_runs_do_not_share_a_checkpoint(tmp_path):
+    path = tmp_path / "partial"
+    with Checkpoint(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
+        Checkpoint(path, {"fetch": "x"})
+    with Checkpoint(path, {"fetch": "x"}) as after:
+        assert len(after) == 0
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        Checkpoint(tmp_path / "nowhere" / "partial", {"fetch": "x"})
+
+
+def test_it_is_removed_when_everything_stands_elsewhere(tmp_path):
+    path = tmp_path / "partial"
+    with Checkpoint(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", None)
+        checkpoint.discard()
+    assert not path.exists()

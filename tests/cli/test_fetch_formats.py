@@ -1,0 +1,110 @@
+"""The files that a fetch ends in: whole or not at all, and no digit lost."""
+
+import csv
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from brokerage_async.cli import fetch_formats
+from brokerage_async.cli.fetch_formats import FORMATS, put_in_place
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.models import Dividend, Equity
+
+ROWS = [
+    ("A", {"symbol": "A", "active": True, "borrow-rate": "0.10", "id": 7, "halted-at": "2026-01-02T03:04:05Z"}),
+    ("B", {"symbol": 'B, "b"', "tick-sizes": [{"value": "0.01", "threshold": "3"}], "new": {"x": 1}}),
+    ("B", {}),
+]
+
+
+def written(tmp_path, suffix, rows, model=Equity):
+    path = tmp_path / f"out{suffix}"
+    put_in_place(path, lambda: rows, model)
+    return path
+
+
+def test_json_lines_are_what_the_service_sent(tmp_path):
+    lines = written(tmp_path, ".jsonl", ROWS).read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [{"key": key, **row} for key, row in ROWS]
+    assert all(line.startswith('{"key":') for line in lines)
+
+
+def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields(tmp_path):
+    [line] = written(tmp_path, ".jsonl", [("A", {"key": "other", "symbol": "A"})]).read_text().splitlines()
+    assert json.loads(line) == {"key": "A", "symbol": "A"}
+
+
+def test_csv_has_a_column_for_each_field(tmp_path):
+    with written(tmp_path, ".csv", ROWS).open(newline="", encoding="utf-8") as file:
+        first, second, third = csv.DictReader(file)
+    assert [row["key"] for row in (first, second, third)] == ["A", "B", "B"]
+    assert (first["active"], first["borrow_rate"], first["id"]) == ("true", "0.10", "7")
+    assert first["halted_at"] == "2026-01-02T03:04:05+00:00"
+    assert (second["symbol"], json.loads(second["extra"])) == ('B, "b"', {"new": {"x": 1}})
+    assert json.loads(second["tick_sizes"]) == [{"value": "0.01", "threshold": "3"}]
+    assert set(third.values()) == {"B", ""}
+
+
+def test_parquet_is_typed(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(written(tmp_path, ".parquet", ROWS))
+    assert table.column("key").to_pylist() == ["A", "B", "B"]
+    assert table.column("borrow_rate").to_pylist() == [Decimal("0.10"), None, None]
+    assert table.column("halted_at").to_pylist()[0] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_parquet_is_written_group_by_group(tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(fetch_formats, "GROUP", 2)
+    file = parquet.ParquetFile(written(tmp_path, ".parquet", ROWS))
+    assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
+
+
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
+def test_nothing_found_is_a_file_all_the_same(tmp_path, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    assert written(tmp_path, suffix, []).exists()
+
+
+def test_the_file_is_replaced_at_once(tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("before")
+
+    def rows():
+        yield "A", {}
+        assert out.read_text() == "before"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        put_in_place(out, rows, Dividend)
+    assert out.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
+    put_in_place(tmp_path / "out.parquet", lambda: rows, Equity)
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
+
+
+@pytest.mark.parametrize("row", [{"borrow-rate": "1e60"}, {"borrow-rate": "1e-60"}, {"id": 10**20}])
+def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path, row):
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "out.parquet"
+    out.write_text("before")
+    with pytest.raises(ConfigurationError, match="JSON lines and CSV can"):
+        put_in_place(out, lambda: [("A", {}), ("B", row)], Equity)
+    assert out.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(ConfigurationError, match=r"out\.jsonl cannot be written"):
+        put_in_place(tmp_path / "out.jsonl", lambda: ROWS, Equity)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
