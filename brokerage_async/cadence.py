@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import attrs
 
+from .checks import is_number
 from .errors import (
     AuthenticationError,
     ConfigurationError,
@@ -26,6 +27,9 @@ Pacing = Callable[[], Awaitable[float]]
 CATCH_UP = 0.25
 """Seconds by which a poll may be late and still be made up for; beyond that it is left out."""
 
+MOST_PATIENCE = 900.0
+"""Seconds of silence that the service may ask for (``Retry-After``); a longer wish is cut to this."""
+
 MOST_REFUSALS = 10
 """Polls in a row that may be refused for their access token, each after a fresh one, before that is taken to last."""
 
@@ -40,7 +44,7 @@ class Cadence:
         interval: seconds from one poll to the next, or a `Pacing` that tells them.
         floor: the least interval in seconds; a shorter one is raised to it.
         jitter: every poll waits up to this fraction (0 to 1) of the interval longer; the delays do not add up.
-        max_backoff: most seconds between polls that fail.
+        max_backoff: most seconds between polls that fail, unless the service asks for more patience.
     """
 
     interval: float | Pacing
@@ -49,21 +53,23 @@ class Cadence:
     max_backoff: float = 60.0
 
     def __attrs_post_init__(self) -> None:
-        if not _is_number(self.jitter) or not 0 <= self.jitter <= 1:
+        if not is_number(self.jitter) or not 0 <= self.jitter <= 1:
             raise ConfigurationError(f"jitter must be a fraction from 0 to 1, not {self.jitter!r}")
         for name, seconds in (("floor", self.floor), ("max_backoff", self.max_backoff)):
-            if not _is_number(seconds) or not 0 <= seconds < math.inf:
+            if not is_number(seconds) or not 0 <= seconds < math.inf:
                 raise ConfigurationError(f"{name} must be a number of seconds from 0 on, not {seconds!r}")
-        if callable(self.interval):
-            return
-        if not _is_number(self.interval) or not 0 < self.interval < math.inf:
-            raise ConfigurationError(f"interval must be a number of seconds greater than 0, not {self.interval!r}")
-        if self.interval < self.floor:
+        if not callable(self.interval) and _checked("interval", self.interval) < self.floor:
             logger.warning("polling every %g s is too often, it will be every %g s", self.interval, self.floor)
 
     async def current(self) -> float:
-        """The interval that holds now."""
-        interval = await self.interval() if callable(self.interval) else self.interval
+        """The interval that holds now.
+
+        Raises:
+            ConfigurationError: the pace told something else than a number of seconds greater than 0.
+        """
+        interval = self.interval
+        if callable(interval):
+            interval = _checked("what a pace tells", await interval())
         return max(interval, self.floor)
 
     def next_due(self, due: float, interval: float, now: float) -> float:
@@ -79,11 +85,13 @@ class Cadence:
     def backoff(self, failures: int, interval: float, retry_after: float | None = None) -> float:
         """Seconds to wait after ``failures`` in a row: doubling from the interval up to ``max_backoff``."""
         doubled = min(interval * 2.0 ** min(failures - 1, 30), self.max_backoff)
-        return max(interval, doubled, retry_after or 0.0)
+        return max(interval, doubled, min(retry_after or 0.0, MOST_PATIENCE))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _checked(name: str, interval: object) -> float:
+    if not is_number(interval) or not 0 < interval < math.inf:
+        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, not {interval!r}")
+    return interval
 
 
 @attrs.define

@@ -9,7 +9,19 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
 
-__all__ = ["AlertKind", "Change", "ChangeKind", "MarketKind", "alert_changes", "changed_fields", "diff", "keyed"]
+from .errors import ConfigurationError
+
+__all__ = [
+    "AlertKind",
+    "Change",
+    "ChangeKind",
+    "MarketKind",
+    "alert_changes",
+    "changed_fields",
+    "diff",
+    "keyed",
+    "state_of",
+]
 
 T = TypeVar("T")
 
@@ -101,6 +113,20 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
         old = known.get(name)
         state[name] = item if old is None or old != item else old
     return state
+
+
+def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hashable]) -> dict[Any, T] | None:
+    """A ``seed`` as a state: items, or the snapshot of a watcher as it is.
+
+    Raises:
+        ConfigurationError: it holds something that ``key`` cannot tell apart.
+    """
+    if seed is None:
+        return None
+    try:
+        return keyed(seed.values() if isinstance(seed, Mapping) else seed, key)
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ConfigurationError(f"seed must hold items of the collection: {error}") from None
 
 
 def diff(before: Mapping[Any, T], after: Mapping[Any, T], at: datetime) -> Iterator[Change[T]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether ``value`` is an integer or a float, and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

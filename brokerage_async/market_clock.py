@@ -104,6 +104,9 @@ class MarketHours:
     PATIENCE = 60.0
     """Seconds to wait after a failure to read it."""
 
+    HOLD_UP = 5.0
+    """Most seconds for which reading it may hold up the polls that it paces; longer counts as a failure."""
+
     def __init__(
         self,
         timetable: Callable[[], Awaitable[list[MarketSession]]],
@@ -129,7 +132,8 @@ class MarketHours:
         clock = asyncio.get_running_loop().time
         if clock() >= self._stale_at:
             try:
-                self._sessions = await self._timetable()
+                async with asyncio.timeout(self.HOLD_UP):
+                    self._sessions = await self._timetable()
             except Exception as error:
                 if is_fatal(error, 1):
                     raise

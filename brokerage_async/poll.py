@@ -21,8 +21,9 @@ from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from .cadence import Cadence, Pacing, Streak, is_fatal
-from .changes import Change, diff, keyed
-from .errors import BrokerageError
+from .changes import Change, diff, keyed, state_of
+from .checks import check_function
+from .errors import BrokerageError, ConfigurationError
 
 __all__ = ["UNCHANGED", "Feed", "Fetch", "Unchanged", "Watcher", "poll", "utc_now"]
 
@@ -71,6 +72,10 @@ class Feed(Generic[T]):
         fatal: Callable[[Exception, int], bool] = is_fatal,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
+        if not callable(fetch):
+            raise ConfigurationError(f"fetch must be a coroutine function, not {type(fetch).__name__}")
+        for name, function in (("key", key), ("fatal", fatal), ("now", now)):
+            check_function(name, function)
         self._fetch = fetch
         self._key = key
         self._cadence = cadence
@@ -79,6 +84,7 @@ class Feed(Generic[T]):
         self._watchers: weakref.WeakSet[Watcher[T]] = weakref.WeakSet()
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._left = False
         self._traceback: TracebackType | None = None
         self.latest: Mapping[Any, T] | None = None
         self.at: datetime = now()
@@ -87,7 +93,7 @@ class Feed(Generic[T]):
     @property
     def ended(self) -> bool:
         """Whether the loop is over; an ended feed is never started again."""
-        return self._task is not None and self._task.done()
+        return self._left or (self._task is not None and self._task.done())
 
     def attach(self, watcher: Watcher[T]) -> None:
         """Poll as long as ``watcher`` is neither detached nor forgotten."""
@@ -97,6 +103,7 @@ class Feed(Generic[T]):
         """Stop polling for ``watcher``; if it was the last one, a poll that is under way is cancelled."""
         self._watchers.discard(watcher)
         if not self._watchers and self._task is not None and self._task is not asyncio.current_task():
+            self._left = True  # whoever comes while the poll is being cancelled is too late for this one
             self._task.cancel()
             await asyncio.wait({self._task})
 
@@ -128,8 +135,9 @@ class Feed(Generic[T]):
             else:
                 for watcher in list(self._watchers):
                     watcher.report(failure)
-                retry_after = getattr(failure, "retry_after", None)
-                due = loop.time() + self._cadence.backoff(streak.in_all, interval, retry_after)
+                due = loop.time() + self._cadence.backoff(
+                    streak.in_all, interval, getattr(failure, "retry_after", None)
+                )
             late = random.random() * self._cadence.jitter * interval  # noqa: S311 - spreads load, guards no secret
             await asyncio.sleep(due + late - loop.time())
 
@@ -188,6 +196,8 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         derive: Callable[[Change[T]], Iterable[Change[T]]] | None = None,
         keep: Callable[[T], bool] | None = None,
     ) -> None:
+        if on_error is not None:
+            check_function("on_error", on_error)
         self._feed = feed
         self._on_error = on_error
         self._derive = derive
@@ -215,7 +225,8 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
             if (change := self._take()) is not None:
                 return change
             if self._error is not None or self._feed.ended:
-                await self.aclose()
+                await self._feed.detach(self)  # cancelled here, it is not closed: whoever comes next is told
+                self._closed = True
                 self.check()
             else:
                 await self._feed.news()
@@ -243,8 +254,8 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
     def left(self, gone: Mapping[Any, T]) -> None:
         """Hear from the feed which items are no longer there, in their last state.
 
-        Those that ``keep`` names are handed out in that state before they are reported as removed, even if the
-        consumer was too slow to see it while they were there.
+        Those that ``keep`` names are handed out in that state before they are reported as removed, also to a consumer
+        too slow to see it while they were there.
         """
         if self._keep is not None and self._seen is not None:
             self._left |= {k: item for k, item in gone.items() if self._keep(item) and self._seen.get(k) != item}
@@ -267,8 +278,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         if latest is not None and latest is not self._target and not self._ready:
             self._turn_to(latest)
         while not self._ready:
-            change = next(self._pending, None)
-            if change is None:
+            if (change := next(self._pending, None)) is None:
                 self._seen = self._seen if self._target is None else self._target
                 return None
             self._learn(change)
@@ -302,7 +312,7 @@ def poll(
     key: Callable[[T], Hashable],
     interval: float | Pacing,
     initial: bool = True,
-    seed: Iterable[T] | None = None,
+    seed: Iterable[T] | Mapping[Any, T] | None = None,
     floor: float = 0.0,
     jitter: float = 0.0,
     max_backoff: float = 60.0,
@@ -315,26 +325,26 @@ def poll(
         async for change in poll(client.watchlists.list, key=lambda each: each.name, interval=60):
             print(change.kind, change.key, change.fields)
 
-    Polls start on a fixed grid of the loop's clock and never overlap; what a slow poll misses is left out. Failures
-    that may pass are reported and waited out, any other ends the iteration with the error.
+    Polls start on a fixed grid of the loop's clock and never overlap; what a slow poll misses is left out. What may
+    pass is reported and waited out, any other failure ends the iteration.
 
     Args:
         fetch: a coroutine function without arguments that returns the collection, or `UNCHANGED`.
         key: what tells its items apart, None for one to be left out; items are compared with ``==``.
         interval: seconds between the starts of two polls, or a coroutine function that tells them.
         initial: whether everything in the first state is reported as added; else only what changes after it.
-        seed: the state that was known before; the first state is compared with it, whatever ``initial`` says.
+        seed: what was known before, items or a snapshot; the first state is compared with it in any case.
         floor: the least interval in seconds.
         jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
-        max_backoff: most seconds between two polls while they fail.
+        max_backoff: most seconds between two polls while they fail, unless the service asks for more patience.
         on_error: hears every failure that may pass; an exception of its own ends the iteration. Default: a warning
             on the logger ``brokerage_async.watch``.
         fatal: decides whether to end, from an error and how often errors of its kind have come in a row.
         now: the clock that ``Change.at`` is read from.
 
     Raises:
-        ConfigurationError: ``interval`` or ``jitter`` is out of range.
+        ConfigurationError: an argument cannot be used.
     """
     cadence = Cadence(interval=interval, floor=floor, jitter=jitter, max_backoff=max_backoff)
     feed = Feed(fetch, key=key, cadence=cadence, fatal=fatal, now=now)
-    return Watcher(feed, initial=initial, seed=None if seed is None else keyed(seed, key), on_error=on_error)
+    return Watcher(feed, initial=initial, seed=state_of(seed, key), on_error=on_error)

@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from ._generated.endpoints import Endpoints
 from ._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
+from ._generated.operations import ORDERS_LIVE
 from .cadence import Cadence, Pacing
-from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, keyed
-from .checks import check_seconds
+from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
+from .checks import check_function, check_seconds
 from .errors import DeadlineExceededError, InvalidRequestError
 from .market_clock import Boundary, MarketHours, boundaries, last_passed, timetable_range
 from .operation import Executor
 from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
-from .protocol.validation import is_array
+from .protocol.validation import check
 from .rereading import unless_same
 
 __all__ = [
@@ -72,7 +73,7 @@ class Watch:
         *,
         interval: float | Pacing = 2.0,
         initial: bool = True,
-        seed: Iterable[Order] | None = None,
+        seed: Iterable[Order] | Mapping[Any, Order] | None = None,
         jitter: float = 0.0,
         floor: float = FLOOR,
         on_error: OnError | None = None,
@@ -91,18 +92,21 @@ class Watch:
             account_numbers: the accounts.
             interval: seconds between polls, or a pace such as `market_hours`.
             initial: whether the orders of the first answer are reported as added.
-            seed: the orders as they were known before (``watcher.snapshot.values()`` of an earlier run): what
-                happened since then is reported, and nothing else.
+            seed: the orders as they were known before (``watcher.snapshot`` of an earlier run, or its values):
+                what happened since then is reported, and nothing else.
             jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
             floor: the least interval in seconds; hard polling of this list can get the access suspended.
             on_error: hears every failure that may pass. Default: a logged warning.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument cannot be used.
 
         Raises (while iterating):
             PermissionDeniedError, NotFoundError: the customer or an account is out of reach.
             TokenError: the grant is dead.
         """
         feed = self._orders(customer_id, account_numbers, Cadence(interval=interval, floor=floor, jitter=jitter))
-        known = None if seed is None else keyed(seed, _order_id)
+        known = state_of(seed, _order_id)
         return Watcher(feed, initial=initial, seed=known, on_error=on_error, keep=is_terminal)
 
     async def order(
@@ -125,8 +129,8 @@ class Watch:
             DeadlineExceededError: it was not terminal within ``timeout`` seconds.
             NotFoundError: it was found nowhere, several times.
         """
-        if not isinstance(id, int | str) or isinstance(id, bool):
-            raise InvalidRequestError(f"an order id is a text or an integer, not {type(id).__name__}")
+        if not isinstance(id, int | str) or isinstance(id, bool) or not str(id).strip():
+            raise InvalidRequestError(f"an order id is a text or an integer, not {id!r}")
         check_seconds("timeout", timeout)
         feed = self._orders(customer_id, (account_number,), Cadence(interval=interval, floor=floor))
         search = self._endpoints.orders.search
@@ -154,7 +158,7 @@ class Watch:
         *,
         interval: float | Pacing = 5.0,
         initial: bool = True,
-        seed: Iterable[QuoteAlert] | None = None,
+        seed: Iterable[QuoteAlert] | Mapping[Any, QuoteAlert] | None = None,
         jitter: float = 0.0,
         floor: float = FLOOR,
         on_error: OnError | None = None,
@@ -166,10 +170,8 @@ class Watch:
         are those of `orders`.
         """
         cadence = Cadence(interval=interval, floor=floor, jitter=jitter)
-        feed = self._feed(
-            "quote_alerts", cadence, lambda api: api.quote_alerts.list(), lambda alert: alert.alert_external_id
-        )
-        known = None if seed is None else keyed(seed, lambda alert: alert.alert_external_id)
+        feed = self._feed("quote_alerts", cadence, lambda api: api.quote_alerts.list(), _alert_id)
+        known = state_of(seed, _alert_id)
         return Watcher(feed, initial=initial, seed=known, on_error=on_error, derive=alert_changes)
 
     def market(
@@ -194,6 +196,8 @@ class Watch:
             initial: whether to begin with the last boundary that has passed, which tells how things stand.
             on_error: hears every failure that may pass. Default: a logged warning.
         """
+        if on_error is not None:
+            check_function("on_error", on_error)
         collection, cadence = _collection(instrument_collection), Cadence(interval=interval)
         return self._market(collection, cadence, extended=extended, initial=initial, on_error=on_error)
 
@@ -243,9 +247,7 @@ class Watch:
         )
 
     def _orders(self, customer_id: int | str, account_numbers: Iterable[str], cadence: Cadence) -> Feed[Order]:
-        listed: object = account_numbers
-        if not is_array(listed) or not all(isinstance(number, str) for number in listed):
-            raise InvalidRequestError("account_numbers must be a list of account numbers, each of them text")
+        check(ORDERS_LIVE, {"customer_id": customer_id}, {"account-numbers[]": account_numbers}, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
         return self._feed(name, cadence, lambda api: api.orders.live(customer_id, accounts), _order_id)
@@ -290,3 +292,7 @@ def _collection(value: object) -> str:
 
 def _order_id(order: Order) -> str | None:
     return order.id
+
+
+def _alert_id(alert: QuoteAlert) -> str | None:
+    return alert.alert_external_id

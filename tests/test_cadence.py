@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import logging
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.cadence import CATCH_UP, Cadence, Streak, is_fatal
+from brokerage_async.cadence import CATCH_UP, MOST_PATIENCE, Cadence, Streak, is_fatal
 
 seconds = st.floats(0.01, 100)
 
@@ -45,7 +46,7 @@ def test_backoff_grows_to_its_bound_and_honours_retry_after(
 ) -> None:
     cadence = Cadence(interval=interval, max_backoff=60)
     wait = cadence.backoff(failures, interval, retry_after)
-    assert wait >= max(interval, retry_after or 0)
+    assert wait >= max(interval, retry_after or 0)  # as long as that is a patience that one may ask for
     assert wait <= max(interval, 60, retry_after or 0)
     assert cadence.backoff(failures + 1, interval, retry_after) >= wait
 
@@ -53,6 +54,19 @@ def test_backoff_grows_to_its_bound_and_honours_retry_after(
 def test_backoff_by_example() -> None:
     cadence = Cadence(interval=1)
     assert [cadence.backoff(failures, 1.0) for failures in range(1, 9)] == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_nobody_is_silenced_for_a_day() -> None:
+    assert Cadence(interval=1).backoff(1, 1.0, 86_400.0) == MOST_PATIENCE
+
+
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, None, "1", True], ids=str)
+async def test_a_pace_that_tells_nonsense_is_named_instead_of_spinning(wrong: Any) -> None:
+    async def pace() -> float:
+        return wrong
+
+    with pytest.raises(errors.ConfigurationError, match="what a pace tells must be a number of seconds"):
+        await Cadence(interval=pace, floor=1.0).current()
 
 
 async def test_the_floor_holds_for_numbers_and_for_paces(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.changes import AlertKind, Change, ChangeKind, alert_changes, changed_fields, diff, keyed
+from brokerage_async.changes import AlertKind, Change, ChangeKind, alert_changes, changed_fields, diff, keyed, state_of
+from brokerage_async.errors import ConfigurationError
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 states = st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=8)
@@ -34,6 +35,22 @@ def apply(state: dict[Any, Any], changes: list[Change[Any]]) -> dict[Any, Any]:
         else:
             result[change.key] = change.after
     return result
+
+
+def test_a_state_of_items_or_of_a_snapshot() -> None:
+    def key(alert: Alert) -> str | None:
+        return alert.threshold
+
+    one, other = Alert(threshold="1"), Alert(threshold="2")
+    assert state_of(None, key) is None
+    assert state_of([one, other, Alert()], key) == {"1": one, "2": other}
+    assert state_of({"1": one, "2": other}, key) == {"1": one, "2": other}
+
+
+@pytest.mark.parametrize("wrong", [5, "text", [5], {"1": None}], ids=repr)
+def test_a_seed_of_something_else_is_named(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="seed must hold items of the collection"):
+        state_of(wrong, lambda alert: alert.threshold)
 
 
 @given(states, states)

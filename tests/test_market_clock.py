@@ -185,3 +185,16 @@ async def test_market_hours_survive_failures_that_may_pass(caplog: pytest.LogCap
 async def test_market_hours_do_not_hide_what_cannot_pass() -> None:
     with pytest.raises(errors.PermissionDeniedError):
         await hours(Reader(errors.PermissionDeniedError(status=403)), at(date(2026, 11, 26), 10))()
+
+
+@pytest.mark.looptime
+async def test_a_timetable_that_does_not_come_holds_no_poll_up(caplog: pytest.LogCaptureFixture) -> None:
+    async def never() -> list[MarketSession]:
+        await asyncio.sleep(3600)
+        raise AssertionError("nobody waits so long")
+
+    loop = asyncio.get_running_loop()
+    pace = MarketHours(never, trading=1, resting=60, now=lambda: at(date(2026, 11, 27), 10))
+    assert [await pace(), await pace()] == [1, 1]
+    assert loop.time() == MarketHours.HOLD_UP
+    assert caplog.messages == ["the market's timetable could not be read: TimeoutError"]

@@ -284,6 +284,37 @@ async def test_derived_changes_replace_the_change_they_come_from() -> None:
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
 
+@pytest.mark.parametrize("turns", range(8))
+async def test_an_error_is_told_also_when_the_one_who_waited_is_cancelled_just_then(turns: int) -> None:
+    broken = asyncio.Event()
+
+    async def fetch() -> list[Item]:
+        await broken.wait()
+        raise errors.NotFoundError("gone")
+
+    watcher = poll(fetch, key=first, interval=1)
+    waiting = asyncio.create_task(anext(watcher))  # type: ignore[arg-type]
+    await asyncio.sleep(1)
+    broken.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    waiting.cancel()
+    told = (await asyncio.gather(waiting, return_exceptions=True))[0]
+    if isinstance(told, asyncio.CancelledError):
+        with pytest.raises(errors.NotFoundError):
+            await anext(watcher)
+    else:
+        assert isinstance(told, errors.NotFoundError)
+    with pytest.raises(StopAsyncIteration):
+        await anext(watcher)
+
+
+async def test_an_error_is_told_to_everybody_who_waits() -> None:
+    watcher = watch(Script(errors.NotFoundError("gone"), takes=1))
+    told = await asyncio.gather(anext(watcher), anext(watcher), return_exceptions=True)
+    assert [type(each) for each in told] == [errors.NotFoundError, errors.NotFoundError]
+
+
 async def test_aclose_is_immediate_and_ends_a_poll_under_way() -> None:
     script = Script({"a": 1}, takes=1000)
     watcher = watch(script)
@@ -422,3 +453,22 @@ async def test_a_thousand_polls_on_a_real_clock_keep_their_times() -> None:
     assert -0.001 <= late <= 0.020
     assert most == 1
     assert math.isclose(len(starts), count, abs_tol=2)
+
+
+async def unawaited(*_: object) -> bool:
+    raise AssertionError("nobody calls it")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
+        ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
+        ("interval", "1"), ("floor", -1), ("jitter", 2), ("max_backoff", None),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
+)  # fmt: skip
+async def test_what_cannot_be_used_is_named_at_once(name: str, wrong: object) -> None:
+    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
+    with pytest.raises(errors.ConfigurationError, match=name):
+        poll(**(usable | {name: wrong}))

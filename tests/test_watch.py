@@ -439,7 +439,61 @@ async def test_polls_rest_while_the_market_does(service: Service, client: Client
     assert len([at for at in times if at >= closing]) <= 16
 
 
-@pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [5], [None], [["A1"]], {"A1": 1}], ids=str)
+async def test_who_comes_while_the_last_one_leaves_has_polls_of_his_own(client: Client) -> None:
+    async def slow_to_leave(request: Request) -> Response:
+        try:
+            await asyncio.sleep(5)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1)
+            raise
+        return Response(status=200, body=json.dumps({"data": {"items": [row(1, "Live")]}}).encode())
+
+    client.session.engine.transport.send = slow_to_leave
+    one = client.watch.orders("me", ["A1"])
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(one), 2)
+    leaving = asyncio.create_task(one.aclose())
+    await asyncio.sleep(0.5)
+    async with client.watch.orders("me", ["A1"]) as other:
+        assert await take(other, 1) == [("added", "1", "Live")]
+    await leaving
+
+
+@pytest.mark.parametrize("customer", [None, "", True, 1.5, b"me", ["me"], ".."], ids=repr)
+async def test_customers_are_named_at_once(service: Service, client: Client, customer: Any) -> None:
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
+        client.watch.orders(customer, ["A1"])
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
+        await client.watch.order(customer, "A1", 1)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("stream", ["orders", "quote_alerts", "market"])
+async def test_what_cannot_hear_an_error_is_named_at_once(service: Service, client: Client, stream: str) -> None:
+    async def unawaited(error: Exception) -> None:
+        raise AssertionError("nobody calls it")
+
+    watch: Any = {
+        "orders": lambda **options: client.watch.orders("me", ["A1"], **options),
+        "quote_alerts": client.watch.quote_alerts,
+        "market": client.watch.market,
+    }[stream]
+    for wrong in (5, unawaited):
+        with pytest.raises(errors.ConfigurationError, match="on_error must be a"):
+            watch(on_error=wrong)
+    assert service.requests == []
+
+
+async def test_a_snapshot_is_a_seed_as_it_is(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live")]
+    async with client.watch.orders("me", ["A1"]) as watcher:
+        await take(watcher, 1)
+    service.answers[LIVE] = [row(1, "Filled")]
+    async with client.watch.orders("me", ["A1"], seed=watcher.snapshot) as watcher:
+        assert await take(watcher, 1) == [("changed", "1", "Filled")]
+
+
+@pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}], ids=str)
 async def test_accounts_are_a_list_of_texts(service: Service, client: Client, accounts: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="account"):
         client.watch.orders("me", accounts)
@@ -448,7 +502,15 @@ async def test_accounts_are_a_list_of_texts(service: Service, client: Client, ac
 
 @pytest.mark.parametrize(
     ("id", "options"),
-    [(None, {}), (1.5, {}), (True, {}), ("1", {"timeout": "5"}), ("1", {"timeout": -1}), ("1", {"interval": "5"})],
+    [
+        (None, {}),
+        (1.5, {}),
+        (True, {}),
+        ("", {}),
+        ("1", {"timeout": "5"}),
+        ("1", {"timeout": -1}),
+        ("1", {"interval": "5"}),
+    ],
     ids=str,
 )
 async def test_waiting_for_what_is_no_order_is_refused(
