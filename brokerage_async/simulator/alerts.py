@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import attrs
 
+from .._generated.converters import QuoteAlertWire
+from .._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
+from ..values import decimal_text
 from .agenda import Agenda, Appointment
 from .call import Customer
 from .catalogue import Catalogue
 from .chance import Chance
-from .intake import decimal_of
 from .market import STEP, Market
-from .wire import timestamp
+from .wire import complete, timestamp
 
 __all__ = ["Alert", "AlertDesk"]
 
@@ -28,10 +29,10 @@ class Alert:
     external_id: str
     customer: Customer
     symbol: str
-    instrument_type: str
-    field: str
-    operator: str
-    threshold: str
+    instrument_type: InstrumentType
+    field: AlertField
+    operator: AlertOperator
+    threshold: Decimal
     created_at: float
     expires_at: float
     triggered_at: float | None = None
@@ -41,32 +42,31 @@ class Alert:
 
     def wire(self) -> dict[str, Any]:
         """The alert as it is sent; times that have not come are null, as recorded."""
-        times = {
-            "triggered-at": self.triggered_at,
-            "completed-at": self.completed_at,
-            "dismissed-at": None,
-            "expired-at": self.expired_at,
-        }
-        return {
-            "alert-external-id": self.external_id,
-            "user-external-id": f"U{self.customer.number:010d}",
-            "symbol": self.symbol,
-            "dx-symbol": self.symbol,
-            "instrument-type": self.instrument_type,
-            "field": self.field,
-            "operator": self.operator,
-            "threshold": self.threshold,
-            "threshold-numeric": float(self.threshold),
-            "provider": "DXFEED",
-            "created-at": timestamp(self.created_at),
-            "expires-at": timestamp(self.expires_at),
-            **{name: None if at is None else timestamp(at) for name, at in times.items()},
-        }
+        # The same amount twice, as text and as a number.
+        threshold: Any = decimal_text(self.threshold)
+        numeric: Any = float(self.threshold)
+        alert = QuoteAlertWire(
+            alert_external_id=self.external_id,
+            user_external_id=f"U{self.customer.number:010d}",
+            symbol=self.symbol,
+            dx_symbol=self.symbol,
+            instrument_type=self.instrument_type,
+            field=self.field,
+            operator=self.operator,
+            threshold=threshold,
+            threshold_numeric=numeric,
+            provider="DXFEED",
+            created_at=timestamp(self.created_at),
+            expires_at=timestamp(self.expires_at),
+            triggered_at=timestamp(self.triggered_at),
+            completed_at=timestamp(self.completed_at),
+            expired_at=timestamp(self.expired_at),
+        )
+        return complete(alert)
 
     def is_met_by(self, value: Decimal) -> bool:
         """Whether a quote is on the far side of the threshold."""
-        threshold = decimal_of(self.threshold)
-        return value > threshold if self.operator == ">" else value < threshold
+        return value > self.threshold if self.operator == ">" else value < self.threshold
 
 
 class AlertDesk:
@@ -81,18 +81,17 @@ class AlertDesk:
         self._made = 0
         market.on_price(self._price_was_set)
 
-    def create(self, customer: Customer, body: Mapping[str, Any], now: float) -> Alert:
+    def create(self, customer: Customer, asked: NewQuoteAlert, now: float) -> Alert:
         """A new alert, watched from now on."""
         self._made += 1
-        symbol = body["symbol"]
         alert = Alert(
             external_id=self._chance.text(32, 7, self._made),
             customer=customer,
-            symbol=symbol,
-            instrument_type="Future" if symbol.startswith("/") else "Equity",
-            field=body["field"],
-            operator=body["operator"],
-            threshold=body["threshold"],
+            symbol=asked.symbol,
+            instrument_type=InstrumentType.FUTURE if asked.symbol.startswith("/") else InstrumentType.EQUITY,
+            field=asked.field,
+            operator=asked.operator,
+            threshold=asked.threshold,
             created_at=now,
             expires_at=now + _LIFETIME,
         )

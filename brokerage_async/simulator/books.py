@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
+from .._generated.converters import FillWire
 from .accounts import Account
 from .fees import fees_of
 from .orders import Leg, Order
 from .transactions import Execution, cash_movement, trade
-from .wire import money, timestamp
+from .wire import Dialect, money, timestamp
 
 __all__ = ["Books"]
 
@@ -19,11 +19,12 @@ _FIRST_NUMBER = 700_000_000
 class Books:
     """Numbers and keeps what is booked."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._last_number = _FIRST_NUMBER
 
-    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> dict[str, Any]:
-        """Book one execution of one leg; return the fill as it is kept with the leg (quantity still a decimal)."""
+    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
+        """Book one execution of one leg; return the fill as it is kept with the leg."""
         account, turn = order.account, f"{order.number}-{len(leg.fills) + 1}"
         execution = Execution(
             identifier=f"{turn}-{order.legs.index(leg)}",
@@ -36,15 +37,15 @@ class Books:
         )
         account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total)
         account.transactions.append(trade(self._number(), account.number, now, execution))
-        return {
-            "ext-group-fill-id": turn,
-            "ext-exec-id": execution.identifier,
-            "fill-id": f"SIM_{execution.identifier}",
-            "quantity": quantity,
-            "fill-price": money(price),
-            "filled-at": timestamp(now),
-            "destination-venue": "SIMULATED",
-        }
+        return FillWire(
+            ext_group_fill_id=turn,
+            ext_exec_id=execution.identifier,
+            fill_id=f"SIM_{execution.identifier}",
+            quantity=self._dialect.quantity(quantity),
+            fill_price=money(price),
+            filled_at=timestamp(now),
+            destination_venue="SIMULATED",
+        )
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book money that comes in or, negative, goes out."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from .._generated.converters import TokenErrorBodyWire
 from .._generated.operations import OPERATIONS, REQUEST_MODELS
 from ..operation import Operation, Shape
 from ..protocol.request import Request
@@ -213,4 +214,4 @@ def _checked_version(version: str | None) -> str | None:
 def _flat(refusal: RefusedError) -> Response:
     """The form in which the token endpoint writes errors."""
     code = "invalid_request" if refusal.code == "validation_error" else refusal.code
-    return bare({"error_code": code, "error_description": refusal.message}, 400)
+    return bare(TokenErrorBodyWire(error_code=str(code), error_description=refusal.message), 400)

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import attrs
 
+from .._generated.models import InstrumentCollection, MarketState
+
 __all__ = ["CALENDARS", "Calendar", "Session", "half_days", "holidays", "local_date", "local_epoch"]
 
 _HOUR = 3600.0
@@ -111,13 +113,13 @@ class Session:
     close: float
     close_ext: float
 
-    def state(self, now: float) -> str:
+    def state(self, now: float) -> MarketState:
         """What the market is doing at ``now``."""
         if self.open <= now < self.close:
-            return "Open"
+            return MarketState.OPEN
         if self.start <= now < self.open:
-            return "Pre-Market"
-        return "After-Hours" if self.close <= now < self.close_ext else "Closed"
+            return MarketState.PRE_MARKET
+        return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
 
     def spans(self, now: float, *, extended: bool) -> bool:
         """Whether orders are matched at ``now``, in the extended hours as well or in the regular ones only."""
@@ -128,7 +130,7 @@ class Session:
 class Calendar:
     """The sessions of one instrument collection; hours are New York's, counted from midnight of the session date."""
 
-    collection: str
+    collection: InstrumentCollection
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
@@ -182,8 +184,11 @@ def _session(calendar: Calendar, day: date) -> Session | None:
 
 
 CALENDARS = {
-    "Equity": Calendar("Equity", (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
-    "CME": Calendar("CME", (-6.0, -6.0, 17.0, 17.0), (-6.0, -6.0, 13.25, 13.25)),
-    "CFE": Calendar("CFE", (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
+    calendar.collection: calendar
+    for calendar in (
+        Calendar(InstrumentCollection.EQUITY, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
+        Calendar(InstrumentCollection.CME, (-6.0, -6.0, 17.0, 17.0), (-6.0, -6.0, 13.25, 13.25)),
+        Calendar(InstrumentCollection.CFE, (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
+    )
 }
 """Every instrument collection that the service knows, by name."""

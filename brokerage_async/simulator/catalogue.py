@@ -8,6 +8,7 @@ from functools import cached_property
 
 import attrs
 
+from .._generated.models import InstrumentType
 from .calendar import local_date
 from .chance import Chance, key_of
 from .equities import (
@@ -50,7 +51,7 @@ class Catalogue:
         self._chance = chance
         self._opened = opened
         self._chains: dict[str, bytes] = {}
-        self._instruments: dict[tuple[str, str], Instrument | None] = {}
+        self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
 
     @property
     def today(self) -> date:
@@ -87,7 +88,7 @@ class Catalogue:
             self._chains[product_code] = b",".join(chain_rows(product, count, self.today))
         return self._chains[product_code]
 
-    def instrument(self, instrument_type: str, symbol: str) -> Instrument | None:
+    def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         """``symbol`` as something to trade, None when there is no such instrument."""
         key = (instrument_type, symbol)
         if key not in self._instruments:
@@ -108,18 +109,18 @@ class Catalogue:
         product = FUTURES.get(underlying[1:-2])
         return product.price if product is not None else Decimal(10 + key_of(underlying) % 90)
 
-    def _find(self, instrument_type: str, symbol: str) -> Instrument | None:
+    def _find(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         match instrument_type:
-            case "Equity":
+            case InstrumentType.EQUITY:
                 equity = self.equity(symbol)
                 return None if equity is None or equity.is_index else equity.instrument()
-            case "Equity Option":
+            case InstrumentType.EQUITY_OPTION:
                 return self._find_option(symbol)
-            case "Future":
+            case InstrumentType.FUTURE:
                 return future_instrument(symbol)
-            case "Future Option":
+            case InstrumentType.FUTURE_OPTION:
                 return future_option_instrument(symbol)
-            case "Cryptocurrency" if symbol in _CRYPTO:
+            case InstrumentType.CRYPTOCURRENCY if symbol in _CRYPTO:
                 return Instrument(symbol=symbol, instrument_type=instrument_type, underlying=symbol)
             case _:
                 return None

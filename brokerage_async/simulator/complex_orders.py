@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
-from .._generated.models import OrderStatus
+from .._generated.converters import ComplexOrderWire, RelatedOrderWire
+from .._generated.models import Comparator, ComplexOrderType, NewOrder, OrderStatus
 from .accounts import Account
 from .agenda import Agenda
 from .blotter import Blotter
 from .exchange import Exchange
 from .market import STEP, Market
-from .orders import Leg, Order, Terms
+from .order_wires import order_wire
+from .orders import Order, Terms
 from .preflight import Preflight
 from .wire import Dialect, RefusedError, money, timestamp
 
@@ -30,10 +31,10 @@ class ComplexOrder:
 
     number: int
     account: Account
-    type: str
+    type: ComplexOrderType
     orders: list[Order] = attrs.field(factory=list)
     trigger: Order | None = None
-    comparator: str | None = None
+    comparator: Comparator | None = None
     threshold: Decimal | None = None
     released: bool = False
     terminal_at: float | None = None
@@ -51,32 +52,30 @@ class ComplexOrder:
             self.trigger = new
         self.orders = [new if order is old else order for order in self.orders]
 
-    def wire(self, dialect: Dialect) -> dict[str, Any]:
+    def wire(self, dialect: Dialect) -> ComplexOrderWire:
         """The complex order as it is sent."""
-        fields: dict[str, Any] = {
-            "id": dialect.identifier(self.number),
-            "account-number": self.account.number,
-            "type": self.type,
-            "ratio-price-comparator": self.comparator,
-            "ratio-price-threshold": None if self.threshold is None else money(self.threshold),
-            "ratio-price-is-threshold-based-on-notional": None if self.threshold is None else False,
-            "terminal-at": None if self.terminal_at is None else timestamp(self.terminal_at),
-            "orders": [order.wire(dialect) for order in self.orders],
-            "trigger-order": None if self.trigger is None else self.trigger.wire(dialect),
-            "related-orders": [self._related(order, dialect) for order in self.related],
-        }
-        return {key: value for key, value in fields.items() if value is not None}
+        return ComplexOrderWire(
+            id=dialect.identifier(self.number),
+            account_number=self.account.number,
+            type=self.type,
+            ratio_price_comparator=self.comparator,
+            ratio_price_threshold=money(self.threshold),
+            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else False,
+            terminal_at=timestamp(self.terminal_at),
+            orders=[order_wire(order, dialect) for order in self.orders],
+            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
+            related_orders=[self._related(order, dialect) for order in self.related],
+        )
 
-    def _related(self, order: Order, dialect: Dialect) -> dict[str, Any]:
-        fields = {
-            "id": dialect.identifier(order.number),
-            "complex-order-id": dialect.identifier(self.number),
-            "complex-order-tag": order.tag,
-            "replaces-order-id": dialect.identifier(order.replaces),
-            "replacing-order-id": dialect.identifier(order.replaced_by),
-            "status": order.status.value,
-        }
-        return {key: value for key, value in fields.items() if value is not None}
+    def _related(self, order: Order, dialect: Dialect) -> RelatedOrderWire:
+        return RelatedOrderWire(
+            id=dialect.identifier(order.number),
+            complex_order_id=dialect.identifier(self.number),
+            complex_order_tag=order.tag,
+            replaces_order_id=dialect.identifier(order.replaces),
+            replacing_order_id=dialect.identifier(order.replaced_by),
+            status=order.status,
+        )
 
 
 class ComplexDesk:
@@ -102,32 +101,34 @@ class ComplexDesk:
 
     def open(
         self,
-        kind: str,
+        kind: ComplexOrderType,
         account: Account,
-        components: Sequence[dict[str, Any]],
+        components: Sequence[NewOrder],
         now: float,
         *,
-        trigger: dict[str, Any] | None = None,
-        comparator: str | None = None,
+        trigger: NewOrder | None = None,
+        comparator: Comparator | None = None,
         threshold: Decimal | None = None,
     ) -> ComplexOrder:
-        """Take a complex order; ``components`` and ``trigger`` are order bodies."""
+        """Take a complex order; ``components`` and ``trigger`` are what would be asked for singly."""
         made = ComplexOrder(
             number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
         )
         self._known[made.number] = made
         if trigger is not None:
             made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
-        waits = trigger is not None or kind == "PAIRS"
-        for body in components:
-            made.orders.append(self._component(made, body, f"{kind}::order", now, waits=waits))
-        if kind == "PAIRS":
+        waits = trigger is not None or kind is ComplexOrderType.PAIRS
+        for asked in components:
+            made.orders.append(self._component(made, asked, f"{kind}::order", now, waits=waits))
+        if kind is ComplexOrderType.PAIRS:
             self._watch_ratio(made, now)
         return made
 
-    def edit_pairs(self, found: ComplexOrder, comparator: str | None, threshold: Decimal | None, now: float) -> None:
+    def edit_pairs(
+        self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
+    ) -> None:
         """Change when a PAIRS order trades; RefusedError when it is none, or not waiting any more."""
-        if found.type != "PAIRS":
+        if found.type is not ComplexOrderType.PAIRS:
             raise RefusedError(422, "not_editable", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
             raise RefusedError(422, "not_editable", "This complex order can no longer be edited")
@@ -138,18 +139,10 @@ class ComplexDesk:
         for order in found.orders:
             self._blotter.changed(order, now)
 
-    def _component(self, parent: ComplexOrder, body: dict[str, Any], tag: str, now: float, *, waits: bool) -> Order:
-        terms = Terms(
-            order_type=body["order-type"],
-            time_in_force=body["time-in-force"],
-            price=body.get("price"),
-            price_effect=body.get("price-effect"),
-            stop_trigger=body.get("stop-trigger"),
-        )
-        legs, _ = self._preflight.legs(body["legs"], terms, now)
-        order = self._blotter.add(
-            parent.account, [Leg(x.instrument, x.action, x.quantity, x.quantity) for x in legs], terms, now
-        )
+    def _component(self, parent: ComplexOrder, asked: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
+        terms = Terms.of(asked)
+        legs, _ = self._preflight.legs(asked.legs, terms, now)
+        order = self._blotter.add(parent.account, legs, terms, now)
         order.complex_order, order.tag = parent, tag
         if waits:
             self._exchange.hold(order, now)
@@ -164,7 +157,7 @@ class ComplexDesk:
             return
         if order is parent.trigger:
             self._trigger_changed(parent, order, now)
-        elif order.status is OrderStatus.FILLED and parent.type in ("OCO", "OTOCO"):
+        elif order.status is OrderStatus.FILLED and parent.type in (ComplexOrderType.OCO, ComplexOrderType.OTOCO):
             self._cancel_rest(parent, order, now)
         if all(member.is_terminal for member in parent.members) and parent.members and parent.terminal_at is None:
             parent.terminal_at = now
@@ -192,7 +185,7 @@ class ComplexDesk:
             return
         first, second = (self._market.price(order.legs[0].instrument, now) for order in parent.orders[:2])
         ratio = first / second
-        if ratio >= parent.threshold if parent.comparator == "gte" else ratio <= parent.threshold:
+        if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
             self._release(parent, now)
         else:
             self._agenda.at((now // STEP + 1) * STEP, lambda at: self._watch_ratio(parent, at))

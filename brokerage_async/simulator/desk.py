@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
-from .._generated.models import OrderStatus
+from .._generated.models import NewOrder, OrderEdit, OrderStatus
 from .accounts import Account
 from .blotter import Blotter
 from .exchange import Exchange
 from .orders import Leg, Order, Terms
-from .preflight import Message, Preflight, Preview, refusal_entries, terms_of
+from .preflight import Message, Preflight, Preview, failed_preflight
 from .wire import Dialect, RefusedError
 
 __all__ = ["Desk"]
@@ -30,20 +28,20 @@ class Desk:
         exchange.on_fill(self._abort_replacement)
         blotter.on_change(self._follow_replaced)
 
-    def preview(self, account: Account, body: Mapping[str, Any], now: float) -> Preview:
+    def preview(self, account: Account, asked: NewOrder, now: float) -> Preview:
         """Check a new order; RefusedError when it cannot be taken."""
-        terms = terms_of(body)
-        legs, problems = self._preflight.legs(body["legs"], terms, now)
+        terms = Terms.of(asked)
+        legs, problems = self._preflight.legs(asked.legs, terms, now)
         if problems:
-            raise self._failed(problems, None)
+            raise failed_preflight(problems)
         draft = Order(number=0, account=account, legs=legs, terms=terms)
-        advanced = body.get("advanced-instructions") or {}
-        strict = bool(advanced.get("strict-position-effect-validation"))
+        advanced = asked.advanced_instructions
+        strict = advanced is not None and bool(advanced.strict_position_effect_validation)
         return self._sound(self._preflight.preview(draft, now, strict_effects=strict))
 
-    def submit(self, account: Account, body: Mapping[str, Any], now: float) -> Preview:
+    def submit(self, account: Account, asked: NewOrder, now: float) -> Preview:
         """Take a new order; RefusedError when it fails its checks. Nothing is deduplicated."""
-        preview = self.preview(account, body, now)
+        preview = self.preview(account, asked, now)
         order = self._blotter.add(account, preview.order.legs, preview.order.terms, now)
         self._reserve(order, preview)
         self._exchange.receive(order, now)
@@ -55,27 +53,27 @@ class Desk:
             raise RefusedError(422, "cannot_update_order", "This order can no longer be cancelled")
         self._exchange.cancel(order, now, by_user=True)
 
-    def preview_edit(self, order: Order, body: Mapping[str, Any], now: float) -> Preview:
+    def preview_edit(self, order: Order, edit: OrderEdit, now: float) -> Preview:
         """Check a change of a working order; RefusedError when it cannot be made."""
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order can no longer be changed")
-        terms = self._edited_terms(order, body)
+        terms = self._edited_terms(order, edit)
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
-        if body.get("legs"):
-            asked, problems = self._preflight.legs(body["legs"], terms, now)
+        if edit.legs:
+            asked, problems = self._preflight.legs(edit.legs, terms, now)
             if problems or [(leg.instrument, leg.action) for leg in asked] != [
                 (leg.instrument, leg.action) for leg in legs
             ]:
                 problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
-                raise self._failed(problems, None)
+                raise failed_preflight(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
         draft.replaces = order.number
         draft.edited = True
         return self._sound(self._preflight.preview(draft, now, freed=order.reserved))
 
-    def replace(self, order: Order, body: Mapping[str, Any], now: float) -> Order:
+    def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:
         """Replace a working order by one with other terms; return the new order."""
-        preview = self.preview_edit(order, body, now)
+        preview = self.preview_edit(order, edit, now)
         new = self._blotter.add(order.account, preview.order.legs, preview.order.terms, now, replaces=order)
         new.complex_order, new.tag = order.complex_order, order.tag
         if new.complex_order is not None:
@@ -86,9 +84,9 @@ class Desk:
         self._exchange.begin_replacement(order, now)
         return new
 
-    def _edited_terms(self, order: Order, body: Mapping[str, Any]) -> Terms:
+    def _edited_terms(self, order: Order, edit: OrderEdit) -> Terms:
         """The terms after an edit: what it leaves out stays where it still makes sense."""
-        terms = terms_of(body)
+        terms = Terms.of(edit)
         old = order.terms
         return attrs.evolve(
             terms,
@@ -128,9 +126,5 @@ class Desk:
 
     def _sound(self, preview: Preview) -> Preview:
         if preview.errors:
-            raise self._failed(list(preview.errors), preview.wire(self._dialect))
+            raise failed_preflight(preview.errors, preview.wire(self._dialect))
         return preview
-
-    def _failed(self, problems: list[Message], data: dict[str, Any] | None) -> RefusedError:
-        message = "One or more preflight checks failed"
-        return RefusedError(422, "preflight_check_failure", message, errors=refusal_entries(problems), data=data)

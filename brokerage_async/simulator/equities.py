@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 import attrs
 
+from .._generated.converters import EquityOptionWire, EquityWire, TickSizeWire, WarrantWire
+from .._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from .calendar import holidays, local_epoch
 from .chance import Chance, key_of
 from .instrument import Instrument, occ_symbol
@@ -56,10 +57,10 @@ _KNOWN = (
 _OPTION_ROOTS = 10
 _EXPIRATIONS = 10
 _STRIKES = 25
-_LENDABILITY = ("Easy To Borrow", "Locate Required", "Preborrow")
+_LENDABILITY = (Lendability.EASY_TO_BORROW, Lendability.LOCATE_REQUIRED, Lendability.PREBORROW)
 _MARKETS = ("XNAS", "XNYS", "ARCX")
-_TICKS = [{"threshold": "1.0", "value": "0.0001"}, {"value": "0.01"}]
-_OPTION_TICKS = [{"threshold": "3.0", "value": "0.05"}, {"value": "0.1"}]
+_TICKS = [TickSizeWire(threshold="1.0", value="0.0001"), TickSizeWire(value="0.01")]
+_OPTION_TICKS = [TickSizeWire(threshold="3.0", value="0.05"), TickSizeWire(value="0.1")]
 
 
 @attrs.frozen(kw_only=True)
@@ -72,7 +73,7 @@ class EquityDefinition:
     description: str
     is_etf: bool
     is_index: bool
-    lendability: str
+    lendability: Lendability
     halted: bool
     closing_only: bool
 
@@ -80,11 +81,11 @@ class EquityDefinition:
         """As something to trade."""
         return Instrument(
             symbol=self.symbol,
-            instrument_type="Equity",
+            instrument_type=InstrumentType.EQUITY,
             underlying=self.symbol,
             halted=self.halted,
             closing_only=self.closing_only,
-            hard_to_borrow=self.lendability != "Easy To Borrow",
+            hard_to_borrow=self.lendability is not Lendability.EASY_TO_BORROW,
         )
 
 
@@ -95,7 +96,7 @@ class OptionDefinition:
     symbol: str
     underlying: str
     expires: date
-    option_type: str
+    option_type: OptionType
     strike: Decimal
     active: bool
 
@@ -103,7 +104,7 @@ class OptionDefinition:
         """As something to trade."""
         return Instrument(
             symbol=self.symbol,
-            instrument_type="Equity Option",
+            instrument_type=InstrumentType.EQUITY_OPTION,
             underlying=self.underlying,
             multiplier=Decimal(100),
             strike=self.strike,
@@ -172,42 +173,40 @@ def _invented(number: int, symbol: str, chance: Chance) -> EquityDefinition:
     )
 
 
-def equity_row(definition: EquityDefinition, opened: float) -> dict[str, Any]:
-    """The fields of an equity as they are sent; ``opened`` is when the simulation began (epoch seconds)."""
-    row: dict[str, Any] = {
-        "id": definition.number,
-        "symbol": definition.symbol,
-        "instrument-type": "Equity",
-        "cusip": f"{definition.number:09d}",
-        "short-description": definition.description[:20].strip(),
-        "is-index": definition.is_index,
-        "listed-market": _MARKETS[definition.number % 3],
-        "description": definition.description,
-        "lendability": definition.lendability,
-        "borrow-rate": "0.0" if definition.lendability == "Easy To Borrow" else "3.25",
-        "market-time-instrument-collection": "Equity",
-        "is-closing-only": definition.closing_only,
-        "is-options-closing-only": definition.closing_only,
-        "active": True,
-        "is-fractional-quantity-eligible": not definition.is_index,
-        "is-illiquid": definition.closing_only,
-        "is-etf": definition.is_etf,
-        "bypass-manual-review": False,
-        "country-of-incorporation": "USA",
-        "country-of-taxation": "USA",
-        "instrument-sub-type": "ETF" if definition.is_etf else "Common Stock",
-        "overnight-trading-permitted": definition.is_etf,
-        "pre-ipo": False,
-        "underlying-product-type": "Index" if definition.is_index else "Equity",
-        "streamer-symbol": definition.symbol,
-        "tick-sizes": _TICKS,
-        "option-tick-sizes": _OPTION_TICKS,
-    }
-    if definition.halted:
-        row["halted-at"] = timestamp(opened - 3600)
-    if definition.closing_only:
-        row["stops-trading-at"] = timestamp(opened + 30 * 86400)
-    return row
+def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
+    """An equity as it is sent; ``opened`` is when the simulation began (epoch seconds)."""
+    is_plain = definition.lendability is Lendability.EASY_TO_BORROW
+    return EquityWire(
+        id=definition.number,
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.EQUITY,
+        cusip=f"{definition.number:09d}",
+        short_description=definition.description[:20].strip(),
+        is_index=definition.is_index,
+        listed_market=_MARKETS[definition.number % 3],
+        description=definition.description,
+        lendability=definition.lendability,
+        borrow_rate="0.0" if is_plain else "3.25",
+        halted_at=timestamp(opened - 3600) if definition.halted else None,
+        stops_trading_at=timestamp(opened + 30 * 86400) if definition.closing_only else None,
+        market_time_instrument_collection=InstrumentCollection.EQUITY,
+        is_closing_only=definition.closing_only,
+        is_options_closing_only=definition.closing_only,
+        active=True,
+        is_fractional_quantity_eligible=not definition.is_index,
+        is_illiquid=definition.closing_only,
+        is_etf=definition.is_etf,
+        bypass_manual_review=False,
+        country_of_incorporation="USA",
+        country_of_taxation="USA",
+        instrument_sub_type="ETF" if definition.is_etf else "Common Stock",
+        overnight_trading_permitted=definition.is_etf,
+        pre_ipo=False,
+        underlying_product_type="Index" if definition.is_index else "Equity",
+        streamer_symbol=definition.symbol,
+        tick_sizes=_TICKS,
+        option_tick_sizes=_OPTION_TICKS,
+    )
 
 
 def monthly_expirations(today: date, count: int) -> list[date]:
@@ -243,7 +242,7 @@ def equity_options(count: int, roots: list[EquityDefinition], today: date) -> li
         for root in candidates
         for expires in expirations
         for position, strike in enumerate(_strikes(root.price, max(_STRIKES, needed)))
-        for option_type in ("C", "P")
+        for option_type in (OptionType.CALL, OptionType.PUT)
     )
     return list(itertools.islice(made, count))
 
@@ -254,33 +253,33 @@ def _strikes(price: Decimal, count: int) -> list[Decimal]:
     return [lowest + step * n for n in range(count)]
 
 
-def option_row(definition: OptionDefinition, today: date) -> dict[str, Any]:
-    """The fields of an equity option as they are sent on ``today``."""
+def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
+    """An equity option as it is sent on ``today``."""
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
-    return {
-        "symbol": definition.symbol,
-        "instrument-type": "Equity Option",
-        "active": definition.active,
-        "listed-market": "OPRA",
-        "strike-price": format(definition.strike, ".1f"),
-        "root-symbol": definition.symbol[:6].strip(),
-        "underlying-symbol": definition.underlying,
-        "expiration-date": definition.expires.isoformat(),
-        "exercise-style": "American",
-        "shares-per-contract": 100,
-        "option-type": definition.option_type,
-        "option-chain-type": "Standard" if definition.active else "Non-standard",
-        "expiration-type": "Regular",
-        "settlement-type": "PM",
-        "stops-trading-at": expires_at,
-        "market-time-instrument-collection": "Equity",
-        "days-to-expiration": (definition.expires - today).days,
-        "expires-at": expires_at,
-        "is-closing-only": False,
-        "streamer-symbol": short,
-        "old-security-number": f"{key_of(definition.symbol) % 10**8:08d}",
-    }
+    return EquityOptionWire(
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.EQUITY_OPTION,
+        active=definition.active,
+        listed_market="OPRA",
+        strike_price=format(definition.strike, ".1f"),
+        root_symbol=definition.symbol[:6].strip(),
+        underlying_symbol=definition.underlying,
+        expiration_date=definition.expires,
+        exercise_style="American",
+        shares_per_contract=100,
+        option_type=definition.option_type,
+        option_chain_type="Standard" if definition.active else "Non-standard",
+        expiration_type="Regular",
+        settlement_type="PM",
+        stops_trading_at=expires_at,
+        market_time_instrument_collection=InstrumentCollection.EQUITY,
+        days_to_expiration=(definition.expires - today).days,
+        expires_at=expires_at,
+        is_closing_only=False,
+        streamer_symbol=short,
+        old_security_number=f"{key_of(definition.symbol) % 10**8:08d}",
+    )
 
 
 def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinition]:
@@ -292,14 +291,14 @@ def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinitio
     ]
 
 
-def warrant_row(definition: WarrantDefinition) -> dict[str, Any]:
-    """The fields of a warrant as they are sent."""
-    return {
-        "symbol": definition.symbol,
-        "instrument-type": "Warrant",
-        "cusip": f"{definition.number:08d}W",
-        "listed-market": _MARKETS[definition.number % 3],
-        "description": definition.description,
-        "is-closing-only": False,
-        "active": True,
-    }
+def warrant_row(definition: WarrantDefinition) -> WarrantWire:
+    """A warrant as it is sent."""
+    return WarrantWire(
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.WARRANT,
+        cusip=f"{definition.number:08d}W",
+        listed_market=_MARKETS[definition.number % 3],
+        description=definition.description,
+        is_closing_only=False,
+        active=True,
+    )

@@ -7,16 +7,14 @@ wants it, it is looked at again whenever prices change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal
 
-from .._generated.models import OrderStatus
+from .._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
 from .agenda import Agenda
 from .blotter import Blotter
 from .books import Books
 from .calendar import CALENDARS, local_epoch
 from .chance import Chance
-from .intake import decimal_of, epoch_of
 from .market import STEP, Market
 from .orders import Leg, Order
 
@@ -33,7 +31,7 @@ def reject_reason(order: Order) -> str | None:
     for leg in order.legs:
         if leg.instrument.halted:
             return "Trading in the instrument is halted"
-        if leg.instrument.hard_to_borrow and leg.action == "Sell to Open":
+        if leg.instrument.hard_to_borrow and leg.action is LegAction.SELL_TO_OPEN:
             return "No shares available to borrow"
     return None
 
@@ -57,12 +55,12 @@ class Exchange:
 
     def receive(self, order: Order, now: float) -> None:
         """Take an order in and see it through, from routing to its end."""
-        rules = order.terms.rules or {}
+        rules = order.terms.rules
         self._plan_expiry(order, now)
-        if rules.get("cancel-at"):
-            self._plan(order, "cancel-at", max(now, epoch_of(rules["cancel-at"])), self._cancel_by_rule)
-        if rules.get("conditions"):
-            order.contingent_status = "Pending Condition"
+        if rules is not None and rules.cancel_at is not None:
+            self._plan(order, "cancel", max(now, rules.cancel_at.timestamp()), self._cancel_by_rule)
+        if rules is not None and rules.conditions:
+            order.contingent_status = ContingentStatus.PENDING_CONDITION
             self._blotter.move(order, OrderStatus.CONTINGENT, now)
             self._plan(order, "look", now, self._watch_conditions)
             return
@@ -70,8 +68,8 @@ class Exchange:
 
     def route(self, order: Order, now: float) -> None:
         """Send a received order on its way, as soon as its rule and the market's hours allow it."""
-        after = (order.terms.rules or {}).get("route-after")
-        earliest = max(now, epoch_of(after)) if after else now
+        after = order.route_after
+        earliest = now if after is None else max(now, after.timestamp())
         opening = self._market.opening(order.legs[0].instrument, earliest, extended=order.terms.is_extended)
         self._plan(order, "next", opening + self._delay(order, _ROUTE), self._routed)
 
@@ -83,7 +81,7 @@ class Exchange:
 
     def hold(self, order: Order, now: float) -> None:
         """Keep a new order back until something else happens."""
-        order.contingent_status = "Pending Order"
+        order.contingent_status = ContingentStatus.PENDING_ORDER
         self._blotter.move(order, OrderStatus.CONTINGENT, now)
         self._plan_expiry(order, now)
 
@@ -134,16 +132,16 @@ class Exchange:
             return
         end = self._market.closing(instrument, now, extended=terms.is_extended)
         if terms.gtc_date is not None:
-            last = date.fromisoformat(terms.gtc_date)
-            session = None if instrument.collection is None else CALENDARS[instrument.collection].session(last)
+            last, collection = terms.gtc_date, instrument.collection
+            session = None if collection is None else CALENDARS[collection].session(last)
             end = max(end, local_epoch(last, 24) if session is None else session.close)
         self._plan(order, "expiry", end, self._expired)
 
     # What happens
 
     def _routed(self, order: Order, now: float) -> None:
-        if "route-after" in (order.terms.rules or {}):
-            order.rule_times["routed-at"] = now
+        if order.route_after is not None:
+            order.routed_by_rule_at = now
         reason = reject_reason(order)
         if reason is not None:
             order.reject_reason = reason
@@ -167,7 +165,7 @@ class Exchange:
         elif self.is_marketable(order, now):
             turn = len(order.legs[0].fills)
             self._plan(order, "next", now + self._delay(order, _FILL, turn), self._traded)
-        elif order.terms.time_in_force == "IOC":
+        elif order.terms.time_in_force is TimeInForce.IOC:
             self._live.pop(order.number, None)
             self._blotter.move(order, OrderStatus.CANCELLED, now)
         else:
@@ -236,7 +234,7 @@ class Exchange:
 
     def _cancel_by_rule(self, order: Order, now: float) -> None:
         if order.is_cancellable:
-            order.rule_times["cancelled-at"] = now
+            order.cancelled_by_rule_at = now
             self.cancel(order, now, by_user=False)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
@@ -248,17 +246,17 @@ class Exchange:
 
     def _watch_conditions(self, order: Order, now: float) -> None:
         """Release, or cancel, an order whose conditions have come to hold; look again otherwise."""
-        conditions = (order.terms.rules or {})["conditions"]
+        conditions = order.conditions
         for position, condition in enumerate(conditions):
             if position in order.condition_hits:
                 continue
-            price = self._market.underlying_price(condition.get("symbol") or order.underlying, now)
-            threshold = decimal_of(condition.get("threshold") or "0")
-            if price >= threshold if condition.get("comparator") == "gte" else price <= threshold:
+            price = self._market.underlying_price(condition.symbol or order.underlying, now)
+            threshold = condition.threshold or Decimal(0)
+            if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
             self._plan(order, "look", (now // STEP + 1) * STEP, self._watch_conditions)
-        elif any(str(condition.get("action")).lower() == "cancel" for condition in conditions):
+        elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)

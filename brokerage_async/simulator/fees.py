@@ -7,10 +7,12 @@ from typing import Any
 
 import attrs
 
+from .._generated.converters import FeeCalculationWire
+from .._generated.models import InstrumentType, LegAction, PriceEffect
 from .instrument import Instrument
 from .wire import money
 
-__all__ = ["Fees", "fees_of"]
+__all__ = ["Fees", "amounts", "effect", "fees_of"]
 
 _ZERO = Decimal(0)
 _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
@@ -38,46 +40,55 @@ class Fees:
             self.proprietary + other.proprietary,
         )
 
-    def wire(self) -> dict[str, Any]:
-        """The ``fee-calculation`` of a placed-order response."""
-        amounts = (
-            ("regulatory-fees", self.regulatory),
-            ("clearing-fees", self.clearing),
-            ("commission", self.commission),
-            ("proprietary-index-option-fees", self.proprietary),
-            ("total-fees", self.total),
+    def by_kind(self) -> dict[str, Any]:
+        """The fees one by one, each with its effect, as the fields of a wire struct."""
+        return amounts(
+            regulatory_fees=-self.regulatory,
+            clearing_fees=-self.clearing,
+            commission=-self.commission,
+            proprietary_index_option_fees=-self.proprietary,
         )
-        fields: dict[str, Any] = {}
-        for name, amount in amounts:
-            fields[name] = money(amount)
-            fields[f"{name}-effect"] = effect(amount)
-        fields["per-quantity"] = False
-        return fields
+
+    def wire(self) -> FeeCalculationWire:
+        """The fee calculation of a placed-order response."""
+        return FeeCalculationWire(**self.by_kind(), **amounts(total_fees=-self.total), per_quantity=False)
 
 
-def effect(paid: Decimal) -> str:
+def effect(paid: Decimal) -> PriceEffect:
     """``Debit`` for an amount that is paid, ``Credit`` for one that is received, ``None`` for nothing."""
-    return "None" if paid == 0 else "Debit" if paid > 0 else "Credit"
+    return PriceEffect.NONE if paid == 0 else PriceEffect.DEBIT if paid > 0 else PriceEffect.CREDIT
 
 
-def fees_of(instrument: Instrument, action: str, quantity: Decimal, price: Decimal) -> Fees:
+def amounts(**gained: Decimal) -> dict[str, Any]:
+    """Amounts without sign, each with its effect, as the fields of a wire struct.
+
+    Money that is held or comes in is positive and a credit, money that is required or goes out negative and a debit.
+    """
+    fields: dict[str, Any] = {}
+    for name, amount in gained.items():
+        fields[name] = money(abs(amount))
+        fields[f"{name}_effect"] = effect(-amount)
+    return fields
+
+
+def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal) -> Fees:
     """What executing ``quantity`` at ``price`` costs."""
     opening = not action.endswith("to Close")
     selling = action.startswith("Sell")
     match instrument.instrument_type:
-        case "Equity":
+        case InstrumentType.EQUITY:
             sale = Decimal("0.000166") * quantity if selling else _ZERO
             return Fees(regulatory=_cents(sale), clearing=_cents(Decimal("0.0008") * quantity))
-        case "Equity Option":
+        case InstrumentType.EQUITY_OPTION:
             return Fees(
                 regulatory=_cents(Decimal("0.03") * quantity),
                 clearing=_cents(Decimal("0.10") * quantity),
                 commission=Decimal("1.00") * quantity if opening else _ZERO,
                 proprietary=_INDEX_OPTIONS.get(instrument.underlying, _ZERO) * quantity,
             )
-        case "Future":
+        case InstrumentType.FUTURE:
             return Fees(Decimal("0.02") * quantity, Decimal("1.55") * quantity, Decimal("1.25") * quantity)
-        case "Future Option":
+        case InstrumentType.FUTURE_OPTION:
             commission = Decimal("2.50") * quantity if opening else _ZERO
             return Fees(Decimal("0.02") * quantity, Decimal("0.85") * quantity, commission)
         case _:

@@ -7,8 +7,9 @@ import re
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
+from .._generated.converters import FutureOptionProductWire, FutureOptionWire
+from .._generated.models import InstrumentType, OptionType
 from .calendar import local_epoch
 from .instrument import FUTURES, FutureProduct, Instrument
 from .wire import dumps, timestamp
@@ -49,9 +50,9 @@ class Expiration:
 def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
     """The first ``count`` options of a product as JSON: weekly expirations, 200 strikes each, calls and puts.
 
-    What all of them have in common, and what those of one expiration have, is worked out once.
+    What all of them have in common, and what those of one expiration have, is written once.
     """
-    shared = b"," + dumps(_shared_fields(product))[1:]
+    shared = dumps(_shared(product))
     lowest = product.price - product.strike_step * (_STRIKES // 2)
     strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
     front = Expiration(day=today, product=product).future_code
@@ -59,78 +60,82 @@ def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
     day = today + timedelta(days=(4 - today.weekday()) % 7)
     while len(rows) < count:
         expiration = Expiration(day=day, product=product)
-        common = _expiration_fields(expiration, front, today)
-        options = itertools.product(strikes, "CP")
-        rows += [dumps(common | _option_fields(expiration, *option))[:-1] + shared for option in options]
+        common = _joined(dumps(_of_expiration(expiration, front, today)), shared)
+        options = itertools.product(strikes, OptionType)
+        rows += [_joined(dumps(_option(expiration, *option)), common) for option in options]
         day += timedelta(days=7)
     return rows[:count]
 
 
-def _expiration_fields(expiration: Expiration, front: str, today: date) -> dict[str, Any]:
+def _joined(first: bytes, second: bytes) -> bytes:
+    """One JSON object out of two that have no key in common."""
+    return b"%b,%b" % (first[:-1], second[1:])
+
+
+def _of_expiration(expiration: Expiration, front: str, today: date) -> FutureOptionWire:
     day = expiration.day
     expires_at = timestamp(local_epoch(day, 16))
-    return {
-        "symbol": "",
-        "underlying-symbol": f"/{expiration.future_code}",
-        "expiration-date": day.isoformat(),
-        "root-symbol": f"/{expiration.product.code}",
-        "option-root-symbol": expiration.root,
-        "maturity-date": day.isoformat(),
-        "stops-trading-at": expires_at,
-        "expires-at": expires_at,
-        "days-to-expiration": (day - today).days,
-        "is-primary-deliverable": expiration.future_code == front,
-    }
+    return FutureOptionWire(
+        underlying_symbol=f"/{expiration.future_code}",
+        expiration_date=day,
+        root_symbol=f"/{expiration.product.code}",
+        option_root_symbol=expiration.root,
+        maturity_date=day.isoformat(),
+        stops_trading_at=expires_at,
+        expires_at=expires_at,
+        days_to_expiration=(day - today).days,
+        is_primary_deliverable=expiration.future_code == front,
+    )
 
 
-def _option_fields(expiration: Expiration, strike: str, option_type: str) -> dict[str, str]:
-    root, date_code = expiration.root, expiration.date_code
-    return {
-        "symbol": f"./{expiration.future_code} {root} {date_code}{option_type}{strike}",
-        "strike-price": strike,
-        "option-type": option_type,
-        "streamer-symbol": f"./{root}{option_type}{strike}:XCME",
-        "exchange-symbol": f"{root} {option_type}{strike}",
-        "security-id": f"{expiration.product.code}{date_code}{option_type}{strike}",
-    }
+def _option(expiration: Expiration, strike: str, option_type: OptionType) -> FutureOptionWire:
+    root, date_code, kind = expiration.root, expiration.date_code, option_type.value
+    return FutureOptionWire(
+        symbol=f"./{expiration.future_code} {root} {date_code}{kind}{strike}",
+        strike_price=strike,
+        option_type=option_type,
+        streamer_symbol=f"./{root}{kind}{strike}:XCME",
+        exchange_symbol=f"{root} {kind}{strike}",
+        security_id=f"{expiration.product.code}{date_code}{kind}{strike}",
+    )
 
 
-def _shared_fields(product: FutureProduct) -> dict[str, Any]:
-    return {
-        "product-code": product.code,
-        "exchange": "CME",
-        "exercise-style": "European",
-        "is-vanilla": True,
-        "active": True,
-        "is-closing-only": False,
-        "is-confirmed": True,
-        "is-exercisable-weekly": True,
-        "last-trade-time": "0",
-        "settlement-type": "Future",
-        "display-factor": "0.01",
-        "strike-factor": "1.0",
-        "future-price-ratio": "1.0",
-        "multiplier": "1.0",
-        "notional-value": str(product.tick * product.multiplier),
-        "underlying-count": "1.0",
-        "security-exchange": "2",
-        "sx-id": "0",
-        "future-option-product": {
-            "root-symbol": product.code,
-            "cash-settled": False,
-            "code": product.code,
-            "display-factor": "0.01",
-            "exchange": "CME",
-            "product-type": "Physical",
-            "expiration-type": "Weekly",
-            "settlement-delay-days": 0,
-            "is-am-settled": False,
-            "itm-rule": "ITM",
-            "market-sector": product.sector,
-            "product-subtype": "Weekly",
-            "supported": True,
-        },
-    }
+def _shared(product: FutureProduct) -> FutureOptionWire:
+    return FutureOptionWire(
+        product_code=product.code,
+        exchange="CME",
+        exercise_style="European",
+        is_vanilla=True,
+        active=True,
+        is_closing_only=False,
+        is_confirmed=True,
+        is_exercisable_weekly=True,
+        last_trade_time="0",
+        settlement_type="Future",
+        display_factor="0.01",
+        strike_factor="1.0",
+        future_price_ratio="1.0",
+        multiplier="1.0",
+        notional_value=str(product.tick * product.multiplier),
+        underlying_count="1.0",
+        security_exchange="2",
+        sx_id="0",
+        future_option_product=FutureOptionProductWire(
+            root_symbol=product.code,
+            cash_settled=False,
+            code=product.code,
+            display_factor="0.01",
+            exchange="CME",
+            product_type="Physical",
+            expiration_type="Weekly",
+            settlement_delay_days=0,
+            is_am_settled=False,
+            itm_rule="ITM",
+            market_sector=product.sector,
+            product_subtype="Weekly",
+            supported=True,
+        ),
+    )
 
 
 def future_instrument(symbol: str) -> Instrument | None:
@@ -141,7 +146,7 @@ def future_instrument(symbol: str) -> Instrument | None:
         return None
     return Instrument(
         symbol=symbol,
-        instrument_type="Future",
+        instrument_type=InstrumentType.FUTURE,
         underlying=symbol,
         multiplier=product.multiplier,
         tick=product.tick,
@@ -161,11 +166,11 @@ def future_option_instrument(symbol: str) -> Instrument | None:
         return None
     return Instrument(
         symbol=symbol,
-        instrument_type="Future Option",
+        instrument_type=InstrumentType.FUTURE_OPTION,
         underlying=future.symbol,
         multiplier=future.multiplier,
         tick=future.tick,
         strike=Decimal(match["strike"]),
-        option_type=match["kind"],
+        option_type=OptionType(match["kind"]),
         expires=expires,
     )

@@ -8,9 +8,16 @@ from decimal import Decimal
 
 import attrs
 
+from .._generated.models import InstrumentCollection, InstrumentType, OptionType
+
 __all__ = ["FUTURES", "FutureProduct", "Instrument", "occ_symbol", "parse_occ"]
 
 _OCC = re.compile(r"^(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})$")
+
+_UNDERLYING_TYPES = {
+    InstrumentType.EQUITY_OPTION: InstrumentType.EQUITY,
+    InstrumentType.FUTURE_OPTION: InstrumentType.FUTURE,
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -23,12 +30,12 @@ class Instrument:
     """
 
     symbol: str
-    instrument_type: str
+    instrument_type: InstrumentType
     underlying: str
     multiplier: Decimal = Decimal(1)
     tick: Decimal = Decimal("0.01")
     strike: Decimal | None = None
-    option_type: str | None = None
+    option_type: OptionType | None = None
     expires: date | None = None
     halted: bool = False
     closing_only: bool = False
@@ -42,19 +49,19 @@ class Instrument:
     @property
     def is_future(self) -> bool:
         """Whether it is a future (not an option on one)."""
-        return self.instrument_type == "Future"
+        return self.instrument_type is InstrumentType.FUTURE
 
     @property
-    def collection(self) -> str | None:
+    def collection(self) -> InstrumentCollection | None:
         """The exchange calendar that it trades by; None trades around the clock."""
-        if self.instrument_type.startswith("Future"):
-            return "CME"
-        return None if self.instrument_type == "Cryptocurrency" else "Equity"
+        if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
+            return InstrumentCollection.CME
+        return None if self.instrument_type is InstrumentType.CRYPTOCURRENCY else InstrumentCollection.EQUITY
 
     @property
-    def underlying_type(self) -> str:
+    def underlying_type(self) -> InstrumentType:
         """Instrument type of the underlying."""
-        return {"Equity Option": "Equity", "Future Option": "Future"}.get(self.instrument_type, self.instrument_type)
+        return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
 
 
 @attrs.frozen(kw_only=True)
@@ -94,12 +101,12 @@ FUTURES = {
 """Futures products by code; the first has the large option chain."""
 
 
-def occ_symbol(root: str, expires: date, option_type: str, strike: Decimal) -> str:
+def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decimal) -> str:
     """``AAPL  260612C00110000``: root padded to six, date, C or P, strike times 1000 in eight digits."""
     return f"{root:<6}{expires:%y%m%d}{option_type}{int(strike * 1000):08d}"
 
 
-def parse_occ(symbol: str) -> tuple[str, date, str, Decimal] | None:
+def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     """Root, expiration date, C or P, and strike of an OCC symbol; None when it is none."""
     match = _OCC.match(symbol)
     if match is None:
@@ -108,4 +115,4 @@ def parse_occ(symbol: str) -> tuple[str, date, str, Decimal] | None:
         expires = datetime.strptime(match["day"], "%y%m%d").replace(tzinfo=UTC).date()
     except ValueError:
         return None
-    return match["root"], expires, match["kind"], Decimal(int(match["strike"])) / 1000
+    return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,11 +17,13 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
+from ..models import converter
 from ..operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ..protocol.rules import CompiledRule
+from ..values import read_decimal
 from .wire import Dialect, RefusedError, loads
 
-__all__ = ["Intake", "Problem", "broken_rules", "decimal_of", "epoch_of", "query_rules"]
+__all__ = ["Intake", "Problem", "broken_query_rules", "decimal_of", "epoch_of"]
 
 _BOOLEANS = {"true": True, "false": False}
 
@@ -48,10 +50,10 @@ def decimal_of(value: object) -> Decimal:
     if not isinstance(value, str):
         raise ValueError("must be a decimal in a JSON string")
     try:
-        amount = Decimal(value)
-    except InvalidOperation:
-        raise ValueError("is not a decimal") from None
-    if not amount.is_finite() or abs(amount.adjusted()) > 30:
+        amount = read_decimal(value)
+    except ValueError:
+        raise ValueError("is not a finite decimal") from None
+    if abs(amount.adjusted()) > 30:
         raise ValueError("is not a finite decimal")
     return amount
 
@@ -67,17 +69,23 @@ def _query_parameters(operation: Operation[Any]) -> dict[str, Parameter]:
 
 
 @lru_cache(maxsize=256)
-def _required(operation: Operation[Any]) -> tuple[str, ...]:
-    return tuple(wire for wire, parameter in _query_parameters(operation).items() if parameter.required)
+def _required(operation: Operation[Any]) -> tuple[Parameter, ...]:
+    return tuple(parameter for parameter in _query_parameters(operation).values() if parameter.required)
 
 
 @lru_cache(maxsize=256)
-def query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
-    """The rules over the query of an operation."""
+def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, operation.rules))
 
 
-def broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[Problem]:
+def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[Problem]:
+    """The rules over its query that an operation's parameters, by name, break."""
+    parameters = _query_parameters(operation)
+    by_wire = {wire: values[one.name] for wire, one in parameters.items() if one.name in values}
+    return _broken_rules(_query_rules(operation), by_wire)
+
+
+def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[Problem]:
     """What breaks rules over several fields, in values by wire name."""
     return [
         Problem(code, rule.rule.message, place, rule=rule.rule)
@@ -86,8 +94,8 @@ def broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> li
     ]
 
 
-_Checked = tuple[dict[str, Any], list[Problem], list[Problem]]
-"""A body, what is wrong with its fields, and the rules over several fields that it breaks."""
+_Checked = tuple[Any, list[Problem], list[Problem]]
+"""The model of a body, what is wrong with its fields, and the rules over several fields that it breaks."""
 
 
 class Intake:
@@ -101,7 +109,7 @@ class Intake:
         self._checked = lru_cache(maxsize=256)(self._check)
 
     def query(self, operation: Operation[Any], text: str) -> dict[str, Any]:
-        """The parsed values of a query, by wire name; keys that are not documented are ignored."""
+        """The parsed values of a query, by parameter name; keys that are not documented are ignored."""
         values: dict[str, Any] = {}
         problems: list[Problem] = []
         parameters = _query_parameters(operation)
@@ -116,28 +124,29 @@ class Intake:
                 problems.append(Problem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
-                values.setdefault(key, []).append(value)
+                values.setdefault(parameter.name, []).append(value)
             else:
-                values[key] = value
-        problems += [Problem("required", "is missing", wire) for wire in _required(operation) if wire not in values]
-        problems += broken_rules(query_rules(operation), values)
+                values[parameter.name] = value
+        missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
+        problems += [Problem("required", "is missing", wire) for wire in missing]
+        problems += broken_query_rules(operation, values)
         if problems:
             raise self.refusal(problems)
         return values
 
-    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[dict[str, Any], list[Problem]]:
-        """The JSON object of a body and the rules over several fields that it breaks; anything else wrong is 422.
+    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, list[Problem]]:
+        """The model of a body and the rules over several fields that it breaks; anything else wrong is 422.
 
-        The object is shared with later requests of the same body, and must not be changed.
+        The model is shared with later requests of the same body.
         """
         if not content or operation.body is None:
             if operation.body_required:
                 raise self.refusal([Problem("required", "is missing", "body")])
-            return {}, []
-        document, problems, broken_rules = self._checked(operation, content)
+            return None, []
+        model, problems, broken_rules = self._checked(operation, content)
         if problems:
             raise self.refusal(problems)
-        return document, broken_rules
+        return model, broken_rules
 
     def _check(self, operation: Operation[Any], content: bytes) -> _Checked:
         try:
@@ -146,9 +155,11 @@ class Intake:
             raise RefusedError(400, "invalid_json", "The body is not JSON") from None
         model = operation.body
         if model is None:
-            return {}, [], []
+            return None, [], []
         problems = list(self._object(model, document, ""))
-        return document, problems, [] if problems else list(self._rules(model, document))
+        if problems:
+            return None, problems, []
+        return converter.structure(document, model), [], list(self._rules(model, document))
 
     def refusal(self, problems: list[Problem]) -> RefusedError:
         """The answer to ``problems``: 400 when a page or filter value is malformed, else 422."""
@@ -194,7 +205,7 @@ class Intake:
             yield Problem("invalid", message, place)
 
     def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from broken_rules(self._rules_of[model], value)
+        yield from _broken_rules(self._rules_of[model], value)
         for field in self._fields[model].values():
             nested = value.get(field.wire)
             if field.model is not None and nested is not None:

@@ -15,8 +15,10 @@ from typing import Any
 
 import attrs
 
+from .._generated.converters import BuyingPowerEffectWire
+from .._generated.models import InstrumentType, OptionType
 from .accounts import Account
-from .fees import Fees, effect
+from .fees import Fees, amounts, effect
 from .instrument import FUTURES, Instrument
 from .market import STEP, Market
 from .wire import money
@@ -45,14 +47,14 @@ class _Long:
 def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, equity_rate: Decimal) -> Decimal:
     """What holdings on one underlying, whose price is ``spot``, require together."""
     total = _ZERO
-    options: dict[str, list[Holding]] = defaultdict(list)
+    options: dict[OptionType, list[Holding]] = defaultdict(list)
     for instrument, quantity in holdings:
         if instrument.option_type is not None:
             options[instrument.option_type].append((instrument, quantity))
         elif instrument.is_future:
             total += abs(quantity) * FUTURES[instrument.symbol[1:-2]].margin
         else:
-            rate = equity_rate if instrument.instrument_type == "Equity" else Decimal(1)
+            rate = equity_rate if instrument.instrument_type is InstrumentType.EQUITY else Decimal(1)
             total += abs(quantity) * price_of(instrument) * rate
     return total + sum((_options(held, price_of, spot) for held in options.values()), _ZERO)
 
@@ -82,7 +84,7 @@ def _outlives(long: Instrument, short: Instrument) -> bool:
 def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Decimal:
     """Most that one vertical can lose from here on."""
     distance = (long.strike or _ZERO) - (short.strike or _ZERO)
-    width = distance if short.option_type == "C" else -distance
+    width = distance if short.option_type is OptionType.CALL else -distance
     return max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
 
 
@@ -106,29 +108,21 @@ class Impact:
         """The buying power afterwards."""
         return self.current + self.change
 
-    def wire(self) -> dict[str, Any]:
-        """The ``buying-power-effect`` of a placed-order response."""
-        fields = self.comparison()
-        fields["isolated-order-margin-requirement"] = money(self.isolated)
-        fields["isolated-order-margin-requirement-effect"] = effect(self.isolated)
-        fields["is-spread"] = self.is_spread
-        fields["impact"] = money(abs(self.change))
-        fields["effect"] = effect(-self.change)
-        return fields
+    def wire(self) -> BuyingPowerEffectWire:
+        """The buying power effect of a placed-order response."""
+        return BuyingPowerEffectWire(
+            **self.comparison(), is_spread=self.is_spread, impact=money(abs(self.change)), effect=effect(-self.change)
+        )
 
     def comparison(self) -> dict[str, Any]:
-        """Before, change and after, each with its effect."""
-        amounts = (
-            ("change-in-margin-requirement", -self.margin_change),
-            ("change-in-buying-power", self.change),
-            ("current-buying-power", self.current),
-            ("new-buying-power", self.new),
+        """Before, change and after, and the order by itself, as the fields of a wire struct."""
+        return amounts(
+            change_in_margin_requirement=-self.margin_change,
+            change_in_buying_power=self.change,
+            current_buying_power=self.current,
+            new_buying_power=self.new,
+            isolated_order_margin_requirement=-self.isolated,
         )
-        fields: dict[str, Any] = {}
-        for name, amount in amounts:
-            fields[name] = money(abs(amount))
-            fields[f"{name}-effect"] = effect(-amount)
-        return fields
 
 
 class MarginDesk:

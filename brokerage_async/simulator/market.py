@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
+from .._generated.models import OptionType
 from .calendar import CALENDARS, Session, local_date, local_epoch
 from .catalogue import Catalogue
 from .chance import Chance, key_of
@@ -64,7 +65,7 @@ class Market:
         spot = self.underlying_price(instrument.underlying, now)
         if instrument.strike is None or instrument.expires is None:
             return spot
-        inside = spot - instrument.strike if instrument.option_type == "C" else instrument.strike - spot
+        inside = spot - instrument.strike if instrument.option_type is OptionType.CALL else instrument.strike - spot
         days = max(0, (instrument.expires - local_date(now)).days)
         distance = float(abs(inside)) / float(spot)
         time_value = float(spot) * 0.02 * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)

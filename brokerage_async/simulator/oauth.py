@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import attrs
 import msgspec
 
+from .._generated.converters import TokenResponseWire
+from .._generated.models import GrantType, TokenRequest
 from .call import Customer, Identity
 from .chance import Chance, key_of
 from .wire import RefusedError, dumps, loads
@@ -26,6 +28,7 @@ SCOPES = ("read", "trade", "openid")
 AUTH_PAGE = "/auth"
 """Path of the page on which a customer grants access; here everybody who comes is the owner, and consents."""
 
+_SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
@@ -125,18 +128,18 @@ class TokenOffice:
 
     # Tokens
 
-    def token(self, body: dict[str, Any], now: float) -> dict[str, Any]:
+    def token(self, asked: TokenRequest, now: float) -> TokenResponseWire:
         """The answer to a token request; RefusedError says which part of it was not good."""
-        if body.get("client_secret") != self.application.client_secret:
+        if asked.client_secret != self.application.client_secret:
             raise RefusedError(400, "invalid_client", "Client secret is wrong")
-        if body.get("client_id") not in (None, self.application.client_id):
+        if asked.client_id not in (None, self.application.client_id):
             raise RefusedError(400, "invalid_client", "Client does not match the grant")
-        if body["grant_type"] == "authorization_code":
-            return self._exchange(body, now)
-        grant = self._grants.get(body["refresh_token"])
+        if asked.grant_type is GrantType.AUTHORIZATION_CODE:
+            return self._exchange(asked, now)
+        grant = self._grants.get(asked.refresh_token or "")
         if grant is None or grant.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
-        return self._answer(grant, self._narrowed(grant, body.get("scope")), now)
+        return self._answer(grant, self._narrowed(grant, asked.scope), now)
 
     def identify(self, token: str, now: float) -> Identity | None:
         """Whom a bearer token stands for; None when it is unknown, forged, expired or revoked."""
@@ -145,15 +148,16 @@ class TokenOffice:
             return None
         return issued.identity
 
-    def _exchange(self, body: dict[str, Any], now: float) -> dict[str, Any]:
-        code = self._codes.pop(body["code"], None)
-        if code is None or code.expires <= now or code.redirect_uri != body["redirect_uri"]:
+    def _exchange(self, asked: TokenRequest, now: float) -> TokenResponseWire:
+        code = self._codes.pop(asked.code or "", None)
+        if code is None or code.expires <= now or code.redirect_uri != asked.redirect_uri:
             raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
         grant = self.grant(code.customer, code.scopes)
-        answer = self._answer(grant, grant.scopes, now) | {"refresh_token": grant.refresh_token}
+        answer = self._answer(grant, grant.scopes, now)
+        answer.refresh_token = grant.refresh_token
         if "openid" in grant.scopes:
             claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
-            answer["id_token"] = self._sign(claims, now)
+            answer.id_token = self._sign(claims, now)
         return answer
 
     def _narrowed(self, grant: Grant, scope: str | None) -> frozenset[str]:
@@ -164,12 +168,12 @@ class TokenOffice:
             raise RefusedError(400, "invalid_scope", "The scope asked for was not granted")
         return wanted
 
-    def _answer(self, grant: Grant, scopes: frozenset[str], now: float) -> dict[str, Any]:
+    def _answer(self, grant: Grant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}
         token = self._sign(claims, now)
         identity = Identity(grant.customer, scopes)
         self._issued[token] = _Issued(identity, now + LIFETIME, grant, self._generation)
-        return {"access_token": token, "token_type": "Bearer", "expires_in": LIFETIME}
+        return TokenResponseWire(access_token=token, token_type=_SCHEME, expires_in=LIFETIME)
 
     def _sign(self, claims: dict[str, Any], now: float) -> str:
         self._made += 1

@@ -1,19 +1,34 @@
-"""Orders: what they hold, which status may follow which, and how they are written."""
+"""Orders: what they hold, and which status may follow which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from math import gcd
 from typing import Any, Protocol
 
 import attrs
 
-from .._generated.models import OrderStatus
+from .._generated.converters import (
+    FillWire,
+)
+from .._generated.models import (
+    ContingentStatus,
+    LegAction,
+    MarginOrder,
+    NewOrder,
+    NewOrderCondition,
+    NewOrderRules,
+    OrderEdit,
+    OrderStatus,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
 from .accounts import Account
 from .agenda import Appointment
 from .instrument import Instrument
-from .wire import Dialect, dumps, money, timestamp
 
 __all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole"]
 
@@ -54,10 +69,10 @@ class Leg:
     """One instrument of an order; ``quantity`` and ``remaining`` are positive."""
 
     instrument: Instrument
-    action: str
+    action: LegAction
     quantity: Decimal
     remaining: Decimal
-    fills: list[dict[str, Any]] = attrs.field(factory=list)
+    fills: list[FillWire] = attrs.field(factory=list)
 
     @property
     def sign(self) -> int:
@@ -69,44 +84,39 @@ class Leg:
         """Quantity with the sign of the action."""
         return self.quantity * self.sign
 
-    def wire(self, dialect: Dialect) -> dict[str, Any]:
-        """The leg as it is sent."""
-        return {
-            "instrument-type": self.instrument.instrument_type,
-            "symbol": self.instrument.symbol,
-            "quantity": dialect.quantity(self.quantity),
-            "remaining-quantity": dialect.quantity(self.remaining),
-            "action": self.action,
-            "fills": [fill | {"quantity": dialect.quantity(fill["quantity"])} for fill in self.fills],
-        }
-
 
 @attrs.frozen(kw_only=True)
 class Terms:
     """What an order asks for besides its legs; amounts without sign, as they came."""
 
-    order_type: str
-    time_in_force: str
+    order_type: OrderType
+    time_in_force: TimeInForce
     price: Decimal | None = None
-    price_effect: str | None = None
+    price_effect: PriceEffect | None = None
     stop_trigger: Decimal | None = None
     value: Decimal | None = None
-    value_effect: str | None = None
-    gtc_date: str | None = None
+    value_effect: PriceEffect | None = None
+    gtc_date: date | None = None
     external_identifier: str | None = None
     preflight_id: str | None = None
     source: str | None = None
-    rules: Mapping[str, Any] | None = None
+    rules: NewOrderRules | None = None
+
+    @classmethod
+    def of(cls, asked: NewOrder | OrderEdit | MarginOrder) -> Terms:
+        """The terms of a request, as far as it has them."""
+        given: dict[str, Any] = {field.name: getattr(asked, field.name, None) for field in attrs.fields(cls)}
+        return cls(**given)
 
     @property
     def is_limited(self) -> bool:
         """Whether it has a limit price."""
-        return self.order_type in ("Limit", "Stop Limit")
+        return self.order_type in (OrderType.LIMIT, OrderType.STOP_LIMIT)
 
     @property
     def is_stop(self) -> bool:
         """Whether it waits for a trigger price."""
-        return self.order_type in ("Stop", "Stop Limit")
+        return self.order_type in (OrderType.STOP, OrderType.STOP_LIMIT)
 
     @property
     def is_extended(self) -> bool:
@@ -143,11 +153,24 @@ class Order:
     reserved: Decimal = Decimal(0)
     complex_order: Whole | None = None
     tag: str | None = None
-    contingent_status: str | None = None
-    rule_times: dict[str, float] = attrs.field(factory=dict)
+    contingent_status: ContingentStatus | None = None
+    routed_by_rule_at: float | None = None
+    cancelled_by_rule_at: float | None = None
     condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
     appointments: dict[str, Appointment] = attrs.field(factory=dict)
-    _written: bytes | None = None
+    written: bytes | None = None
+
+    # Rules
+
+    @property
+    def route_after(self) -> datetime | None:
+        """When it may be routed at the earliest, if a rule says so."""
+        return None if self.terms.rules is None else self.terms.rules.route_after
+
+    @property
+    def conditions(self) -> Sequence[NewOrderCondition]:
+        """What has to hold before it is routed, or cancelled."""
+        return () if self.terms.rules is None else self.terms.rules.conditions or ()
 
     # Status
 
@@ -194,7 +217,7 @@ class Order:
     def touch(self, now: float) -> None:
         """Note that something about it changed."""
         self.updated_at = now
-        self._written = None
+        self.written = None
 
     # Quantities
 
@@ -222,104 +245,11 @@ class Order:
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
-        paid = self.terms.price_effect == "Debit" if self.terms.price_effect in ("Debit", "Credit") else self.buys
+        effect = self.terms.price_effect
+        paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
         return price if paid else -price
 
     @property
     def buys(self) -> bool:
         """Whether the first leg is a purchase."""
         return self.legs[0].sign > 0
-
-    # Writing
-
-    def encoded(self, dialect: Dialect) -> bytes:
-        """The order as JSON, written once per change."""
-        written = self._written
-        if written is None:
-            written = self._written = dumps(self.wire(dialect))
-        return written
-
-    def wire(self, dialect: Dialect) -> dict[str, Any]:
-        """The order as it is sent; what does not apply is left out."""
-        fields: dict[str, Any] = {
-            "id": dialect.identifier(self.number or None),
-            "account-number": self.account.number,
-            "time-in-force": self.terms.time_in_force,
-            "order-type": self.terms.order_type,
-            "size": dialect.quantity(self.size),
-            "underlying-symbol": self.underlying,
-            "underlying-instrument-type": self.legs[0].instrument.underlying_type,
-            "status": self.status.value,
-            "contingent-status": self.contingent_status,
-            "cancellable": self.is_cancellable,
-            "editable": self.is_editable,
-            "edited": self.edited,
-            "leg-count": dialect.quantity(Decimal(len(self.legs))),
-            "reject-reason": self.reject_reason,
-            "replaces-order-id": dialect.identifier(self.replaces),
-            "replacing-order-id": dialect.identifier(self.replaced_by),
-            "updated-at": dialect.moment(self.updated_at),
-            "user-id": dialect.identifier(self.account.customer.number),
-            "username": self.account.customer.username,
-        }
-        fields |= self._asked() | self._history() | self._part(dialect)
-        fields["legs"] = [leg.wire(dialect) for leg in self.legs]
-        if self.terms.rules is not None:
-            fields["order-rule" if dialect.form == "documented" else "rules"] = self._rules(dialect)
-        return {key: value for key, value in fields.items() if value is not None}
-
-    def _asked(self) -> dict[str, Any]:
-        terms = self.terms
-        return {
-            "price": None if terms.price is None else money(terms.price),
-            "price-effect": terms.price_effect,
-            "stop-trigger": None if terms.stop_trigger is None else money(terms.stop_trigger),
-            "value": None if terms.value is None else money(terms.value),
-            "value-effect": terms.value_effect,
-            "gtc-date": terms.gtc_date,
-            "external-identifier": terms.external_identifier,
-            "preflight-id": terms.preflight_id,
-            "source": terms.source,
-        }
-
-    def _history(self) -> dict[str, Any]:
-        times = {
-            "received-at": self.received_at,
-            "in-flight-at": self.in_flight_at,
-            "live-at": self.live_at,
-            "cancelled-at": self.cancelled_at,
-            "terminal-at": self.terminal_at,
-        }
-        fields: dict[str, Any] = {name: timestamp(at) for name, at in times.items() if at is not None}
-        if self.number:
-            fields["global-request-id"] = f"{self.number:032x}"
-            fields["ext-client-order-id"] = f"{self.number:x}"
-        if self.in_flight_at is not None:
-            fields["destination-venue"] = "SIMULATED"
-            fields["ext-exchange-order-number"] = f"{self.number}"
-        if self.status is S.CANCELLED:
-            fields["cancelled-size"] = format(sum((leg.remaining for leg in self.legs), Decimal(0)).normalize(), "f")
-        return fields
-
-    def _part(self, dialect: Dialect) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        if self.complex_order is not None:
-            fields["complex-order-id"] = dialect.identifier(self.complex_order.number)
-            fields["complex-order-tag"] = self.tag
-        if self.cancelled_by_user:
-            fields["cancel-user-id"] = dialect.identifier(self.account.customer.number)
-            fields["cancel-username"] = self.account.customer.username
-        return fields
-
-    def _rules(self, dialect: Dialect) -> dict[str, Any]:
-        given = dict(self.terms.rules or {})
-        conditions = []
-        for position, condition in enumerate(given.pop("conditions", None) or ()):
-            fields = {"id": dialect.identifier(position + 1), **condition}
-            if position in self.condition_hits:
-                at, value = self.condition_hits[position]
-                fields |= {"triggered-at": timestamp(at), "triggered-value": money(value)}
-            conditions.append(fields)
-        given |= {name: timestamp(at) for name, at in self.rule_times.items()}
-        given["order-conditions" if dialect.form == "documented" else "conditions"] = conditions
-        return given

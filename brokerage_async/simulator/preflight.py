@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
+from .._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
+from .._generated.models import LegAction, MarginOrderLeg, NewOrderLeg, PriceEffect
 from .accounts import Account
 from .calendar import local_date
 from .catalogue import Catalogue
 from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .instrument import Instrument
-from .intake import decimal_of, epoch_of
 from .margin import Impact, MarginDesk
 from .market import Market
+from .order_wires import order_wire
 from .orders import Leg, Order, Terms
-from .wire import Dialect, money
+from .wire import Dialect, RefusedError, money
 
-__all__ = ["Message", "Preflight", "Preview"]
+__all__ = ["Message", "Preflight", "Preview", "failed_preflight"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -34,10 +35,9 @@ class Message:
     code: str
     message: str
 
-    def wire(self, preflight_id: str | None) -> dict[str, str]:
+    def wire(self, preflight_id: str | None) -> PreflightMessageWire:
         """As it is sent, tied to the order's transient identifier where it has one."""
-        fields = {"code": self.code, "message": self.message}
-        return fields if preflight_id is None else fields | {"preflight-id": preflight_id}
+        return PreflightMessageWire(code=self.code, message=self.message, preflight_id=preflight_id)
 
 
 @attrs.frozen(kw_only=True)
@@ -50,42 +50,19 @@ class Preview:
     errors: tuple[Message, ...]
     warnings: tuple[Message, ...]
 
-    def wire(self, dialect: Dialect) -> dict[str, Any]:
+    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
         """The placed-order response."""
         transient = self.order.terms.preflight_id
-        return {
-            "order": self.order.wire(dialect),
-            "warnings": [warning.wire(transient) for warning in self.warnings],
-            "errors": [error.wire(transient) for error in self.errors],
-            "notes": [],
-            "buying-power-effect": self.impact.wire(),
-            "fee-calculation": self.impact.fees.wire(),
-            "closing-fee-calculation": money(self.closing_fees.total),
-            "order-costs": money(self.impact.fees.total),
-        }
-
-
-def terms_of(body: Mapping[str, Any]) -> Terms:
-    """The terms of an order or edit body that was checked."""
-
-    def amount(key: str) -> Decimal | None:
-        value = body.get(key)
-        return None if value is None else decimal_of(value)
-
-    return Terms(
-        order_type=body["order-type"],
-        time_in_force=body["time-in-force"],
-        price=amount("price"),
-        price_effect=body.get("price-effect"),
-        stop_trigger=amount("stop-trigger"),
-        value=amount("value"),
-        value_effect=body.get("value-effect"),
-        gtc_date=body.get("gtc-date"),
-        external_identifier=body.get("external-identifier"),
-        preflight_id=body.get("preflight-id"),
-        source=body.get("source"),
-        rules=body.get("rules"),
-    )
+        return PlacedOrderResponseWire(
+            order=order_wire(self.order, dialect),
+            warnings=[warning.wire(transient) for warning in self.warnings],
+            errors=[error.wire(transient) for error in self.errors],
+            notes=[],
+            buying_power_effect=self.impact.wire(),
+            fee_calculation=self.impact.fees.wire(),
+            closing_fee_calculation=money(self.closing_fees.total),
+            order_costs=money(self.impact.fees.total),
+        )
 
 
 class Preflight:
@@ -96,25 +73,24 @@ class Preflight:
         self._market = market
         self._margin = margin
 
-    def legs(self, asked: Sequence[Mapping[str, Any]], terms: Terms, now: float) -> tuple[list[Leg], list[Message]]:
-        """The legs of a body, and what is wrong with the instruments that they name."""
+    def legs(
+        self, asked: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
+    ) -> tuple[list[Leg], list[Message]]:
+        """The legs of a request, and what is wrong with the instruments that they name."""
         legs: list[Leg] = []
         problems: list[Message] = []
         for leg in asked:
-            symbol = leg["symbol"]
-            instrument = self._catalogue.instrument(leg["instrument-type"], symbol)
+            instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
-                problems.append(Message("invalid_symbol", f"{symbol} is not a known {leg['instrument-type']}"))
+                problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
                 continue
-            quantity = self._quantity(leg, instrument, terms, now)
-            legs.append(Leg(instrument, leg["action"], quantity, quantity))
+            quantity = self._bought_for(terms.value, instrument, now) if leg.quantity is None else leg.quantity
+            legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
 
-    def _quantity(self, leg: Mapping[str, Any], instrument: Instrument, terms: Terms, now: float) -> Decimal:
-        if leg.get("quantity") is not None:
-            return decimal_of(leg["quantity"])
-        price = self._market.price(instrument, now)
-        return ((terms.value or Decimal(0)) / price).quantize(_NOTIONAL_PLACES)
+    def _bought_for(self, value: Decimal | None, instrument: Instrument, now: float) -> Decimal:
+        """How much of an instrument an amount of money is."""
+        return ((value or Decimal(0)) / self._market.price(instrument, now)).quantize(_NOTIONAL_PLACES)
 
     def preview(
         self,
@@ -155,7 +131,7 @@ class Preflight:
         for leg in order.legs:
             action = leg.action
             if closing:
-                action = "Sell to Close" if leg.sign > 0 else "Buy to Close"
+                action = LegAction.SELL_TO_CLOSE if leg.sign > 0 else LegAction.BUY_TO_CLOSE
             price = agreed.get(leg.instrument.symbol) or self._market.price(leg.instrument, now)
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
@@ -186,17 +162,17 @@ class Preflight:
     def _term_errors(self, order: Order, now: float) -> Iterator[Message]:
         terms = order.terms
         if len(order.legs) == 1 and terms.is_limited:
-            if order.buys and terms.price_effect == "Credit":
+            if order.buys and terms.price_effect is PriceEffect.CREDIT:
                 yield Message("cant_buy_for_credit", "You cannot buy for a credit")
-            if not order.buys and terms.price_effect == "Debit":
+            if not order.buys and terms.price_effect is PriceEffect.DEBIT:
                 yield Message("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
             yield Message("invalid_price", "Prices and values carry no sign; the effect says which way the money goes")
         today = local_date(now)
-        if terms.gtc_date is not None and not today <= date.fromisoformat(terms.gtc_date) <= today + _HORIZON:
+        if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
             yield Message("invalid_gtc_date", "The GTD date has passed, or is too far away")
-        times = [(terms.rules or {}).get(name) for name in ("route-after", "cancel-at")]
-        if any(time and epoch_of(time) > now + _HORIZON.total_seconds() for time in times):
+        times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
+        if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
             yield Message("invalid_rule_time", "The times of the order's rules are too far away")
 
     def _warnings(self, order: Order, now: float) -> Iterator[Message]:
@@ -207,6 +183,8 @@ class Preflight:
             yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
 
 
-def refusal_entries(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Preflight errors as entries of an error body."""
-    return [message.wire(None) for message in messages]
+def failed_preflight(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
+    """The answer to an order that is not taken."""
+    entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
+    text = "One or more preflight checks failed"
+    return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

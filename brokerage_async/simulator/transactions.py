@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
+from .._generated.converters import TransactionWire
+from .._generated.models import LegAction
 from .calendar import local_date
-from .fees import Fees, effect
+from .fees import Fees, amounts
 from .instrument import Instrument
 from .wire import dumps, money, timestamp
 
@@ -17,40 +18,33 @@ __all__ = ["Execution", "Transaction", "cash_movement", "trade"]
 
 @attrs.frozen(kw_only=True)
 class Transaction:
-    """One booking; ``fields`` are what is sent."""
+    """One booking: as it is sent, and as the JSON of that."""
 
-    number: int
     executed_at: float
-    underlying: str | None
-    fields: dict[str, Any]
+    wire: TransactionWire
     row: bytes
 
 
-def _booked(number: int, at: float, underlying: str | None, fields: dict[str, Any]) -> Transaction:
-    common = {
-        "id": number,
-        "executed-at": timestamp(at),
-        "transaction-date": local_date(at).isoformat(),
-        "currency": "USD",
-    }
-    whole = {**common, **fields}
-    return Transaction(number=number, executed_at=at, underlying=underlying, fields=whole, row=dumps(whole))
+def _booked(number: int, at: float, wire: TransactionWire) -> Transaction:
+    """A booking, with what every one of them has."""
+    wire.id = number
+    wire.executed_at = timestamp(at)
+    wire.transaction_date = local_date(at)
+    wire.currency = "USD"
+    return Transaction(executed_at=at, wire=wire, row=dumps(wire))
 
 
 def cash_movement(number: int, account_number: str, at: float, kind: str, amount: Decimal) -> Transaction:
     """Money that comes in (positive) or goes out; it has no symbol, action, quantity or price."""
-    fields = {
-        "account-number": account_number,
-        "transaction-type": "Money Movement",
-        "transaction-sub-type": kind,
-        "description": kind,
-        "value": money(abs(amount)),
-        "value-effect": effect(-amount),
-        "net-value": money(abs(amount)),
-        "net-value-effect": effect(-amount),
-        "is-estimated-fee": False,
-    }
-    return _booked(number, at, None, fields)
+    movement = TransactionWire(
+        account_number=account_number,
+        transaction_type="Money Movement",
+        transaction_sub_type=kind,
+        description=kind,
+        **amounts(value=amount, net_value=amount),
+        is_estimated_fee=False,
+    )
+    return _booked(number, at, movement)
 
 
 @attrs.frozen(kw_only=True)
@@ -60,7 +54,7 @@ class Execution:
     identifier: str
     order_number: int
     instrument: Instrument
-    action: str
+    action: LegAction
     quantity: Decimal
     price: Decimal
     fees: Fees
@@ -79,32 +73,23 @@ class Execution:
 def trade(number: int, account_number: str, at: float, execution: Execution) -> Transaction:
     """The booking of an execution."""
     instrument, value = execution.instrument, execution.value
-    net = value - execution.fees.total
-    fields: dict[str, Any] = {
-        "account-number": account_number,
-        "symbol": instrument.symbol,
-        "instrument-type": instrument.instrument_type,
-        "underlying-symbol": instrument.underlying,
-        "transaction-type": "Trade",
-        "transaction-sub-type": execution.action,
-        "description": f"{execution.action} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
-        "action": execution.action,
-        "quantity": format(execution.quantity, "f"),
-        "price": money(execution.price),
-        "value": money(abs(value)),
-        "value-effect": effect(-value),
-        "net-value": money(abs(net)),
-        "net-value-effect": effect(-net),
-        "is-estimated-fee": True,
-        "order-id": execution.order_number,
-        "leg-count": 1,
-        "exec-id": execution.identifier,
-        "ext-exec-id": execution.identifier,
-        **_charged(execution.fees),
-    }
-    return _booked(number, at, instrument.underlying, fields)
-
-
-def _charged(fees: Fees) -> dict[str, str]:
-    fields = fees.wire()
-    return {key: value for key, value in fields.items() if not key.startswith(("total", "per"))}
+    booked = TransactionWire(
+        account_number=account_number,
+        symbol=instrument.symbol,
+        instrument_type=instrument.instrument_type,
+        underlying_symbol=instrument.underlying,
+        transaction_type="Trade",
+        transaction_sub_type=execution.action,
+        description=f"{execution.action} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+        action=execution.action,
+        quantity=format(execution.quantity, "f"),
+        price=money(execution.price),
+        **amounts(value=value, net_value=value - execution.fees.total),
+        is_estimated_fee=True,
+        order_id=execution.order_number,
+        leg_count=1,
+        exec_id=execution.identifier,
+        ext_exec_id=execution.identifier,
+        **execution.fees.by_kind(),
+    )
+    return _booked(number, at, booked)

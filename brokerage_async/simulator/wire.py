@@ -1,15 +1,20 @@
-"""How the service writes: JSON, date-times, amounts, envelopes and error bodies."""
+"""How the service writes: JSON, date-times, amounts, envelopes and error bodies.
+
+What it writes are the generated wire structs, so that the names of all fields come from the schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import attrs
 import msgspec
 
+from .._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
+from ..protocol.layout import layout
 from ..protocol.response import Response
 
 __all__ = [
@@ -18,6 +23,7 @@ __all__ = [
     "Slice",
     "WireForm",
     "bare",
+    "complete",
     "dumps",
     "empty",
     "html",
@@ -33,6 +39,7 @@ WireForm = Literal["observed", "documented"]
 
 _JSON_HEADERS = {"content-type": "application/json"}
 _CENT = Decimal("0.01")
+_PAGE_LINKS = ("previous-link", "next-link", "paging-link-template")
 _encoder = msgspec.json.Encoder(decimal_format="string")
 _decoder = msgspec.json.Decoder()
 
@@ -40,13 +47,28 @@ dumps: Callable[[Any], bytes] = _encoder.encode
 loads: Callable[[bytes | str], Any] = _decoder.decode
 
 
-def timestamp(seconds: float) -> str:
-    """``2026-06-10T14:00:00.000+00:00`` for epoch seconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+def timestamp(seconds: float | None) -> Any:
+    """``2026-06-10T14:00:00.000+00:00`` for epoch seconds, None for none.
+
+    Typed as anything: a wire struct says of a moment what it is read as, and takes its text all the same.
+    """
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def money(amount: Decimal) -> str:
-    """An amount as text: cents at least, further places where they are needed, never an exponent."""
+def complete(wire: Wire) -> dict[str, Any]:
+    """Every field of a wire struct by its key, null where it has no value; otherwise such fields are left out."""
+    slots = layout(type(wire)).values()
+    return {slot.key: getattr(wire, slot.attribute) for slot in slots if slot.alias_of is None}
+
+
+@overload
+def money(amount: None) -> None: ...
+@overload
+def money(amount: Decimal) -> str: ...
+def money(amount: Decimal | None) -> str | None:
+    """An amount as text: cents at least, further places where they are needed, never an exponent. None for none."""
+    if amount is None:
+        return None
     rounded = amount.quantize(_CENT)
     return format(rounded if rounded == amount else amount.normalize(), "f")
 
@@ -63,23 +85,23 @@ class Dialect:
             return number
         return str(number)
 
-    def quantity(self, amount: Decimal) -> int | float | str:
+    def quantity(self, amount: Decimal) -> Any:
         """A quantity: number as recorded, text as documented."""
         if self.form == "documented":
             return format(amount.normalize(), "f")
         return int(amount) if amount == amount.to_integral_value() else float(amount)
 
-    def moment(self, seconds: float | None) -> int | str:
+    def moment(self, seconds: float | None) -> Any:
         """``updated-at``: epoch milliseconds as recorded, text as documented; the start of 1970 for never."""
         if self.form == "observed":
             return int((seconds or 0) * 1000)
         return timestamp(seconds or 0)
 
-    def problem(self, code: str, message: str, domain: str) -> dict[str, str]:
+    def problem(self, code: str, message: str, domain: str) -> ErrorDetailWire:
         """One entry of a ``validation_error``."""
         if self.form == "observed":
-            return {"domain": domain, "reason": message}
-        return {"code": code, "message": message, "domain": domain}
+            return ErrorDetailWire(domain=domain, reason=message)
+        return ErrorDetailWire(code=code, message=message, domain=domain)
 
 
 class RefusedError(Exception):
@@ -91,21 +113,19 @@ class RefusedError(Exception):
         code: str | int,
         message: str,
         *,
-        errors: Iterable[Mapping[str, Any]] = (),
+        errors: Iterable[ErrorDetailWire] = (),
         data: Any = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
-        self.errors: list[Mapping[str, Any]] = list(errors)
+        self.errors: list[ErrorDetailWire] = list(errors)
         self.data = data
 
     def response(self, context: str) -> Response:
         """The answer: ``error``, beside ``data`` and ``context`` when the refusal carries data."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
-        if self.errors:
-            error["errors"] = self.errors
+        error = ErrorBodyWire(code=self.code, message=self.message, errors=self.errors or None)
         body: dict[str, Any] = {"error": error}
         if self.data is not None:
             body = {"data": self.data, "error": error, "context": context}
@@ -122,7 +142,7 @@ class RefusedError(Exception):
         return cls(403, "not_permitted", why)
 
     @classmethod
-    def invalid(cls, problems: Iterable[Mapping[str, Any]], status: int = 422) -> RefusedError:
+    def invalid(cls, problems: Iterable[ErrorDetailWire], status: int = 422) -> RefusedError:
         """422 (or 400) ``validation_error`` with an entry per problem."""
         return cls(status, "validation_error", "Request validation failed", errors=problems)
 
@@ -150,19 +170,17 @@ class Slice:
         """How many rows the page holds."""
         return max(0, self.stop - self.start)
 
-    def pagination(self) -> dict[str, int | None]:
-        """The ``pagination`` block, with the links that the service sends as null."""
-        return {
-            "per-page": self.size,
-            "page-offset": self.offset,
-            "item-offset": self.start,
-            "total-items": self.total,
-            "total-pages": -(-self.total // self.size),
-            "current-item-count": self.count,
-            "previous-link": None,
-            "next-link": None,
-            "paging-link-template": None,
-        }
+    def pagination(self) -> dict[str, Any]:
+        """The ``pagination`` block, with the links, unknown to the schema, that the service sends as null."""
+        counts = PaginationWire(
+            per_page=self.size,
+            page_offset=self.offset,
+            item_offset=self.start,
+            total_items=self.total,
+            total_pages=-(-self.total // self.size),
+            current_item_count=self.count,
+        )
+        return complete(counts) | dict.fromkeys(_PAGE_LINKS)
 
 
 def item(data: Any, context: str, status: int = 200) -> Response:

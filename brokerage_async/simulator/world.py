@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
+from .._generated.models import (
+    Comparator,
+    ComplexOrderType,
+    InstrumentType,
+    LegAction,
+    NewOrder,
+    NewOrderLeg,
+    OptionType,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
 from .accounts import Account, Accounts
 from .agenda import Agenda
 from .alerts import AlertDesk
@@ -66,7 +77,7 @@ class World:
         self.chance: Chance = chance
         self.agenda: Agenda = Agenda()
         self.accounts: Accounts = Accounts()
-        self.books: Books = Books()
+        self.books: Books = Books(dialect)
         self.owner: Customer = Customer(_OWNER + chance.below(10_000, 2), "simulated-owner")
         self.stranger: Customer = Customer(_STRANGER + chance.below(10_000, 3), "simulated-stranger")
         self.catalogue: Catalogue = Catalogue(settings.sizes, chance, settings.start)
@@ -118,7 +129,7 @@ class World:
 
     def _hold_positions(self, account: Account) -> None:
         """Shares, and a call sold against them."""
-        shares = self.catalogue.instrument("Equity", "AAPL")
+        shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
         account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0))
@@ -130,7 +141,8 @@ class World:
         today = self.catalogue.today
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         strike = (self.catalogue.base_price(shares.symbol) * Decimal("1.05") // 5) * 5
-        option = self.catalogue.instrument("Equity Option", occ_symbol(shares.symbol, expires, "C", strike))
+        symbol = occ_symbol(shares.symbol, expires, OptionType.CALL, strike)
+        option = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
         if option is None:
             raise LookupError(f"no call on {shares.symbol}")
         return option
@@ -140,23 +152,39 @@ class World:
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         price = self.catalogue.base_price("AAPL")
         low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
-        buy = self._body("AAPL", "Buy to Open", low)
-        profit, loss = self._body("AAPL", "Sell to Close", high), self._body("AAPL", "Sell to Close", None, stop=low)
-        pair = [self._body("AAPL", "Buy to Open", None), self._body("MSFT", "Sell to Open", None)]
-        desk = self.complex_desk
+        buy = self._share_order("AAPL", LegAction.BUY_TO_OPEN, low)
+        profit = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, high)
+        loss = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, None, stop=low)
+        pair = [
+            self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
+            self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
+        ]
+        open_ = self.complex_desk.open
+        kinds, ratio = ComplexOrderType, Decimal("0.25")
         opened = (
-            desk.open("OTOCO", account, [profit, loss], now, trigger=buy),
-            desk.open("OCO", account, [profit, loss], now),
-            desk.open("PAIRS", account, pair, now, comparator="lte", threshold=Decimal("0.25")),
+            open_(kinds.OTOCO, account, [profit, loss], now, trigger=buy),
+            open_(kinds.OCO, account, [profit, loss], now),
+            open_(kinds.PAIRS, account, pair, now, comparator=Comparator.LTE, threshold=ratio),
         )
         self.complex_order_ids = {order.type: str(order.number) for order in opened}
 
-    def _body(self, symbol: str, action: str, price: Decimal | None, *, stop: Decimal | None = None) -> dict[str, Any]:
-        terms: dict[str, Any] = {"order-type": "Market"}
-        if price is not None:
-            terms = {"order-type": "Limit", "price": price, "price-effect": "Debit" if action[0] == "B" else "Credit"}
-        elif stop is not None:
-            terms = {"order-type": "Stop", "stop-trigger": stop}
-        lasting = "Day" if terms["order-type"] == "Market" else "GTC"
-        leg = {"instrument-type": "Equity", "symbol": symbol, "action": action, "quantity": "10"}
-        return {"time-in-force": lasting, "legs": [leg], **terms}
+    def _share_order(
+        self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None
+    ) -> NewOrder:
+        """Ten shares, at a limit, on a stop, or at the market when neither is given."""
+        leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
+        buys = action is LegAction.BUY_TO_OPEN
+        if price is None:
+            order_type = OrderType.MARKET if stop is None else OrderType.STOP
+            effect = None
+        else:
+            order_type = OrderType.LIMIT
+            effect = PriceEffect.DEBIT if buys else PriceEffect.CREDIT
+        return NewOrder(
+            order_type=order_type,
+            time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
+            legs=(leg,),
+            price=price,
+            price_effect=effect,
+            stop_trigger=stop,
+        )

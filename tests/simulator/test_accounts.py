@@ -3,12 +3,13 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.accounts import Account
 from brokerage_async.simulator.call import Customer
 from brokerage_async.simulator.instrument import Instrument
 
-SHARE = Instrument(symbol="X", instrument_type="Equity", underlying="X")
-FUTURE = Instrument(symbol="/ESZ6", instrument_type="Future", underlying="/ESZ6", multiplier=Decimal(50))
+SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
+FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, underlying="/ESZ6", multiplier=Decimal(50))
 
 trades = st.lists(
     st.tuples(st.integers(-9, 9).filter(bool), st.decimals("1", "99", places=2, allow_nan=False)), max_size=12

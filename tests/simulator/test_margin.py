@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import InstrumentType
 from brokerage_async.protocol import codec
 from brokerage_async.simulator.instrument import Instrument
 from brokerage_async.simulator.margin import requirement
@@ -24,7 +25,7 @@ def option(symbol: str, house: House) -> Instrument:
 
 
 def test_shares_need_half_of_their_value() -> None:
-    share = Instrument(symbol="X", instrument_type="Equity", underlying="X")
+    share = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
     for quantity in (Decimal(10), Decimal(-10)):
         assert requirement([(share, quantity)], lambda _: SPOT, SPOT, Decimal("0.5")) == 1000
 

@@ -3,6 +3,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.chance import Chance
 from brokerage_async.simulator.instrument import Instrument
@@ -16,7 +17,7 @@ def market(seed: int = 0) -> Market:
     return Market(Catalogue(Sizes(equities=50), chance, START), chance)
 
 
-def found(place: Market, kind: str, symbol: str) -> Instrument:
+def found(place: Market, kind: InstrumentType, symbol: str) -> Instrument:
     instrument = place._catalogue.instrument(kind, symbol)
     assert instrument is not None
     return instrument
@@ -42,10 +43,10 @@ def test_a_set_price_stays() -> None:
 def test_options_are_worth_at_least_what_is_inside() -> None:
     place = market()
     place.set_price("AAPL", Decimal(200), START)
-    deep = found(place, "Equity Option", "AAPL  260717C00100000")
+    deep = found(place, InstrumentType.EQUITY_OPTION, "AAPL  260717C00100000")
     assert place.price(deep, START) >= 100
-    near = found(place, "Equity Option", "AAPL  260717P00200000")
-    later = found(place, "Equity Option", "AAPL  261016P00200000")
+    near = found(place, InstrumentType.EQUITY_OPTION, "AAPL  260717P00200000")
+    later = found(place, InstrumentType.EQUITY_OPTION, "AAPL  261016P00200000")
     assert 0 < place.price(near, START) < place.price(later, START)
 
 
@@ -59,8 +60,8 @@ def test_quotes() -> None:
 
 def test_hours_depend_on_the_instrument() -> None:
     place = market()
-    share, future = found(place, "Equity", "AAPL"), found(place, "Future", "/ESZ6")
-    coin = found(place, "Cryptocurrency", "BTC/USD")
+    share, future = found(place, InstrumentType.EQUITY, "AAPL"), found(place, InstrumentType.FUTURE, "/ESZ6")
+    coin = found(place, InstrumentType.CRYPTOCURRENCY, "BTC/USD")
     night = START + 10 * 3600
     assert [place.is_open(one, night, extended=False) for one in (share, future, coin)] == [False, True, True]
     assert place.opening(share, night, extended=False) > night

@@ -384,7 +384,7 @@ def check_quantities(house: House) -> None:
     held = Decimal(0)
     for order in house.world.blotter.of([account]):
         for one in order.legs:
-            filled = sum((fill["quantity"] for fill in one.fills), Decimal(0))
+            filled = sum((Decimal(str(fill.quantity)) for fill in one.fills), Decimal(0))
             assert filled + one.remaining == one.quantity
             assert (order.status is OrderStatus.FILLED) == (one.remaining == 0)
             held += filled * one.sign

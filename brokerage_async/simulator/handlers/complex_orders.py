@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from ..._generated.converters import PlacedOrderResponseWire
+from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..call import Call
 from ..complex_orders import ComplexDesk, ComplexOrder
 from ..fees import Fees
-from ..intake import decimal_of
 from ..margin import Impact, MarginDesk
 from ..wire import Dialect, RefusedError, item
 from .access import Access
@@ -32,9 +33,9 @@ class ComplexOrders:
     def edit_pairs(self, call: Call) -> Response:
         """Change comparator or threshold of a PAIRS order; it needs no more buying power than before."""
         found = self._found(call)
-        threshold = call.body.get("ratio-price-threshold")
-        amount = None if threshold is None else decimal_of(threshold)
-        self._desk.edit_pairs(found, call.body.get("ratio-price-comparator"), amount, call.now)
+        edit: PairsEdit | None = call.body
+        if edit is not None:
+            self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, call.now)
         nothing = Decimal(0)
         impact = Impact(
             current=self._margin.buying_power(found.account, call.now),
@@ -43,14 +44,14 @@ class ComplexOrders:
             fees=Fees(),
             is_spread=True,
         )
-        placed = {
-            "complex-order": found.wire(self._dialect),
-            "warnings": [],
-            "errors": [],
-            "notes": [],
-            "buying-power-effect": impact.wire(),
-            "fee-calculation": impact.fees.wire(),
-        }
+        placed = PlacedOrderResponseWire(
+            complex_order=found.wire(self._dialect),
+            warnings=[],
+            errors=[],
+            notes=[],
+            buying_power_effect=impact.wire(),
+            fee_calculation=impact.fees.wire(),
+        )
         return item(placed, call.context)
 
     def _found(self, call: Call) -> ComplexOrder:

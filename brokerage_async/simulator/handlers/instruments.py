@@ -25,12 +25,10 @@ class Instruments:
         """A page of equities, all or those of given symbols, filtered."""
         table = self._catalogue.equities
         query = call.query
-        symbols = query.get("symbol[]")
+        symbols = query.get("symbols")
         positions: Iterable[int] = range(len(table)) if symbols is None else table.positions(symbols)
-        for name, attribute in (("is-etf", "is_etf"), ("is-index", "is_index"), ("lendability", "lendability")):
-            if name in query:
-                wanted = query[name]
-                positions = table.select(positions, lambda row, a=attribute, w=wanted: getattr(row, a) == w)  # type: ignore[misc]
+        for name in {"is_etf", "is_index", "lendability"} & query.keys():
+            positions = table.select(positions, lambda row, n=name: getattr(row, n) == query[n])  # type: ignore[misc]
         chosen = positions if isinstance(positions, range) else list(positions)
         page = call.slice(len(chosen), default=_PAGE, most=_LARGEST_PAGE)
         return items(table.rows(chosen[page.start : page.stop]), call.context, page)
@@ -39,9 +37,9 @@ class Instruments:
         """Equity options, all or those of given symbols; expired ones only on request."""
         table = self._catalogue.equity_options
         today = local_date(call.now)
-        symbols = call.query.get("symbol[]")
+        symbols = call.query.get("symbols")
         positions: Iterable[int] = range(len(table)) if symbols is None else table.positions(symbols)
-        if not call.query.get("with-expired", False):
+        if not call.query.get("with_expired", False):
             positions = table.select(positions, lambda row: row.expires >= today)
         active = call.query.get("active")
         if active is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from decimal import Decimal
 
+from ..._generated.converters import DividendWire, EarningsReportWire
 from ...protocol.response import Response
 from ..calendar import local_date
 from ..call import Call
@@ -29,13 +31,13 @@ class MarketMetrics:
     def earnings_reports(self, call: Call) -> Response:
         """Earnings per share of a company, oldest first; funds and indices report none."""
         equity = self._equity(call)
-        last = min(call.query.get("end-date", date.max), local_date(call.now))
+        last = min(call.query.get("end_date", date.max), local_date(call.now))
         rows = []
         if not (equity.is_etf or equity.is_index):
             for number, day in enumerate(self._quarters(equity, _EARNINGS, call.now)):
-                if call.query["start-date"] <= day <= last:
+                if call.query["start_date"] <= day <= last:
                     cents = self._chance.below(400, key_of(equity.symbol), _EARNINGS, number) - 50
-                    rows.append(dumps({"occurred-date": day.isoformat(), "eps": f"{cents / 100:.2f}"}))
+                    rows.append(dumps(EarningsReportWire(occurred_date=day, eps=Decimal(cents).scaleb(-2))))
         return items(rows, call.context)
 
     def dividends(self, call: Call) -> Response:
@@ -44,9 +46,8 @@ class MarketMetrics:
         pays = not equity.is_index and self._chance.below(3, key_of(equity.symbol), _DIVIDENDS) > 0
         cents = 5 + self._chance.below(150, key_of(equity.symbol), _DIVIDENDS, 1)
         days = self._quarters(equity, _DIVIDENDS, call.now) if pays else iter(())
-        return items(
-            (dumps({"occurred-date": day.isoformat(), "amount": f"{cents / 100:.2f}"}) for day in days), call.context
-        )
+        amount = Decimal(cents).scaleb(-2)
+        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day in days), call.context)
 
     def _equity(self, call: Call) -> EquityDefinition:
         equity = self._catalogue.equities.get(call.path["symbol"])

@@ -18,4 +18,4 @@ class OAuth:
 
     def token(self, call: Call) -> Response:
         """An access token for a grant."""
-        return bare(self._office.token(dict(call.body), call.now))
+        return bare(self._office.token(call.body, call.now))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..._generated.models import OrderType, TimeInForce
 from ...protocol.response import Response
 from ..accounts import Account
 from ..blotter import Blotter
@@ -11,7 +12,9 @@ from ..calendar import local_date
 from ..call import Call
 from ..desk import Desk
 from ..intake import Intake, Problem
+from ..order_wires import order_json
 from ..orders import Order
+from ..preflight import Message, failed_preflight
 from ..wire import Dialect, RefusedError, Slice, item, items
 from .access import Access
 
@@ -24,10 +27,9 @@ _RANGE_REQUIRED_SINCE = "20261012"
 def refuse_broken_rules(intake: Intake, problems: list[Problem]) -> RefusedError:
     """The answer to an order whose fields do not go together; one such combination fails its preflight instead."""
     for problem in problems:
-        rule = problem.rule
-        if rule is not None and "time-in-force" in rule.when and "Market" in rule.when.get("order-type", ()):
-            entry = {"code": "gtc_market_orders_not_supported", "message": rule.message}
-            return RefusedError(422, "preflight_check_failure", "One or more preflight checks failed", errors=[entry])
+        values = set() if problem.rule is None else {value for values in problem.rule.when.values() for value in values}
+        if {OrderType.MARKET, TimeInForce.GTC} <= values:
+            return failed_preflight([Message("gtc_market_orders_not_supported", problem.message)])
     return intake.refusal(problems)
 
 
@@ -61,7 +63,7 @@ class Orders:
         """Put a new order in the place of a working one."""
         new = self._desk.replace(self._order(call), call.body, call.now)
         self._note(call, new)
-        return item(new.encoded(self._dialect), call.context)
+        return item(order_json(new, self._dialect), call.context)
 
     def edit(self, call: Call) -> Response:
         """Change a working order, which makes a new one as well."""
@@ -71,21 +73,21 @@ class Orders:
         """Ask for the cancellation of an order."""
         order = self._order(call)
         self._desk.cancel(order, call.now)
-        return item(order.encoded(self._dialect), call.context)
+        return item(order_json(order, self._dialect), call.context)
 
     def search(self, call: Call) -> Response:
         """Orders of several accounts, any age and status."""
-        if (call.version or "") >= _RANGE_REQUIRED_SINCE and not {"start-date", "start-at"} & set(call.query):
-            problem = {"domain": "start-date", "reason": "start-date or start-at is missing"}
-            raise RefusedError.invalid([problem], 400)
-        accounts = self._access.accounts(call, call.query["account-numbers[]"])
+        if (call.version or "") >= _RANGE_REQUIRED_SINCE and not {"start_date", "start_at"} & set(call.query):
+            reason = f"{call.wire('start_date')} or {call.wire('start_at')} is missing"
+            raise RefusedError.invalid([call.problem("start_date", reason)], 400)
+        accounts = self._access.accounts(call, call.query["account_numbers"])
         return self._page(call, self._matching(call, self._blotter.of(accounts)), _SEARCH_PAGE)
 
     def live(self, call: Call) -> Response:
         """Today's orders of several accounts, any status, newest first."""
-        accounts = self._access.accounts(call, call.query["account-numbers[]"])
+        accounts = self._access.accounts(call, call.query["account_numbers"])
         # Pollers ask again and again while nothing happens: the answer is kept as long as it is true.
-        wanted = (call.version, call.context, call.query.get("page-offset"), call.query.get("per-page"))
+        wanted = (call.version, call.context, call.query.get("page_offset"), call.query.get("per_page"))
         key = (self._blotter.version, local_date(call.now), *wanted, *(a.number for a in accounts))
         if self._last_live is None or self._last_live[0] != key:
             self._last_live = key, self._live(call, accounts)
@@ -102,7 +104,7 @@ class Orders:
         if (call.version or "") >= _RANGE_REQUIRED_SINCE:
             page = call.slice(len(orders), default=_LARGEST_PAGE, most=_LARGEST_PAGE)
             orders = orders[page.start : page.stop]
-        return items((order.encoded(self._dialect) for order in orders), call.context, page)
+        return items((order_json(order, self._dialect) for order in orders), call.context, page)
 
     def _order(self, call: Call) -> Order:
         order = self._blotter.get(self._access.account(call), call.path["id"])
@@ -118,11 +120,11 @@ class Orders:
     def _matching(self, call: Call, orders: Iterable[Order]) -> Iterator[Order]:
         """Those of ``orders`` that pass every filter of the query."""
         query = call.query
-        statuses = frozenset(query.get("status[]", ()))
-        first, last = query.get("start-date"), query.get("end-date")
-        start, end = query.get("start-at"), query.get("end-at")
-        underlying, kind = query.get("underlying-symbol"), query.get("underlying-instrument-type")
-        future = query.get("futures-symbol")
+        statuses = frozenset(query.get("statuses", ()))
+        first, last = query.get("start_date"), query.get("end_date")
+        start, end = query.get("start_at"), query.get("end_at")
+        underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
+        future = query.get("futures_symbol")
         for order in orders:
             received = order.received_at or 0.0
             if (
@@ -143,7 +145,7 @@ class Orders:
         if not call.ascending:
             chosen.reverse()
         page: Slice = call.slice(len(chosen), default=default, most=_LARGEST_PAGE)
-        rows = (order.encoded(self._dialect) for order in chosen[page.start : page.stop])
+        rows = (order_json(order, self._dialect) for order in chosen[page.start : page.stop])
         return items(rows, call.context, page)
 
     def list(self, call: Call) -> Response:

@@ -12,7 +12,7 @@ from .access import Access
 __all__ = ["Transactions"]
 
 _PAGE, _LARGEST_PAGE = 250, 2_000
-_FIELD_FILTERS = ("symbol", "instrument-type", "action")
+_FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action")
 
 
 class Transactions:
@@ -32,15 +32,14 @@ class Transactions:
 
 
 def _passes(call: Call, transaction: Transaction) -> bool:
-    query, fields = call.query, transaction.fields
+    query, wire = call.query, transaction.wire
     at, day = transaction.executed_at, local_date(transaction.executed_at)
-    first, last = call.day("start-date"), call.day("end-date")
-    types = frozenset(query.get("types[]", ())) | ({query["type"]} if "type" in query else frozenset())
+    first, last = call.day("start_date"), call.day("end_date")
+    types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
     return (
         (first is None or day >= first)
         and (last is None or day <= last)
-        and query.get("start-at", at) <= at <= query.get("end-at", at)
-        and (not types or fields["transaction-type"] in types)
-        and query.get("underlying-symbol") in (None, transaction.underlying)
-        and all(name not in query or query[name] == fields.get(name) for name in _FIELD_FILTERS)
+        and query.get("start_at", at) <= at <= query.get("end_at", at)
+        and (not types or wire.transaction_type in types)
+        and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..._generated.converters import WatchlistEntryWire, WatchlistWire
+from ..._generated.models import NewWatchlist
 from ...protocol.response import Response
 from ..call import Call
 from ..wire import Dialect, RefusedError, dumps, item, items
@@ -21,21 +23,21 @@ class Watchlists:
     def create(self, call: Call) -> Response:
         """A new watchlist; its name must be new as well."""
         own = self._rows.setdefault(call.customer.number, {})
-        name, order_index = call.body["name"], call.body.get("order-index")
-        if name in own:
+        asked: NewWatchlist = call.body
+        if asked.name in own:
             raise RefusedError.invalid([self._dialect.problem("taken", "There is a watchlist of this name", "name")])
-        fields = {
-            "name": name,
-            "group-name": call.body.get("group-name"),
-            "order-index": _ORDER_INDEX if order_index is None else order_index,
-            "watchlist-entries": [
-                {key: value for key, value in entry.items() if value is not None}
-                for entry in call.body["watchlist-entries"]
+        wire = WatchlistWire(
+            name=asked.name,
+            group_name=asked.group_name,
+            order_index=_ORDER_INDEX if asked.order_index is None else asked.order_index,
+            watchlist_entries=[
+                WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
+                for entry in asked.watchlist_entries
             ],
-            "cms-id": f"{call.customer.number}-{len(own) + 1}",
-        }
-        own[name] = dumps({key: value for key, value in fields.items() if value is not None})
-        return item(own[name], call.context, 201)
+            cms_id=f"{call.customer.number}-{len(own) + 1}",
+        )
+        own[asked.name] = dumps(wire)
+        return item(own[asked.name], call.context, 201)
 
     def list(self, call: Call) -> Response:
         """Every watchlist of the user, with its entries."""
