@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import multiprocessing
 import statistics
 import time
 from collections.abc import Awaitable, Callable
+from datetime import date
+from decimal import Decimal
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -24,10 +25,12 @@ import aiohttp
 import msgspec
 
 from brokerage_async import Client, Environment, StaticToken
+from brokerage_async._generated.converters import DividendWire, TokenResponseWire
 from brokerage_async.config import RefreshToken
 
-DIVIDENDS = {"data": {"items": [{"occurred-date": "2025-02-10", "amount": "0.25"}] * 4}, "context": "/dividends/AAPL"}
-TOKEN = {"access_token": "a" * 400, "token_type": "Bearer", "expires_in": 900}
+DIVIDEND = DividendWire(occurred_date=date(2025, 2, 10), amount=Decimal("0.25"))
+DIVIDENDS = {"data": {"items": [DIVIDEND] * 4}, "context": "/dividends/AAPL"}
+TOKEN = TokenResponseWire(access_token="a" * 400, token_type="Bearer", expires_in=900)
 Call = Callable[[], Awaitable[Any]]
 
 
@@ -70,7 +73,7 @@ class FixedServer(asyncio.Protocol):
 
 
 def answer(value: object) -> bytes:
-    body = json.dumps(value).encode()
+    body = msgspec.json.encode(value)
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     head += "Date: Sat, 21 Nov 2026 11:00:00 GMT\r\nServer: nginx\r\nX-Request-Id: 0f8fad5b-d9cb\r\n"
     return head.encode() + b"\r\n" + body

@@ -9,6 +9,8 @@ import multiprocessing
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import date
+from decimal import Decimal
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -16,13 +18,16 @@ import aiohttp
 import msgspec
 
 from brokerage_async import Client, Environment, StaticToken, models
+from brokerage_async._generated.converters import DividendWire
+from brokerage_async.simulator.wire import Slice
 
 from . import bodies, peers
 from .rounds import Result, in_turn, ratios, result
 
 PAGES = 25
 SMALL_CALLS = 200
-SMALL = b'{"data":{"items":[{"occurred-date":"2025-02-10","amount":"0.25"}]},"context":"/dividends"}'
+_DIVIDEND = DividendWire(occurred_date=date(2025, 2, 10), amount=Decimal("0.25"))
+SMALL = msgspec.json.encode({"data": {"items": [_DIVIDEND]}, "context": "/dividends"})
 _OFFSET = re.compile(rb"page-offset=(\d+)")
 
 Contender = Callable[[], Awaitable[Any]]
@@ -45,8 +50,7 @@ def _answers() -> list[bytes]:
     answer = msgspec.json.decode(page.body)
     answers = []
     for offset in range(PAGES):
-        counts = {"per-page": 1000, "page-offset": offset, "item-offset": offset * 1000, "total-items": PAGES * 1000}
-        answer["pagination"] = {**counts, "total-pages": PAGES, "current-item-count": 1000}
+        answer["pagination"] = Slice(offset, 1000, PAGES * 1000).pagination()
         rows = [{**row, "id": row["id"] + offset * 1000, "symbol": f"{row['symbol']}{offset}"} for row in page.rows()]
         answers.append(msgspec.json.encode({**answer, "data": {"items": rows}}))
     return answers
