@@ -28,8 +28,9 @@ from .journal_memory import MemoryJournal
 from .operation import Executor, Operation
 from .placement import ChangeOutcome, OrderChange, Outcome, Placement
 from .placing import Desk
-from .protocol import codec, validation
+from .protocol import validation
 from .protocol.reconcile import LookPlan
+from .protocol.request import encode_body
 from .submission import Submission
 
 __all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]
@@ -294,4 +295,4 @@ def _id(order_id: object) -> str:
 def _checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:
     """The bytes of a request body that keeps the documented rules."""
     validation.check(operation, path, None, model)
-    return codec.encode(model)
+    return encode_body(operation, model)

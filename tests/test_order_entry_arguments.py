@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async._generated.models import OrderEdit, OrderType, TimeInForce
@@ -51,6 +52,15 @@ async def test_what_is_no_order(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="NewOrder"):
             await here.entry.place(here.account, wrong)
+        assert untouched(here)
+
+
+@pytest.mark.parametrize("extra", [{"external-identifier": "another"}, {"price": "9"}, {"note": 1j}], ids=str)
+@on_virtual_time
+async def test_extra_fields_that_cannot_be_sent(extra: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError):
+            await here.entry.place(here.account, attrs.evolve(order("mine"), extra=extra))
         assert untouched(here)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Response",
     "build",
+    "encode_body",
     "encode_path",
     "encode_query",
     "validate_accept_version",
@@ -109,7 +110,7 @@ def build(
         text = encode_query(operation.parameters, query)
         if text:
             url = f"{url}?{text}"
-    content = body if body is None or isinstance(body, bytes) else _encode_body(operation, body)
+    content = body if body is None or isinstance(body, bytes) else encode_body(operation, body)
     return Request(
         method=operation.method,
         url=url,
@@ -121,11 +122,15 @@ def build(
     )
 
 
-def _encode_body(operation: Operation[Any], body: object) -> bytes:
+def encode_body(operation: Operation[Any], body: object) -> bytes:
+    """The bytes of a request model that keeps the rules of its fields.
+
+    Raises:
+        InvalidRequestError: its free-form parts hold what JSON cannot express.
+    """
     try:
         return codec.encode(body)
     except (InvalidRequestError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        # Only the free-form parts of a body can still hold what JSON cannot express.
         raise InvalidRequestError(
             f"the body cannot be written as JSON: {error}",
             operation=operation.name,

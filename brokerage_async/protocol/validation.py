@@ -249,9 +249,6 @@ def is_array(value: object) -> TypeGuard[Collection[object]]:
     return isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
 
 
-# Calls.
-
-
 def _check_parameters(
     findings: _Findings, operation: Operation[Any], path: Mapping[str, object], query: Mapping[str, object]
 ) -> None:
@@ -280,7 +277,7 @@ def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
 
 
 def _no_item(item: object, wire: str) -> None:
-    """Items of a query are plain values and have no fields."""
+    """Items of a query have no fields."""
 
 
 def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> None:
@@ -295,7 +292,7 @@ def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> 
 
 
 def _check_body(findings: _Findings, operation: Operation[Any], body: object | None) -> None:
-    if body is None:
+    if body is None or (body == b"" and operation.body is not None):
         if operation.body is not None and operation.body_required:
             findings.add("required", f"a request body ({operation.body.__name__}) is required", "")
     elif operation.body is None:
@@ -332,11 +329,14 @@ def _check_model(findings: _Findings, expected: Any, model: object, prefix: str)
         findings.add(*_wrong_type(f"a {expected.__name__}" if described else "a request model", model), prefix)
         return
     dot = f"{prefix}." if prefix else ""
+    extra = kept if isinstance(kept := getattr(model, "extra", None), Mapping) else {}
     values: dict[str, object | None] = {}
     for field in described.fields:
         values[field.wire] = value = getattr(model, field.name)
         if value is not None or field.required:
             _check_value(findings, field, value, dot + field.wire)
+        if field.wire in extra:  # which would be sent in place of the field
+            findings.add("wrong_type", "stands in extra, as a value that it cannot have", dot + field.wire)
     for rule in described.rules:
         for code, place in rule.broken(values, _read):
             findings.add(code, rule.rule.message, dot + place)

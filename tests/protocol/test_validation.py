@@ -33,6 +33,7 @@ class Leg:
     symbol: Any = None
     quantity: Any = None
     instrument_type: Any = "Equity"
+    extra: Any = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -51,6 +52,7 @@ class Ticket:
     conditions: Any = None
     options: Any = None
     source: Any = None
+    extra: Any = attrs.field(factory=dict)
 
 
 MODELS = {
@@ -283,7 +285,14 @@ class TestBodies:
     def test_a_missing_body(self):
         with pytest.raises(InvalidRequestError, match=r"request body \(Ticket\) is required"):
             check(PLACE, None, None, None)
+        with pytest.raises(InvalidRequestError, match=r"request body \(Ticket\) is required"):
+            check(PLACE, None, None, b"")
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
+
+    def test_a_field_that_would_be_sent_from_extra_instead(self):
+        assert body_problems(source="mine", extra={"source": "another", "unheard-of": 1}) == [("wrong_type", "source")]
+        leg = Leg(symbol="AAPL", quantity=Decimal(1), extra={"quantity": "9"})
+        assert body_problems(legs=(leg,)) == [("wrong_type", "legs[0].quantity")]
 
     @pytest.mark.parametrize("body", [{}, {"order-type": "Limit"}, "{}", 5, Leg(symbol="A"), Ticket, object()])
     def test_a_body_of_another_type(self, body):
