@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from typing import cast
 
 import attrs
 
@@ -31,21 +32,46 @@ MOST = 99_999_999
 CENTURY = 2000
 
 
+def _wrong_strike(strike: object) -> str | None:
+    if isinstance(strike, bool) or not isinstance(strike, Decimal | int | str):
+        return f"a Decimal, an integer or text, not {strike!r}"
+    try:
+        thousandths = Decimal(strike) * THOUSAND
+    except ArithmeticError:
+        return f"a number of dollars, not {strike!r}"
+    if not thousandths.is_finite() or not 1 <= thousandths <= MOST or thousandths != int(thousandths):
+        return f"from 0.001 to 99999.999 dollars in steps of 0.001, not {strike}"
+    return None
+
+
+def _dollars(strike: Decimal | int | str) -> Decimal:
+    """A strike as a decimal; what is none is left to be refused with all the rest."""
+    return Decimal(strike) if _wrong_strike(strike) is None else cast("Decimal", strike)
+
+
 @attrs.frozen
 class OptionSymbol:
-    """An equity option by its parts. ``str()`` of it is the OCC symbol.
+    """An equity option by its parts. ``str()`` of it is the OCC symbol. Parts that make none are refused.
 
     Attributes:
         root: the option root: the ticker, or a variant of it for adjusted contracts; 1 to 6 characters.
         expiration: day of expiration, of this century.
         option_type: ``C`` for a call, ``P`` for a put.
         strike: strike price in dollars, with at most three decimals.
+
+    Raises:
+        InvalidRequestError: the parts make no OCC symbol; every problem is listed.
     """
 
     root: str
     expiration: date
     option_type: str
-    strike: Decimal
+    strike: Decimal = attrs.field(converter=_dollars)
+
+    def __attrs_post_init__(self) -> None:
+        problems = _problems(self.root, self.expiration, self.option_type, self.strike)
+        if problems:
+            raise InvalidRequestError("these parts make no OCC symbol", errors=tuple(problems))
 
     def __str__(self) -> str:
         thousandths = int(self.strike * THOUSAND)
@@ -69,10 +95,7 @@ def occ_symbol(root: str, expiration: date, option_type: str, strike: Decimal | 
     Raises:
         InvalidRequestError: the parts make no OCC symbol; every problem is listed.
     """
-    problems = list(_problems(root, expiration, option_type, strike))
-    if problems:
-        raise InvalidRequestError("these parts make no OCC symbol", errors=tuple(problems))
-    return str(OptionSymbol(root, expiration, str(option_type), Decimal(strike)))
+    return str(OptionSymbol(root, expiration, option_type, strike))
 
 
 def parse_occ(symbol: str) -> OptionSymbol:
@@ -133,15 +156,3 @@ def _problems(root: str, expiration: date, option_type: str, strike: Decimal | i
     if (wrong := _wrong_strike(strike)) is not None:
         problems.append(ErrorDetail("strike", wrong, "strike"))
     return problems
-
-
-def _wrong_strike(strike: object) -> str | None:
-    if isinstance(strike, bool) or not isinstance(strike, Decimal | int | str):
-        return f"a Decimal, an integer or text, not {strike!r}"
-    try:
-        thousandths = Decimal(strike) * THOUSAND
-    except InvalidOperation:
-        return f"a number of dollars, not {strike!r}"
-    if not thousandths.is_finite() or not 1 <= thousandths <= MOST or thousandths != int(thousandths):
-        return f"from 0.001 to 99999.999 dollars in steps of 0.001, not {strike}"
-    return None

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,13 +88,22 @@ def test_what_is_no_occ_symbol(text: str) -> None:
         (("AAPL", date(2026, 6, 12), "C", 110.5), ["strike"]),
         (("AAPL", date(2026, 6, 12), "C", True), ["strike"]),
         (("AAPL", date(2026, 6, 12), "C", 100_000), ["strike"]),
+        (("AAPL", date(2026, 6, 12), "C", "1e999999"), ["strike"]),
         (("", date(2126, 6, 12), "", -1), ["root", "expiration", "option_type", "strike"]),
     ],
 )
 def test_parts_that_make_no_symbol_are_all_named(parts: Any, fields: list[str]) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        occ_symbol(*parts)
-    assert [problem.domain for problem in caught.value.errors] == fields
+    for made in (occ_symbol, OptionSymbol):
+        with pytest.raises(InvalidRequestError) as caught:
+            made(*parts)
+        assert [problem.domain for problem in caught.value.errors] == fields
+
+
+def test_a_changed_symbol_is_no_other_strike() -> None:
+    parts = parse_occ("AAPL  260612P00110500")
+    assert str(attrs.evolve(parts, strike=111)) == "AAPL  260612P00111000"
+    with pytest.raises(InvalidRequestError, match="strike"):
+        attrs.evolve(parts, strike=Decimal("110.5005"))
 
 
 @pytest.mark.parametrize(
