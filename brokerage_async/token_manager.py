@@ -12,7 +12,7 @@ from typing import Protocol
 from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
 from .errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
 from .protocol.retry import throttle_pause
-from .protocol.token import Grant, Lease
+from .protocol.token import Grant, Lease, is_token
 from .token_store import StoredToken, TokenStore
 
 __all__ = ["ProvidedTokens", "TokenManager", "Tokens"]
@@ -81,7 +81,7 @@ class ProvidedTokens:
         except Exception as error:
             failure = self._failed("get_token", error)
         else:
-            if isinstance(token, str) and token and token.isascii() and token.isprintable():
+            if is_token(token):
                 return Secret(f"Bearer {token}")
             token = ""  # an error keeps its frames, and this one would show it
             failure = TokenError("the token provider gave no usable token")
@@ -184,6 +184,8 @@ class TokenManager:
                 self._start()
             assert self._done is not None
             await asyncio.shield(self._done)
+            if self._lease is not None and self._failure is None:
+                return self._lease.authorization  # just made: however short it lives, it is not made again for nothing
 
     def invalidate(self, authorization: str) -> bool:
         """Drop the token that the service refused, unless a newer one has taken its place.
@@ -284,7 +286,7 @@ class TokenManager:
         except OSError as error:
             logger.warning("token store: not read: %s", error)
             return False
-        if stored is None or stored.access_token == self._refused:
+        if stored is None or stored.access_token == self._refused or not is_token(stored.access_token):
             return False
         left = stored.expires_at - self._wall_clock()
         if left < LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):

@@ -150,6 +150,15 @@ class TestAheadOfExpiry:
             await asyncio.sleep(0.5)
         assert tokens.peek(now()) == "Bearer t8"
 
+    @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
+    @on_virtual_time
+    async def test_token_that_is_over_before_it_comes_is_not_made_again_for_nothing(self, lifetime):
+        endpoint = Endpoint(latency=1.0, lifetime=lifetime)
+        tokens = manager(endpoint)
+        found = await asyncio.gather(*(tokens.get() for _ in range(100)))
+        assert set(found) == {"Bearer t1"}  # the service has the last word on it
+        assert len(endpoint.asked) == 1
+
     @on_virtual_time
     async def test_one_refresh_per_lifetime_under_load(self):
         endpoint = Endpoint()
@@ -434,6 +443,13 @@ class TestStore:
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == "Bearer t1"
         assert isinstance(tokens.credentials, RefreshToken)
+
+    @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
+    @on_virtual_time
+    async def test_kept_value_that_is_no_token_is_not_taken(self, token):
+        kept = StoredToken("kept", 5900.0)
+        object.__setattr__(kept, "access_token", token)
+        assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
     async def test_broken_store_is_only_logged(self, caplog):

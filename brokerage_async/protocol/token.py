@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 import msgspec
@@ -13,7 +13,7 @@ from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import TokenError
 from .response import Response, redact, retry_after
 
-__all__ = ["Grant", "Lease", "grant_request", "read_grant", "refusal", "unreachable"]
+__all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
 LIFETIME = 900.0
 """Seconds that an access token is valid when the answer does not say."""
@@ -56,6 +56,11 @@ class Lease:
         )
 
 
+def is_token(value: object) -> TypeGuard[str]:
+    """Whether a value can be an access token: text that can stand in a header."""
+    return isinstance(value, str) and value != "" and value.isascii() and value.isprintable()
+
+
 def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest:
     """The body of a token request."""
     if isinstance(credentials, RefreshToken):
@@ -96,7 +101,7 @@ def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError
         error.retry_after = retry_after(response.headers.get("retry-after"), now)
         return error
     token = fields.get("access_token")
-    if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
+    if not is_token(token):
         return _error("the token endpoint answered without an access token", transient=True, status=response.status)
     refresh = fields.get("refresh_token")
     return Grant(
