@@ -125,6 +125,8 @@ class AiohttpTransport:
                 )
         if http_session is not None and trace_configs:
             raise ConfigurationError("trace_configs belong to the aiohttp session: give them to http_session itself")
+        if http_session is not None and http_session.auth is not None:
+            raise ConfigurationError("http_session has an auth of its own, beside which no token can be sent")
         self._session = http_session
         self._owned = http_session is None
         self._closed = False
@@ -145,6 +147,8 @@ class AiohttpTransport:
                 headers=request.headers,
                 timeout=self._timeout(request.timeout),
                 allow_redirects=False,
+                raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
+                auto_decompress=True,
                 middlewares=(once,),
             )
             body = await self._read(response, request.known)

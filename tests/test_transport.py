@@ -382,6 +382,23 @@ class TestLife:
         with pytest.raises(ConfigurationError, match="trace_configs"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
 
+    def test_a_borrowed_session_with_credentials_of_its_own_is_refused(self):
+        with pytest.raises(ConfigurationError, match="auth"):
+            AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
+
+    @on_real_time
+    async def test_settings_of_a_borrowed_session_change_no_answer(self):
+        packed = gzip.compress(b'{"a": 1}')
+        script = [answer(b"{}", 429), answer(b"{}", 422), answer(packed, 200, "Content-Encoding: gzip")]
+        async with (
+            RawServer(*script) as server,
+            aiohttp.ClientSession(raise_for_status=True, auto_decompress=False) as session,
+            OpenTransport(session) as transport,
+        ):
+            found = [await transport.send(request_for(server, "POST")) for _ in script]
+        assert [response.status for response in found] == [429, 422, 200]
+        assert found[-1].body == b'{"a": 1}'
+
     @on_real_time
     async def test_closing_under_way_ends_sends_in_our_own_terms(self):
         async with RawServer("stall") as server:
