@@ -39,7 +39,7 @@ class SqliteJournal(SqlJournal):
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> None:
         self.path: Path = Path(path)
         self._clock = clock
-        self._file = _File(self.path)
+        self._file = _File(self.path.absolute())  # wherever the process goes before it is opened
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._finalizer = weakref.finalize(self, _shut, self._thread, self._file)
 
@@ -73,7 +73,7 @@ class _File:
             if self._connection is None:
                 self._connection = self._connect()
             return self._connection.execute(statement, values).fetchall()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # text that is none: a lone surrogate
             raise JournalError(f"the journal {self._path} cannot be used: {error}") from error
 
     def close(self) -> None:

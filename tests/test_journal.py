@@ -309,6 +309,26 @@ async def test_sqlite_says_that_there_is_no_such_folder_and_that_it_is_closed(tm
         await journal.now()
 
 
+async def test_sqlite_says_that_a_text_is_none(tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "orders.journal") as journal:
+        with pytest.raises(JournalError, match="surrogates"):
+            await journal.close(KEY, state=EntryState.PLACED, order_id="\ud800")
+
+
+@pytest.mark.parametrize("name", ["orders.journal", ":memory:"])
+async def test_sqlite_writes_to_the_file_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    journal = SqliteJournal(name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    async with journal:
+        await opened(journal)
+    async with SqliteJournal(tmp_path / name) as again:
+        assert await again.find(KEY) is not None
+
+
 def test_sqlite_says_that_the_file_is_read_only() -> None:
     """In a process of its own without root's rights, which no file mode stops."""
     program = """
