@@ -21,9 +21,10 @@ from ._generated.models import (
     MarketSession,
     Warrant,
 )
-from .bulk_engine import BulkFetch, BulkResult, Fetch, Progress, Verdict, judge
+from .bulk_engine import BulkFetch, BulkResult, Progress
 from .checks import check_count
 from .errors import InvalidRequestError, NotFoundError
+from .halving import Fetch, Verdict, judge
 from .ranges import check_date, over_range, split_range
 
 __all__ = ["Bulk", "BulkFetch", "BulkResult", "Fetch", "Progress", "Symbols", "Verdict", "judge", "over_range",

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk_engine import PATIENCE, BulkFetch, Verdict, judge, url_length
+from brokerage_async.bulk_engine import BulkFetch
+from brokerage_async.halving import PATIENCE, Verdict, judge
 
 
 class Service:
@@ -141,15 +142,6 @@ async def test_batches_are_bounded_by_length():
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
     await BulkFetch(long, service.fetch, batch_length=250)
     assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # one that is too long by itself goes alone
-
-
-@pytest.mark.parametrize(
-    ("key", "length"),
-    [("AAPL", 20), ("BRK/B", 16 + 7), ("./ESZ6 EW3U6", 16 + 2 + 1 + 3 + 4 + 3 + 5 - 1 - 1), ("Ü", 16 + 6)],
-)
-def test_the_length_of_a_key_is_that_of_its_encoding(key, length):
-    assert url_length([key]) == length
-    assert url_length([key, "A"]) == length + 17
 
 
 @pytest.mark.looptime
@@ -442,3 +434,47 @@ async def test_a_wrong_key_in_a_stream_is_found_before_it_is_asked():
 def test_progress_is_told_to_something_that_can_be_called():
     with pytest.raises(errors.ConfigurationError, match="on_progress"):
         BulkFetch([], Service().fetch, on_progress=5)
+
+
+@pytest.mark.parametrize("name", ["fetch", "length", "verdict"])
+def test_functions_are_checked_when_the_fetch_is_made(name):
+    with pytest.raises(errors.ConfigurationError, match=name):
+        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: 5})
+
+
+@pytest.mark.parametrize("name", ["length", "verdict", "on_progress"])
+def test_what_is_called_and_not_awaited_is_no_coroutine_function(name):
+    with pytest.raises(errors.ConfigurationError, match=name):
+        BulkFetch([], Service().fetch, **{name: Service().fetch})
+
+
+@pytest.mark.looptime
+async def test_no_more_lanes_than_keys():
+    fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
+    async with fetch:
+        async for _ in fetch:
+            assert len(asyncio.all_tasks()) <= 1 + 3
+
+
+@pytest.mark.looptime
+async def test_once_closed_it_asks_for_nothing():
+    service = Service()
+    fetch = BulkFetch(keys(3), service.fetch)
+    await fetch.aclose()
+    assert [pair async for pair in fetch] == []
+    assert service.batches == []
+
+
+@pytest.mark.looptime
+async def test_a_result_that_was_cut_short_is_not_taken_for_a_whole_one():
+    fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
+
+    async def main():
+        return await fetch
+
+    whole = asyncio.create_task(main())
+    await asyncio.sleep(25)
+    await fetch.aclose()
+    with pytest.raises(RuntimeError, match="closed before every key was answered"):
+        await whole
+    assert len(asyncio.all_tasks()) == 1

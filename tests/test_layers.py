@@ -21,7 +21,7 @@ LAYERS = (
     {"delivery", "limiter", "observers", "transport"},
     {"call", "engine", "frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
     {
-        *("bulk", "bulk_engine", "ranges"),
+        *("batches", "bulk", "bulk_engine", "halving", "ranges"),
         *("cadence", "changes", "market_clock", "poll", "watch"),
         *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
         *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
