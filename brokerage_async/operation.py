@@ -143,6 +143,19 @@ class Operation(Generic[T]):
     observed: bool = False
     section: str = ""
 
+    def arguments(self, **values: object) -> tuple[dict[str, object], dict[str, object]]:
+        """What an `Executor` takes as ``path`` and ``query``, keyed by wire name, out of values by parameter name.
+
+        Raises KeyError for a name that no parameter has.
+        """
+        path: dict[str, object] = {}
+        query: dict[str, object] = {}
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name, value in values.items():
+            parameter = known[name]
+            (path if parameter.location == "path" else query)[parameter.wire] = value
+        return path, query
+
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
 

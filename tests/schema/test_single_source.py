@@ -42,7 +42,6 @@ ALLOWED = {
     # What is compared with the library there writes its requests by hand.
     "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities", "/oauth/token"},
     "benchmarks/paging.py": {"page-offset", "per-page", "/instruments/equities"},
-    "benchmarks/polling.py": {"account-numbers[]"},
 }
 """What may stand outside the schema all the same."""
 
