@@ -11,153 +11,35 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import logging
 import math
-import multiprocessing
-import os
-import random
-import signal
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
-from decimal import Decimal
-from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import aiohttp
-import msgspec
-import psutil
 
-from brokerage_async import Client, Environment, RefreshToken
-from brokerage_async.simulator import Simulator
+from brokerage_async import models
+
+from . import endurance, peers
+from .service import SYMBOLS, Service
 
 LATENCY = 0.05
-SYMBOLS = 10_000
 BATCH = 100
 AT_ONCE = 8
-SPAWN = multiprocessing.get_context("spawn")
 
 Contender = Callable[[], Awaitable[Any]]
-
-
-# -- the service, in another process -----------------------------------------------------------------------------------
-
-
-def serve(orders: Connection, equities: int) -> None:
-    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # killed clients hang up in mid-answer
-    asyncio.run(serve_until_told(orders, equities))
-
-
-async def serve_until_told(orders: Connection, equities: int) -> None:
-    async with Simulator(equities=equities) as sim:
-        table = sim.brokerage.world.catalogue.equities
-        symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
-        table.rows(range(min(equities, SYMBOLS)))  # written once, before anybody measures
-        orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))
-        loop = asyncio.get_running_loop()
-        while True:
-            name, value = await loop.run_in_executor(None, orders.recv)
-            if name == "stop":
-                return
-            if name == "write_symbols":
-                Path(value).write_text("\n".join(row.symbol for row in table.definitions))  # noqa: ASYNC240
-                orders.send(None)
-            elif name == "count":
-                orders.send(sum(entry.operation == value for entry in sim.ledger.requests))
-                sim.ledger.requests.clear()
-            else:
-                setattr(sim, name, value)
-                orders.send(None)
-
-
-class Service:
-    """The other process, and how to reach it."""
-
-    def __init__(self, equities: int = SYMBOLS) -> None:
-        self._orders, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=serve, args=(theirs, equities), daemon=True)
-        self._process.start()
-        self.base_url, self.client_secret, self.refresh_token, self.symbols = self._orders.recv()
-
-    def tell(self, name: str, value: Any) -> Any:
-        self._orders.send((name, value))
-        return self._orders.recv()
-
-    def client(self, **options: Any) -> Client:
-        credentials = RefreshToken(client_secret=self.client_secret, refresh_token=self.refresh_token)
-        return Client(Environment.sandbox(self.base_url), credentials, **options)
-
-    @property
-    def variables(self) -> dict[str, str]:
-        return {
-            "BROKERAGE_BASE_URL": self.base_url,
-            "BROKERAGE_CLIENT_SECRET": self.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
-        }
-
-    def stop(self) -> None:
-        self._orders.send(("stop", None))
-        self._process.join(5)
-        self._process.terminate()
 
 
 # -- contenders --------------------------------------------------------------------------------------------------------
 
 
-class TickSize(msgspec.Struct, frozen=True, gc=False):
-    value: Decimal | None = None
-    threshold: Decimal | None = None
-
-
-class Equity(msgspec.Struct, rename="kebab", frozen=True, gc=False):
-    active: bool | None = None
-    borrow_rate: Decimal | None = None
-    bypass_manual_review: bool | None = None
-    country_of_incorporation: str | None = None
-    country_of_taxation: str | None = None
-    description: str | None = None
-    halted_at: datetime | None = None
-    instrument_sub_type: str | None = None
-    instrument_type: str | None = None
-    is_closing_only: bool | None = None
-    is_etf: bool | None = None
-    is_fractional_quantity_eligible: bool | None = None
-    is_illiquid: bool | None = None
-    is_index: bool | None = None
-    is_options_closing_only: bool | None = None
-    lendability: str | None = None
-    listed_market: str | None = None
-    market_time_instrument_collection: str | None = None
-    overnight_trading_permitted: bool | None = None
-    pre_ipo: bool | None = None
-    short_description: str | None = None
-    stops_trading_at: datetime | None = None
-    streamer_symbol: str | None = None
-    symbol: str | None = None
-    underlying_product_type: str | None = None
-    option_tick_sizes: list[TickSize] | None = None
-    tick_sizes: list[TickSize] | None = None
-    id: int | None = None
-    cusip: str | None = None
-
-
-class Items(msgspec.Struct):
-    items: list[Equity]
-
-
-class Envelope(msgspec.Struct):
-    data: Items
-
-
 @asynccontextmanager
 async def bare_aiohttp(service: Service) -> AsyncIterator[Contender]:
-    """The same batches, with nothing but aiohttp and msgspec."""
-    decode = msgspec.json.Decoder(Envelope).decode
+    """The same batches, with nothing but aiohttp and msgspec structs."""
+    decode = peers.struct_decoder(models.Equity)
     agent = {"User-Agent": "bare/1.0", "Accept": "application/json"}
     grant = {"grant_type": "refresh_token", "client_secret": service.client_secret}
     async with aiohttp.ClientSession(service.base_url, headers=agent) as session:
@@ -167,13 +49,13 @@ async def bare_aiohttp(service: Service) -> AsyncIterator[Contender]:
 
         async def fetch_all() -> None:
             batches = iter([service.symbols[n : n + BATCH] for n in range(0, SYMBOLS, BATCH)])
-            found: list[Equity] = []
+            found: list[Any] = []
 
             async def lane() -> None:
                 for batch in batches:
                     query = [("symbol[]", symbol) for symbol in batch] + [("per-page", str(BATCH))]
                     async with session.get("/instruments/equities", params=query, headers=headers) as response:
-                        found.extend(decode(await response.read()).data.items)
+                        found.extend(decode(await response.read()))
 
             await asyncio.gather(*(lane() for _ in range(AT_ONCE)))
             assert len(found) == SYMBOLS
@@ -299,97 +181,6 @@ async def throttled(service: Service, rounds: int) -> bool:
     return report("10,000 symbols at 20 requests/s: sent / needed", statistics.median(sent) / (SYMBOLS / BATCH), 1.3)
 
 
-# -- memory ------------------------------------------------------------------------------------------------------------
-
-
-def stream(results: Connection, address: tuple[str, str, str], symbols: str | None) -> None:
-    results.send(asyncio.run(growth(address, symbols)))
-
-
-async def growth(address: tuple[str, str, str], symbols: str | None) -> tuple[float, int]:
-    """MB by which this process grows at most while all rows pass through it, page by page or by the symbols of a file,
-    and how many there were."""
-    base_url, client_secret, refresh_token = address
-    resident = psutil.Process().memory_info
-    credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
-    async with Client(Environment.sandbox(base_url), credentials) as client:
-        await client.instruments.equities(per_page=2_000).collect(4_000)  # everything is loaded now
-        gc.collect()
-        before = most = resident().rss
-        passed = 0
-        if symbols is None:
-            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=2_000).prefetch(2))
-        else:
-            passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
-        async for _ in passing:
-            passed += 1
-            if passed % 5_000 == 0:
-                most = max(most, resident().rss)
-    return (most - before) / 1e6, passed
-
-
-def memory(rows: int) -> bool:
-    service = Service(rows)
-    kept = True
-    with tempfile.NamedTemporaryFile() as file:
-        service.tell("write_symbols", file.name)
-        for symbols, name in ((None, "pages of 2,000"), (file.name, "batches by symbol, symbols from a file")):
-            ours, theirs = SPAWN.Pipe()
-            address = (service.base_url, service.client_secret, service.refresh_token)
-            child = SPAWN.Process(target=stream, args=(theirs, address, symbols))
-            child.start()
-            grown, passed = ours.recv()
-            child.join()
-            assert passed == rows, (passed, rows)
-            kept &= report(f"{rows:,} rows in {name}: MB of growth", grown, 40)
-    service.stop()
-    return kept
-
-
-# -- SIGKILL -----------------------------------------------------------------------------------------------------------
-
-
-async def kills(service: Service, count: int) -> bool:
-    """Kill the console's fetch at random moments; the file after a rerun against an uninterrupted run's."""
-    service.tell("latency", 0.02)
-    chance = random.Random(1)
-    environment = {**os.environ, **service.variables}
-    same = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "symbols").write_text("\n".join(service.symbols[:2_000]))
-
-        async def run(out: str, seconds: float | None = None) -> int:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "brokerage_async", "fetch", "equities", "--batch-size", "20",
-                "--symbols", folder / "symbols", "--out", folder / out, env=environment,
-                stderr=asyncio.subprocess.DEVNULL,
-            )  # fmt: skip
-            try:
-                return await asyncio.wait_for(process.wait(), seconds)
-            except TimeoutError:
-                process.send_signal(signal.SIGKILL)
-                return await process.wait()
-
-        durations = {}
-        for suffix in ("jsonl", "csv", "parquet"):
-            started = time.perf_counter()
-            assert await run(f"whole.{suffix}") == 0
-            durations[suffix] = time.perf_counter() - started
-        expected = {*os.listdir(folder)}
-        for number in range(count):
-            suffix = list(durations)[number % 3]
-            out = f"killed-{number}.{suffix}"
-            expected.add(out)
-            while await run(out, chance.uniform(0.3, 0.95) * durations[suffix]) != -signal.SIGKILL:
-                (folder / out).unlink()  # it was done before
-            assert await run(out) == 0
-            same += (folder / out).read_bytes() == (folder / f"whole.{suffix}").read_bytes()
-        left = {*os.listdir(folder)} - expected
-    note = f"({same} of {count} the same; left behind: {', '.join(left) or 'nothing'})"
-    return report("fetch killed at random moments: files that differ", count - same, 0, note)
-
-
 MEASURES = {"pages": pages, "symbols": symbols, "work": work, "peer": peer, "throttled": throttled}
 
 
@@ -409,11 +200,13 @@ def main() -> None:
             if name in MEASURES:
                 kept.append(asyncio.run(MEASURES[name](service, arguments.rounds)))
             elif name == "kills":
-                kept.append(asyncio.run(kills(service, arguments.kills)))
+                differ, note = asyncio.run(endurance.kills(service, arguments.kills))
+                kept.append(report("fetch killed at random moments: files that differ", differ, 0, note))
     finally:
         service.stop()
     if "memory" in arguments.only:
-        kept.append(memory(arguments.rows))
+        for name, grown in endurance.memory(arguments.rows):
+            kept.append(report(f"{arguments.rows:,} rows in {name}: MB of growth", grown, 40))
     sys.exit(not all(kept))
 
 
