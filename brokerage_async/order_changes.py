@@ -63,7 +63,7 @@ async def cancel(executor: Executor, account_number: str, order_id: str, plan: L
     attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: _shows_cancel(answer, order_id))
     fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
     if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
-        fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status)) or fate
+        fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status, seen.replacing_order_id)) or fate
     elif fate is Fate.REFUSED:
         await reader.read()
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
@@ -71,7 +71,7 @@ async def cancel(executor: Executor, account_number: str, order_id: str, plan: L
 
 def _shows_cancel(answer: Order, order_id: str) -> bool:
     """Whether the answer is this very order, cancelled or about to be: it may have filled in the same moment."""
-    return answer.id in (None, order_id) and cancel_shown(answer.status) is Fate.ANSWERED
+    return answer.id in (None, order_id) and cancel_shown(answer.status, answer.replacing_order_id) is Fate.ANSWERED
 
 
 async def replace(

@@ -177,7 +177,8 @@ class OrderEntry:
         """Ask for the cancellation of an order, once; without an answer, read the order back (section Orders).
 
         ``APPLIED`` means `Cancelled` or `Cancel Requested`: until the exchange confirms, the order can still fill.
-        ``REFUSED`` means that the order was terminal already. ``UNKNOWN``: it did not show any of this in time.
+        ``REFUSED`` means that the order was terminal already; where it was replaced, the order working in its place is
+        ``order.replacing_order_id`` and can be cancelled under that id. ``UNKNOWN``: it showed none of this in time.
 
         Raises:
             ConfigurationError: the client cannot cancel orders; nothing was sent.

@@ -16,7 +16,7 @@ from ._generated.models import Order
 from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from .errors import BrokerageError, ResponseDecodeError
 from .journal_entry import JournalEntry
-from .operation import Executor
+from .operation import Executor, Page
 from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
 from .protocol.tolerance import parse
 
@@ -119,6 +119,7 @@ class OrderLists:
         pager = self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
+                _check_page(page)
                 yield page.items
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
@@ -130,11 +131,22 @@ class OrderLists:
             async for page in pages:
                 if page.pagination is None and not page.items:
                     raise ResponseDecodeError("neither orders nor their number", operation=ORDERS_LIST.name)
+                _check_page(page)
                 yield page.items
                 times = [order.received_at for order in page.items if order.received_at is not None]
                 newest = max(times + ([newest] if newest else []), default=None)
                 if newest is not None and page.items and window.is_past(page.items[-1], newest):
                     return
+
+
+def _check_page(page: Page[Order]) -> None:
+    """Refuse a page that shows nothing new before the list is at its end: nobody knows what it should have shown."""
+    block = page.pagination
+    if page.items or block is None or not block.total_items:
+        return
+    if block.total_pages is not None and block.total_pages > page.page_offset:
+        reason = f"page {page.page_offset} of {block.total_pages} shows no orders"
+        raise ResponseDecodeError(reason, operation=ORDERS_LIST.name)
 
 
 async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Sighting]]]) -> Finding:

@@ -37,18 +37,25 @@ class Submission:
 
     async def place(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; see `OrderEntry.place` for what it returns and raises."""
-        with _telling(self._key, "was not sent by this call"):
-            known = await self._desk.journal.find(self._key)
-        if known is not None and not (known.state is EntryState.NOT_SENT and known.body == self._body):
+        known = await self._find()
+        if known is not None:
             return await self._resume(known)
         with _telling(self._key, "was not sent"):
             preview, stopped = await self._dry_run(allow_warnings)
-        if stopped is not None:
-            return stopped
+        if stopped is not None:  # unless somebody else has sent this very order meanwhile
+            known = await self._find()
+            return stopped if known is None else await self._resume(known)
         owner = new_owner()
         entry, fresh = await self._open(owner)
         placement = await (self._carry_through(entry, owner, sent=False) if fresh else self._resume(entry))
         return attrs.evolve(placement, preview=preview, warnings=(preview and preview.warnings) or ())
+
+    async def _find(self) -> JournalEntry | None:
+        """The entry of this order, unless there is none, or one that says that these bytes may be sent."""
+        with _telling(self._key, "was not sent by this call"):
+            known = await self._desk.journal.find(self._key)
+        may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
+        return None if may_be_sent else known
 
     async def _dry_run(
         self, allow_warnings: bool | Collection[str]

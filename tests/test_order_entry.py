@@ -580,6 +580,21 @@ async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -
 
 
 @on_virtual_time
+async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
+    """Both start with a dry-run; that of the second comes when the first order has used up the buying power."""
+    async with floor() as here:
+        first = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        while not here.wire.bodies["orders.dry_run"]:
+            await asyncio.sleep(0.01)
+        here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
+        second = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        assert (await first).outcome is Outcome.PLACED
+        assert not second.done()
+        assert (await second).outcome is Outcome.PLACED
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
 async def test_an_abandoned_order_is_left_alone() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")

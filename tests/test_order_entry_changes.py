@@ -165,6 +165,24 @@ def test_an_answer_that_does_not_show_the_order_cancelled_proves_nothing(
     assert (change.outcome, found) == (outcome, status)
 
 
+@pytest.mark.parametrize(
+    "action", ["drop_before", faults.body(b'{"data":{"status":"Cancelled","replacing-order-id":9}}')]
+)
+@on_virtual_time
+async def test_an_order_that_was_replaced_meanwhile_is_not_taken_for_cancelled(action: Any) -> None:
+    """It reads `Cancelled`, but the one that took its place works."""
+    async with floor() as here:
+        target = await working(here)
+        successor = await here.client.orders.replace(here.account, str(target.id), edit())
+        await asyncio.sleep(30)
+        here.sim.faults.add("DELETE", ONE_ORDER, action)
+        change = await here.entry.cancel(here.account, str(target.id))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.order is not None
+        assert (change.order.status, change.order.replacing_order_id) == ("Cancelled", successor.id)
+        assert await status_of(here, successor.id) == "Live"
+
+
 @pytest.mark.parametrize(("price", "outcome"), [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
 @on_virtual_time
 async def test_an_order_that_was_not_touched_for_long_is_still_read_back(price: str, outcome: ChangeOutcome) -> None:

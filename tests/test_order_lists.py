@@ -133,6 +133,18 @@ async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
     assert (await look(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
 
 
+@pytest.mark.parametrize("listing", ["live", "everything"])
+@on_virtual_time
+async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str) -> None:
+    of_three = Pagination(total_items=450, total_pages=3, current_item_count=0)
+    for number, complete in [(0, False), (2, False), (3, True)]:
+        pages = [Page((), of_three, number)]
+        account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
+        assert (await look(account, "a")).complete is complete
+    nothing = [Page((), Pagination(total_items=0, total_pages=1), 0)]
+    assert (await look(Account(nothing, nothing), "a")).complete
+
+
 @on_virtual_time
 async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
     account = Account([PermissionDeniedError("no", status=403)], [PermissionDeniedError("no", status=403)])

@@ -309,8 +309,13 @@ def _symbol(raw: object) -> str | None:
     return "".join(filter(str.isalnum, raw)).upper() if isinstance(raw, str) else None
 
 
-def cancel_shown(status: str | None) -> Fate | None:
-    """What an order's status says about a cancellation that got no answer; None: nothing yet, look again."""
+def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> Fate | None:
+    """What an order says about a cancellation that got no answer; None: nothing yet, look again.
+
+    One that was replaced is finished as well, and yet not cancelled: the new order works in its place.
+    """
+    if replacing_order_id:
+        return Fate.REFUSED
     if status in ("Cancelled", "Cancel Requested"):
         return Fate.ANSWERED
     return Fate.REFUSED if status in TERMINAL else None
