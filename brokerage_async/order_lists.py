@@ -53,7 +53,10 @@ class Window:
         return cls(now - age, asyncio.get_running_loop().time() - age.total_seconds())
 
     def is_past(self, order: Order, newest: datetime) -> bool:
-        """Whether the listing, newest first, has gone beyond every order that can be meant."""
+        """Whether an order is older than every one that can be meant.
+
+        A whole page of such ends the reading: by which of its times the service sorts a list, it does not say.
+        """
         if order.received_at is None:
             return False
         age = timedelta(seconds=asyncio.get_running_loop().time() - self.journaled)
@@ -135,7 +138,7 @@ class OrderLists:
                 yield page.items
                 times = [order.received_at for order in page.items if order.received_at is not None]
                 newest = max(times + ([newest] if newest else []), default=None)
-                if newest is not None and page.items and window.is_past(page.items[-1], newest):
+                if newest is not None and page.items and all(window.is_past(order, newest) for order in page.items):
                     return
 
 

@@ -81,6 +81,13 @@ async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() 
 
 
 @on_virtual_time
+async def test_an_old_order_among_newer_ones_does_not_end_the_reading() -> None:
+    """An order of last month that was changed today may stand among today's."""
+    pages = [[order("x"), order("y", days_ago=40)], [order("a"), order("z", days_ago=50)]]
+    assert list((await look(Account([[]], pages), "a")).orders) == ["a"]
+
+
+@on_virtual_time
 async def test_an_older_order_is_read_for_further_back() -> None:
     account = Account([[]], [[order("x", days_ago=5)], [order("a", days_ago=8)], [order("z", days_ago=20)]])
     assert list((await look(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
