@@ -74,7 +74,8 @@ class Rule:
 @attrs.frozen(kw_only=True)
 class Parameter:
     """One path or query parameter: ``name`` in Python, ``wire`` in the URL, ``kind`` as one of
-    ``string integer identifier boolean date date-time``; ``array`` when the key repeats."""
+    ``string integer identifier boolean date date-time``; ``array`` when the key repeats; ``minimum`` and ``maximum``
+    bound an integer, both included."""
 
     name: str
     wire: str
@@ -82,6 +83,8 @@ class Parameter:
     kind: str = "string"
     array: bool = False
     required: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
     choices: type[enum.Enum] | None = None
 
 
@@ -96,6 +99,8 @@ class BodyField:
     array: bool = False
     required: bool = False
     min_items: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     choices: type[enum.Enum] | None = None
     model: type[Any] | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment
 
 from .naming import constant
-from .spec import Field, Operation, Parameter, Rule, Spec
+from .spec import Field, Operation, Parameter, Rule, Spec, Type
 
 
 def render(spec: Spec, environment: Environment) -> str:
@@ -51,6 +51,7 @@ def _parameter(parameter: Parameter) -> str:
         arguments.append("array=True")
     if parameter.required:
         arguments.append("required=True")
+    arguments += _bounds(parameter.type)
     if parameter.type.kind == "enum":
         arguments.append(f"choices={parameter.type.name}")
     return f"Parameter({', '.join(arguments)})"
@@ -65,11 +66,17 @@ def _body_field(field: Field) -> str:
         arguments.append("required=True")
     if field.type.min_items is not None:
         arguments.append(f"min_items={field.type.min_items}")
+    arguments += _bounds(field.type)
     if field.type.kind == "enum":
         arguments.append(f"choices={field.type.name}")
     if field.type.kind == "model":
         arguments.append(f"model={field.type.name}")
     return f"BodyField({', '.join(arguments)})"
+
+
+def _bounds(type_: Type) -> list[str]:
+    bounds = {"minimum": type_.minimum, "maximum": type_.maximum}
+    return [f"{name}={bound}" for name, bound in bounds.items() if bound is not None]
 
 
 def _rules(rules: tuple[Rule, ...]) -> list[str]:

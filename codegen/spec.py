@@ -14,7 +14,8 @@ class Type:
     """The type of a field or parameter.
 
     ``kind`` is one of the SCALARS, or ``identifier`` (text or integer), ``enum``, ``model`` (both with ``name``) or
-    ``object`` (open JSON); ``array`` when there are several; ``wire`` lists the other JSON forms that it arrives in.
+    ``object`` (open JSON); ``array`` when there are several; ``wire`` lists the other JSON forms that it arrives in;
+    ``minimum`` and ``maximum`` bound an integer, both included.
     """
 
     kind: str
@@ -23,6 +24,8 @@ class Type:
     wire: tuple[str, ...] = ()
     secret: bool = False
     min_items: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from .document import Node
 from .spec import Type
 
@@ -21,6 +23,10 @@ _WIRE_FORMS = {
 }
 
 
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
+
+
 def read_type(written: Node) -> Type:
     """The type of a property or parameter; an unusable one is noted and read as text."""
     node = written.resolved()
@@ -37,11 +43,24 @@ def read_type(written: Node) -> Type:
         forms = tuple(dict.fromkeys((*item.wire, *wire)))
         if set(wire) - {"mapping"} or (wire and item.kind in ("model", "object")):
             node.problem(f"x-wire {list(wire)} does not go with an array of {item.kind}")
-        return Type(kind=item.kind, name=item.name, array=True, wire=forms, min_items=node.members.get("minItems"))
+        return attrs.evolve(item, array=True, wire=forms, min_items=node.members.get("minItems"))
     kind, name = _scalar(node, declared)
     if extra := set(wire) - _WIRE_FORMS.get(kind, set()):
         written.problem(f"x-wire {sorted(extra)} does not go with a field of kind {kind}")
-    return Type(kind=kind, name=name, wire=wire, secret=node.members.get("format") == "password")
+    least, most = _read_bounds(node, kind)
+    secret = node.members.get("format") == "password"
+    return Type(kind=kind, name=name, wire=wire, secret=secret, minimum=least, maximum=most)
+
+
+def _read_bounds(node: Node, kind: str) -> tuple[int | None, int | None]:
+    """The least and the greatest value of an integer, where the schema says."""
+    written = {key: node.members[key] for key in _BOUNDS if key in node.members}
+    for key, bound in written.items():
+        if kind != "integer" or key not in ("minimum", "maximum") or type(bound) is not int:
+            node.problem(f"{key}: {bound!r}: only integers have bounds, minimum and maximum, and these are integers")
+            return None, None
+    bounds = {**(_INT32 if node.members.get("format") == "int32" else {}), **written}
+    return bounds.get("minimum"), bounds.get("maximum")
 
 
 def _scalar(node: Node, declared: object) -> tuple[str, str | None]:

@@ -122,7 +122,7 @@ async def test_a_call_sends_the_documented_bytes_and_returns_the_facts(exchange:
         assert differences(pagination, exchange.pagination) == []
 
 
-@pytest.mark.parametrize("exchange", [each for each in REFUSALS if each.public], ids=str)
+@pytest.mark.parametrize("exchange", [each for each in REFUSALS if each.public and not each.unsent], ids=str)
 async def test_a_refusal_raises_the_error(exchange: Exchange) -> None:
     async with wire(exchange) as record, client_of(record.base_url) as client:
         with pytest.raises(errors.APIError) as caught:
@@ -132,6 +132,15 @@ async def test_a_refusal_raises_the_error(exchange: Exchange) -> None:
     (request,) = record.received
     assert request.line == f"{exchange.method} {exchange.target} HTTP/1.1"
     assert request.body == (exchange.body or b"")
+
+
+@pytest.mark.parametrize("exchange", [each for each in REFUSALS if each.unsent], ids=str)
+async def test_what_is_known_to_be_refused_is_not_sent(exchange: Exchange) -> None:
+    async with wire(exchange) as record, client_of(record.base_url) as client:
+        with pytest.raises(errors.InvalidRequestError) as caught:
+            await outcome(client, exchange)
+    assert [problem.domain for problem in caught.value.errors] == [exchange.unsent]
+    assert not record.received
 
 
 def test_every_operation_is_called() -> None:

@@ -7,6 +7,7 @@ way. Bytes and dicts take the same road: both become wire structs first.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -119,18 +120,18 @@ MOST_SHARED = 4096
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """A model as it looks on the wire."""
 
+    @abstractmethod
     def build(self) -> Any:
         """The model with these values. Raises ValueError when one of them cannot be read."""
-        raise NotImplementedError
 
     def build_new(self) -> Any:
         """The same, but never an object that somebody else has as well."""
         return self.build()
 
     @staticmethod
+    @abstractmethod
     def of(model: Any) -> Any:
         """The wire struct of a model, or a dict when there is raw JSON to be written over it."""
-        raise NotImplementedError
 
 
 def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:

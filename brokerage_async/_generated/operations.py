@@ -175,8 +175,8 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="is_etf", wire="is-etf", location="query", kind="boolean"),
         Parameter(name="is_index", wire="is-index", location="query", kind="boolean"),
         Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     section="Instruments",
 )
@@ -235,8 +235,8 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
         Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
         Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -281,8 +281,8 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
         Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
         Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -400,8 +400,8 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
         Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -432,8 +432,8 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
     ),
     section="Orders",
 )
@@ -483,8 +483,8 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
-        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer"),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=2000),
         Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
@@ -957,7 +957,7 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
         fields=(
             BodyField(name="name", wire="name", kind="string", required=True),
             BodyField(name="group_name", wire="group-name", kind="string"),
-            BodyField(name="order_index", wire="order-index", kind="integer"),
+            BodyField(name="order_index", wire="order-index", kind="integer", minimum=-2147483648, maximum=2147483647),
             BodyField(
                 name="watchlist_entries",
                 wire="watchlist-entries",

@@ -12,12 +12,10 @@ when there are absurdly many, ``more_problems``.
 
 from __future__ import annotations
 
-import datetime as dt
 import enum
 import functools
 import logging
-from collections.abc import Callable, Collection, Mapping
-from decimal import Decimal
+from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 import attrs
@@ -25,19 +23,14 @@ import attrs
 from .._generated.operations import REQUEST_MODELS
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import BodyField, Operation, Parameter
+from .kinds import fault_of, wrong_type
 from .rules import CompiledRule
 
 __all__ = ["check", "is_array", "problems_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.request")
 
-_INTEGER_BITS = 63
-_IDENTIFIER_BITS = 128
-_DECIMAL_DIGITS = 64
 _MOST_PROBLEMS = 100
-
-_Fault = tuple[str, str]
-"""Code and message of one problem."""
 
 
 def check(
@@ -112,81 +105,6 @@ class _Findings:
         return (*several[:_MOST_PROBLEMS], rest)
 
 
-# Single values: one function per kind, each returning what is wrong.
-
-
-def _wrong_type(expected: str, value: object) -> _Fault:
-    return "wrong_type", f"must be {expected}, not {type(value).__name__}"
-
-
-def _string_fault(value: object) -> _Fault | None:
-    if not isinstance(value, str):
-        return _wrong_type("text (str)", value)
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return "not_text", "holds a lone surrogate, which no text on the wire can carry"
-    return None
-
-
-def _integer_fault(value: object) -> _Fault | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return _wrong_type("an integer (int)", value)
-    return None if value.bit_length() <= _INTEGER_BITS else ("out_of_range", "does not fit into 64 bits")
-
-
-def _identifier_fault(value: object) -> _Fault | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return None if value.bit_length() <= _IDENTIFIER_BITS else ("out_of_range", "is no identifier: too large")
-    return _string_fault(value) if isinstance(value, str) else _wrong_type("an identifier (str or int)", value)
-
-
-def _boolean_fault(value: object) -> _Fault | None:
-    return None if isinstance(value, bool) else _wrong_type("True or False", value)
-
-
-def _date_fault(value: object) -> _Fault | None:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return None
-    return _wrong_type("a datetime.date", value)
-
-
-def _date_time_fault(value: object) -> _Fault | None:
-    if not isinstance(value, dt.datetime):
-        return _wrong_type("a datetime.datetime", value)
-    return None if value.utcoffset() is not None else ("naive_date_time", "needs a time zone (tzinfo)")
-
-
-def _decimal_fault(value: object) -> _Fault | None:
-    if not isinstance(value, Decimal):
-        # Whole numbers are exact too; a float is not, and text may be anything.
-        return _integer_fault(value) and _wrong_type("a decimal.Decimal or int", value)
-    if not value.is_finite():
-        return "not_finite", "must be a finite number"
-    # Written without an exponent, an extreme one would become megabytes of zeros.
-    exponent = value.as_tuple().exponent
-    if value.adjusted() > _DECIMAL_DIGITS or (isinstance(exponent, int) and exponent < -_DECIMAL_DIGITS):
-        return "out_of_range", f"has more than {_DECIMAL_DIGITS} digits before or after the point"
-    return None
-
-
-def _object_fault(value: object) -> _Fault | None:
-    return None if isinstance(value, Mapping) else _wrong_type("a mapping", value)
-
-
-_FAULTS: Mapping[str, Callable[[object], _Fault | None]] = {
-    "string": _string_fault,
-    "integer": _integer_fault,
-    "identifier": _identifier_fault,
-    "boolean": _boolean_fault,
-    "date": _date_fault,
-    "date-time": _date_time_fault,
-    "decimal": _decimal_fault,
-    "object": _object_fault,
-}
-
-
 @functools.lru_cache(maxsize=512)
 def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
     return frozenset(member.value for member in choices)
@@ -202,7 +120,7 @@ def _check_single(findings: _Findings, field: Parameter | BodyField, value: obje
     if isinstance(field, BodyField) and field.model is not None:
         _check_model(findings, field.model, value, domain)
         return
-    fault = _FAULTS[field.kind](value)
+    fault = fault_of(field, value)
     if fault is not None:
         findings.add(*fault, domain)
     elif value == "" and field.required and not field.array:
@@ -222,7 +140,7 @@ def _check_value(findings: _Findings, field: Parameter | BodyField, value: objec
     elif not field.array:
         _check_single(findings, field, value, domain)
     elif not is_array(value):
-        findings.add(*_wrong_type("a list or tuple", value), domain)
+        findings.add(*wrong_type("a list or tuple", value), domain)
     else:
         least = field.min_items if isinstance(field, BodyField) else 1
         if least is not None and len(value) < least:
@@ -286,7 +204,7 @@ def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> 
     elif value in ("", ".", ".."):
         findings.add("unsafe_segment", f"{value!r} cannot stand in a path", parameter.wire)
     else:
-        fault = _FAULTS[parameter.kind](value)
+        fault = fault_of(parameter, value)
         if fault is not None:
             findings.add(*fault, parameter.wire)
 
@@ -326,7 +244,7 @@ def _described(model: Any) -> _Described | None:
 def _check_model(findings: _Findings, expected: Any, model: object, prefix: str) -> None:
     described = _described(expected)
     if described is None or not isinstance(model, expected):
-        findings.add(*_wrong_type(f"a {expected.__name__}" if described else "a request model", model), prefix)
+        findings.add(*wrong_type(f"a {expected.__name__}" if described else "a request model", model), prefix)
         return
     dot = f"{prefix}." if prefix else ""
     extra = kept if isinstance(kept := getattr(model, "extra", None), Mapping) else {}

@@ -38,7 +38,7 @@ async def test_arguments_reach_the_executor_under_their_wire_names(garden: Packa
     assert recorder.calls == [
         (operations.GARDEN_PLANTS, {
             "path": {"bed_number": 7},
-            "query": {"season[]": ["Spring"], "sown-after": None, "sown-before": None},
+            "query": {"season[]": ["Spring"], "sown-after": None, "sown-before": None, "rows": None},
         }),
         (operations.GARDEN_LIST, {}),
         (operations.GARDEN_REMOVE, {"path": {"bed_number": "7"}}),
@@ -88,8 +88,10 @@ def test_operations_are_data(garden: Package) -> None:  # noqa: F811
         ("seasons", "season[]", "string", True),
         ("sown_after", "sown-after", "date", False),
         ("sown_before", "sown-before", "date", False),
+        ("rows", "rows", "integer", False),
     ]
     assert plants.parameters[1].choices is garden.models.Season
+    assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40)]
     assert plants.rules[0].span == ("sown-after", "sown-before", 3)
     assert operations.GARDEN_PLANT.production_only
     assert operations.GARDEN_EDIT_BED.observed

@@ -73,6 +73,10 @@ WRONG = [
     ("garden.yaml", "  Bed:\n    patch:", "  Bed:\n    patch: {}\n    patch:", "the key 'patch' occurs twice"),
     ("garden.yaml", "description: A bed.\n", "description: A bed.\n    x-shared: true\n",
      "garden.yaml: $.schemas.Bed: x-shared: true goes with plain fields only"),
+    ("garden.yaml", "minimum: 1,", "minimum: 1.5,", "minimum: 1.5: only integers have bounds"),
+    ("garden.yaml", "minimum: 1,", "exclusiveMinimum: 0,", "exclusiveMinimum: 0: only integers have bounds, minimum and"),
+    ("garden.yaml", "format: decimal, description: \"Weight", "format: decimal, minimum: 0, description: \"Weight",
+     f"{PLANT}.weight: minimum: 0: only integers have bounds"),
     ("garden.yaml", "#/schemas/Season\", x-wire", "#/schemas/Loop\", x-wire", "has no 'Loop' there"),
 ]  # fmt: skip
 

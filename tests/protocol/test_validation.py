@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
 from brokerage_async.protocol import validation
@@ -204,6 +205,29 @@ class TestParameters:
         assert len(found) == 101
         assert found[:2] == [("wrong_type", "per-page"), ("wrong_type", "types[0]")]
         assert found[-1] == ("more_problems", None)
+
+    @pytest.mark.parametrize(
+        ("operation", "query", "domains"),
+        [
+            ("orders.search", {"per-page": 0, "page-offset": -1}, ["page-offset", "per-page"]),
+            ("orders.list", {"per-page": 201}, ["per-page"]),
+            ("orders.list", {"per-page": 200, "page-offset": 0}, []),
+            ("transactions.list", {"per-page": 2001}, ["per-page"]),
+            ("transactions.list", {"per-page": 2000}, []),
+            ("instruments.equities", {"per-page": -1}, ["per-page"]),
+            ("instruments.equities", {"per-page": 100_000}, []),
+        ],
+    )
+    def test_pages_keep_to_the_bounds_of_the_schema(self, operation, query, domains):
+        described = OPERATIONS[operation]
+        path = {each.wire: "1" for each in described.parameters if each.location == "path"}
+        needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
+        found = []
+        try:
+            check(described, path, needed | query, None)
+        except InvalidRequestError as error:
+            found = [(problem.code, problem.domain) for problem in error.errors]
+        assert found == [("out_of_range", domain) for domain in domains]
 
     def test_rules_are_applied(self):
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}

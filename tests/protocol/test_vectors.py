@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol import codec
-from brokerage_async.protocol.request import build
+from brokerage_async.protocol.request import build, encode_path, encode_query
 from brokerage_async.protocol.response import Response, is_success, read_error
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import HEADERS, call_of, differences
@@ -38,6 +38,13 @@ ODD = st.one_of(
 def test_a_call_gives_exactly_the_request(exchange):
     call = call_of(exchange)
     assert call.operation is OPERATIONS[exchange.operation]
+    if exchange.unsent:
+        with pytest.raises(errors.InvalidRequestError) as caught:
+            build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+        assert [problem.domain for problem in caught.value.errors] == [exchange.unsent]
+        path, query = encode_path(call.operation.path, call.path), encode_query(call.operation.parameters, call.query)
+        assert f"{path}?{query}" == exchange.target
+        return
     request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
     assert f"{request.method} {request.url}" == f"{exchange.method} {BASE}{exchange.target}"
     assert request.body == exchange.body

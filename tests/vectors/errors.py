@@ -27,6 +27,7 @@ EXCHANGES = (
         }
         """,
         error="BadRequestError",
+        unsent="page-offset",
         facts={
             "code": "validation_error",
             "errors.#": 1,

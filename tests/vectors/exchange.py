@@ -39,6 +39,7 @@ class Exchange:
         facts: what must be read from it, by path: ``[1].legs[0].quantity``; ``legs.#`` is a length.
         pagination: fields of the pagination block of a page.
         error: name of the exception class that a response which is no success must become.
+        unsent: the parameter for whose sake this client refuses to make the call at all.
         observed: stands on what was seen on the wire, not on the service document.
     """
 
@@ -55,6 +56,7 @@ class Exchange:
     facts: Mapping[str, Any] = attrs.field(factory=dict)
     pagination: Mapping[str, int | None] | None = None
     error: str | None = None
+    unsent: str | None = None
     observed: bool = False
 
     @property
