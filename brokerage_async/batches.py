@@ -74,8 +74,8 @@ class Cutter:
         self._size = size
         self._room = room
         self._length = length
-        self.total = len(source) if isinstance(source, Sized) else None
-        self.passed = 0
+        self.total: int | None = len(source) if isinstance(source, Sized) else None
+        self.passed: int = 0
         self.refused: dict[str, Exception] = {}
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
