@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from .._generated.operations import OPERATIONS
-from ..errors import ErrorDetail, InvalidRequestError
+from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
 from ..operation import Operation, Parameter, Shape
-from .console import connect, run
+from .console import connect, echo_json, run
 
 __all__ = ["register"]
 
@@ -52,7 +52,7 @@ async def perform(name: str, arguments: list[str], body: str | None, max_items: 
             result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
         else:
             result = await client.session.execute(operation, path=path, query=query, body=content)
-    typer.echo(json.dumps(converter.unstructure(result), indent=2, ensure_ascii=False, default=str))
+    echo_json(converter.unstructure(result))
 
 
 def find(name: str) -> Operation[Any]:
@@ -76,7 +76,7 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
         try:
             values.setdefault(parameter.wire, []).append(READERS.get(parameter.kind, str)(text))
         except ValueError:
-            problems.append(ErrorDetail("type", f"{text!r} is not a {parameter.kind}", f"--{name}"))
+            problems.append(ErrorDetail("type", f"{text!r} is no {parameter.kind}", f"--{name}"))
     if problems:
         raise InvalidRequestError("the arguments cannot be read", operation=operation.name, errors=tuple(problems))
     return tuple(
@@ -134,5 +134,5 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
         text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
         model: object = converter.structure(json.loads(text), operation.body)
         return model
-    except (OSError, ValueError, TypeError) as problem:
+    except (OSError, ValueError, TypeError, ResponseDecodeError) as problem:
         raise InvalidRequestError(f"the body cannot be read: {problem}", operation=operation.name) from None

@@ -103,9 +103,7 @@ async def stage(report: Report) -> AsyncIterator[tuple[Client, Simulator | None]
             yield client, None
     else:
         async with Simulator() as simulator, simulator.client(observers=[report.attempts.append]) as client:
-            out.print(
-                f"Simulated brokerage at {simulator.base_url}, account {simulator.account_numbers[0]}", highlight=False
-            )
+            out.print(f"Simulated brokerage at {simulator.base_url}, account {simulator.account_numbers[0]}")
             yield client, simulator
 
 

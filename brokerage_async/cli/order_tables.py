@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-import typer
 from rich.table import Table
 
 from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
@@ -15,7 +14,6 @@ from ..placement import OrderChange, Placement
 
 __all__ = [
     "change_json",
-    "echo_json",
     "messages",
     "order_table",
     "placement_json",
@@ -24,11 +22,6 @@ __all__ = [
     "raw",
     "ticket_line",
 ]
-
-
-def echo_json(value: Any) -> None:
-    """Print a value as JSON on stdout."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def raw(model: Any) -> Any:

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
-import sys
+import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import attrs
 import typer
 
-from .. import tickets
 from ..client import Client
-from ..errors import ConfigurationError, InvalidRequestError
+from ..errors import ConfigurationError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
-from ..models import NewOrder, NewOrderLeg, PlacedOrderResponse, TimeInForce, converter
+from ..models import NewOrder, PlacedOrderResponse
 from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
-from .console import err, on_real_service, out, run
+from .console import echo_json, err, on_real_service, out, run
 from .order_tables import (
     change_json,
-    echo_json,
     messages,
     order_table,
     placement_json,
@@ -35,17 +32,9 @@ from .order_tables import (
     raw,
     ticket_line,
 )
+from .order_words import read_ticket
 
 __all__ = ["register"]
-
-ACTIONS: Mapping[str, Callable[..., NewOrderLeg]] = {
-    "buy": tickets.buy,
-    "sell": tickets.sell,
-    "buy-to-open": tickets.buy_to_open,
-    "buy-to-close": tickets.buy_to_close,
-    "sell-to-open": tickets.sell_to_open,
-    "sell-to-close": tickets.sell_to_close,
-}
 
 Account = Annotated[
     str | None,
@@ -65,7 +54,7 @@ Quantity = Annotated[str | None, typer.Argument(help="shares or contracts; none 
 Limit = Annotated[str | None, typer.Option("--limit", help="limit price; without any price it is a market order")]
 Stop = Annotated[str | None, typer.Option("--stop", help="price that sets the order off")]
 Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
-Duration = Annotated[str, typer.Option("--tif", help="time in force: Day, GTC, Ext, IOC, ...")]
+Duration = Annotated[str | None, typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...")]
 Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="good till this day")]
 FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit in spite of warnings")]
@@ -89,7 +78,7 @@ def dry_run(
     limit: Limit = None,
     stop: Stop = None,
     value: Value = None,
-    tif: Duration = "Day",
+    tif: Duration = None,
     until: Until = None,
     order: FromFile = None,
     account: Account = None,
@@ -118,7 +107,7 @@ def place(
     limit: Limit = None,
     stop: Stop = None,
     value: Value = None,
-    tif: Duration = "Day",
+    tif: Duration = None,
     until: Until = None,
     order: FromFile = None,
     external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None,
@@ -170,7 +159,7 @@ def cancel(
         if as_json:
             echo_json(change_json(change))
         else:
-            out.print(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "), markup=False)
+            out.print(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "))
             if change.order is not None:
                 out.print(order_table([change.order]))
         if change.outcome is not ChangeOutcome.APPLIED:
@@ -261,69 +250,35 @@ def open_journal(journal: str | None) -> SqliteJournal | PostgresJournal | Memor
     return SqliteJournal(folder / "orders.journal")
 
 
-def read_ticket(
-    action: str | None,
-    symbol: str | None,
-    quantity: str | None,
-    limit: str | None,
-    stop: str | None,
-    value: str | None,
-    tif: str,
-    until: datetime | None,
-    source: str | None,
-) -> NewOrder:
-    """The order that the words on the command line make, or the file."""
-    if source is not None:
-        return read_order(source)
-    if action is None or action not in ACTIONS or symbol is None:
-        raise InvalidRequestError(f"say what to do and with what: one of {', '.join(ACTIONS)}, then a symbol")
-    make = ACTIONS[action]
-    leg = make(symbol, quantity)
-    terms: dict[str, Any] = {"time_in_force": TimeInForce(tif)}
-    if value is not None:
-        return tickets.notional(leg, value=value, **terms)
-    if limit is None and stop is None:
-        return tickets.market(leg, **terms)
-    terms["until"] = until.date() if until else None
-    if limit is None:
-        return tickets.stop(leg, trigger=stop or "", **terms)
-    if stop is None:
-        return tickets.limit(leg, price=limit, **terms)
-    return tickets.stop_limit(leg, trigger=stop, price=limit, **terms)
-
-
-def read_order(source: str) -> NewOrder:
-    """An order from JSON in the form of the wire."""
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
-        order: NewOrder = converter.structure(json.loads(text), NewOrder)
-    except (OSError, ValueError, TypeError, KeyError) as problem:
-        raise InvalidRequestError(f"the order cannot be read: {problem}") from None
-    return order
-
-
 def show_preview(account: str, order: NewOrder, preview: PlacedOrderResponse) -> None:
     """What a dry-run says, for a person."""
-    out.print(ticket_line(account, order), markup=False, highlight=False)
+    out.print(ticket_line(account, order))
     out.print(preview_table(preview))
     for line in messages("error", preview.errors):
-        out.print(line, style="red", markup=False)
+        out.print(line, style="red")
     for line in messages("warning", preview.warnings):
-        out.print(line, style="yellow", markup=False)
+        out.print(line, style="yellow")
 
 
 def show_placement(placement: Placement) -> None:
     """What became of an order, for a person."""
     for line in messages("warning", placement.warnings):
-        out.print(line, style="yellow", markup=False)
-    out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip(), markup=False)
+        out.print(line, style="yellow")
+    out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip())
     if placement.order is not None:
         out.print(order_table([placement.order]))
 
 
 def confirm(question: str) -> None:
-    """Ask before money moves; anything but yes leaves with exit code 1 and nothing sent."""
-    if not typer.confirm(question):
+    """Ask before money moves; anything but yes, Ctrl-C included, leaves with exit code 1 and nothing sent."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own is heard after the answer only
+    try:
+        agreed = typer.confirm(question)
+    except typer.Abort:
+        agreed = False
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if not agreed:
         out.print("Nothing was sent.")
         raise typer.Exit(1)
 
@@ -335,5 +290,5 @@ def telling_the_interrupted() -> Iterator[None]:
         yield
     except asyncio.CancelledError as cancelled:
         for note in getattr(cancelled, "__notes__", ()):
-            err.print(note, style="red", markup=False)
+            err.print(note, style="red")
         raise

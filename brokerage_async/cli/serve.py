@@ -29,9 +29,9 @@ def register(app: typer.Typer) -> None:
 def simulator(
     environment: Annotated[World, typer.Option(help="which of the two to be")] = World.SANDBOX,
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="port to listen on; 0 takes a free one")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 0,
     seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
-    latency: Annotated[float, typer.Option(help="seconds that every answer is delayed")] = 0.0,
+    latency: Annotated[float, typer.Option(min=0.0, help="seconds that every answer is delayed")] = 0.0,
 ) -> None:
     """Serve a simulated brokerage until Ctrl-C.
 
@@ -51,9 +51,7 @@ async def serve(environment: Literal["sandbox", "production"], host: str, port: 
             "BROKERAGE_REFRESH_TOKEN": server.refresh_token,
         }
         for name, value in exports.items():
-            out.print(f"export {name}={value}", markup=False, highlight=False, soft_wrap=True)
+            out.print(f"export {name}={value}", soft_wrap=True)
         accounts = ", ".join(server.account_numbers)
-        out.print(
-            f"# customer {server.customer_id}, accounts {accounts}; Ctrl-C ends it", markup=False, highlight=False
-        )
+        out.print(f"# customer {server.customer_id}, accounts {accounts}; Ctrl-C ends it", soft_wrap=True)
         await asyncio.Event().wait()

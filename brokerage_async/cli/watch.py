@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from ..changes import Change
 from ..client import Client
 from ..models import MarketSession, Order, QuoteAlert, converter
 from ..poll import Watcher
-from .console import connect, err, out, run
+from .console import complain, connect, echo_json, out, run
 
 __all__ = ["register"]
 
@@ -103,11 +102,6 @@ async def follow(watch: Callable[[Client], Changes], board: Board | None, count:
                     return
 
 
-def complain(error: Exception) -> None:
-    """Say on stderr that a poll failed; it will be repeated."""
-    err.print(f"{type(error).__name__}: {error}", style="yellow", markup=False, highlight=False)
-
-
 def print_line(change: Change[Any]) -> None:
     """Print a change as one line of JSON."""
     record = {
@@ -118,7 +112,7 @@ def print_line(change: Change[Any]) -> None:
         "before": converter.unstructure(change.before),
         "after": converter.unstructure(change.after),
     }
-    typer.echo(json.dumps(record, ensure_ascii=False, default=str))
+    echo_json(record, indent=None)
 
 
 @attrs.define

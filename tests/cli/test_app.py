@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -37,3 +38,13 @@ def test_the_module_runs_like_the_script() -> None:
         [sys.executable, "-m", "brokerage_async", "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.stdout.strip() == f"brokerage-async {__version__}"
+
+
+def test_a_terminal_that_cannot_show_everything_ends_no_command_half_way() -> None:
+    order = ["orders", "place", "buy-to-open", "AAPL", "1", "--yes", "--allow-warnings"]
+    result = subprocess.run(
+        [sys.executable, "-m", "brokerage_async", *order],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "placed: " in result.stdout

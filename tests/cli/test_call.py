@@ -89,3 +89,10 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "127.0.0.1:9" in result.stderr
     assert "s3cret" not in result.output
     assert "r3fresh" not in result.output
+
+
+@pytest.mark.parametrize("body", ["[]", "5", "null", "{", "@/none"])
+def test_a_body_of_another_kind_is_told(body: str) -> None:
+    result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
+    assert result.exit_code == 1
+    assert "InvalidRequestError: watchlists.create: the body cannot be read" in result.stderr

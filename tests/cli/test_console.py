@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+
 import pytest
 import typer
 
@@ -17,6 +20,43 @@ def test_one_of_our_errors_is_one_message_and_exit_code_1(capsys: pytest.Capture
         console.run(fail())
     assert caught.value.exit_code == 1
     assert capsys.readouterr().err.strip() == "NotFoundError: orders.cancel: no such order [bold]"
+
+
+def test_an_error_of_the_system_is_one_message_too(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail() -> None:
+        raise PermissionError(13, "Permission denied", "/orders.journal")
+
+    with pytest.raises(typer.Exit) as caught:
+        console.run(fail())
+    assert caught.value.exit_code == 1
+    assert capsys.readouterr().err == "PermissionError: [Errno 13] Permission denied: '/orders.journal'\n"
+
+
+def test_a_message_is_not_cut_into_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    console.complain(NotFoundError("word " * 100))
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_reader_who_has_had_enough_is_no_error_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail() -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        console.run(fail())
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"), [("utf-8", '"\u2603\U0001f600"\n'), ("latin-1", '"\\u2603\\ud83d\\ude00"\n')]
+)
+def test_json_that_any_stdout_can_carry(monkeypatch: pytest.MonkeyPatch, encoding: str, expected: str) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", stdout)
+    console.echo_json("\u2603\U0001f600")
+    stdout.seek(0)
+    text = stdout.read()
+    assert text == expected
+    assert json.loads(text) == "\u2603\U0001f600"
 
 
 def test_any_other_exception_is_a_bug_and_shows_itself() -> None:

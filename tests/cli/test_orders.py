@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
-from brokerage_async._generated.models import NewOrder
 from brokerage_async.cli.app import app
-from brokerage_async.cli.orders import open_journal, read_ticket
-from brokerage_async.errors import InvalidRequestError
+from brokerage_async.cli.orders import open_journal
 from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
 from brokerage_async.simulator import Simulator
 
@@ -113,6 +112,28 @@ def test_nothing_is_placed_without_a_yes() -> None:
     assert result.exit_code == 1
     assert "Place this order?" in result.output
     assert "Nothing was sent." in result.output
+
+
+def test_the_end_of_the_input_is_no_yes() -> None:
+    result = orders("place", *BUY, input="")
+    assert result.exit_code == 1
+    assert "Nothing was sent." in result.output
+
+
+def test_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(question: str) -> bool:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+        raise AssertionError("the question goes on")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(typer, "confirm", ask)
+    result = orders("place", *BUY)
+    assert result.exit_code == 1
+    assert "Nothing was sent." in result.output
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_placing_after_a_yes_shows_the_order() -> None:
@@ -237,28 +258,14 @@ def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
 # --- words to tickets, names to journals
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"limit": "10"}, {"order_type": "Limit", "price": 10}),
-        ({}, {"order_type": "Market"}),
-        ({"stop": "9"}, {"order_type": "Stop", "stop_trigger": 9}),
-        ({"stop": "9", "limit": "8"}, {"order_type": "Stop Limit", "stop_trigger": 9, "price": 8}),
-        ({"value": "500", "quantity": None}, {"order_type": "Notional Market", "value": 500}),
-        ({"limit": "10", "tif": "GTC"}, {"order_type": "Limit", "time_in_force": "GTC"}),
-    ],
-)
-def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
-    blank = dict.fromkeys(("limit", "stop", "value", "until", "source"))
-    given = blank | {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1", "tif": "Day"} | words
-    ticket = read_ticket(**given)  # type: ignore[arg-type]
-    assert isinstance(ticket, NewOrder)
-    assert {name: getattr(ticket, name) for name in expected} == expected
-
-
-def test_a_symbol_is_needed() -> None:
-    with pytest.raises(InvalidRequestError, match="say what to do"):
-        read_ticket("buy", None, "1", None, None, None, "Day", None, None)
+def test_a_folder_that_cannot_be_made_is_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, value in (("BASE_URL", "http://localhost:1"), ("CLIENT_SECRET", "s"), ("REFRESH_TOKEN", "r")):
+        monkeypatch.setenv(f"BROKERAGE_{name}", value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    result = orders("recover")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("NotADirectoryError: ")
 
 
 def test_where_orders_are_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -44,3 +45,18 @@ def test_an_unknown_environment_is_refused() -> None:
     assert result.exit_code == 2
     assert "sandbox" in result.output
     assert "production" in result.output
+
+
+@pytest.mark.parametrize("wrong", [("--port", "-1"), ("--port", "65536"), ("--latency", "-1"), ("--latency", "nan")])
+def test_impossible_numbers_are_refused(wrong: tuple[str, str]) -> None:
+    result = CliRunner().invoke(app, ["simulator", *wrong])
+    assert result.exit_code == 2
+    assert wrong[0] in result.output
+
+
+def test_an_address_that_cannot_be_had_is_one_message() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = CliRunner().invoke(app, ["simulator", "--port", str(taken.getsockname()[1])])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("OSError: ")
+    assert "Traceback" not in result.output

@@ -1,0 +1,153 @@
+"""Orders, previews and outcomes for people and for programs."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from brokerage_async import models
+from brokerage_async.cli import console
+from brokerage_async.cli.order_tables import (
+    change_json,
+    filled,
+    legs_of,
+    messages,
+    order_table,
+    placement_json,
+    placement_table,
+    plain,
+    preview_table,
+    raw,
+    ticket_line,
+)
+from brokerage_async.errors import ServerError
+from brokerage_async.order_entry import ChangeOutcome, Outcome
+from brokerage_async.placement import OrderChange, Placement
+from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
+
+AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
+
+
+def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
+    """A table as the console of the commands prints it."""
+    text = io.StringIO()
+    monkeypatch.setattr(console.out, "_file", text)
+    monkeypatch.setattr(console.out, "_width", width)
+    console.out.print(table)
+    return text.getvalue()
+
+
+def leg(quantity: str | None = "10", remaining: str | None = "4", **fields: Any) -> models.OrderLeg:
+    amounts = (None if each is None else Decimal(each) for each in (quantity, remaining))
+    settings = dict(zip(("quantity", "remaining_quantity"), amounts, strict=True))
+    return models.OrderLeg(**{"action": "Buy to Open", "symbol": "AAPL"} | settings | fields)
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("amount", "expected"),
+        [(None, ""), (Decimal("1E+3"), "1000"), (Decimal("0.10"), "0.10"), (Decimal("1E-7"), "0.0000001")],
+        ids=str,
+    )
+    def test_numbers_have_no_exponent(self, amount: Decimal | None, expected: str) -> None:
+        assert plain(amount) == expected
+
+    def test_legs(self) -> None:
+        assert legs_of(models.Order(legs=(leg(), leg(symbol="MSFT")))) == "Buy to Open 10 AAPL, Buy to Open 10 MSFT"
+        assert legs_of(models.Order()) == ""
+
+    @pytest.mark.parametrize(
+        ("legs", "expected"),
+        [
+            ((leg(),), "6/10"),
+            ((leg(remaining=None), leg("2", "2")), "0/2"),
+            ((leg(quantity=None),), ""),
+            ((), ""),
+            (None, ""),
+        ],
+        ids=["some", "second", "unknown", "none", "absent"],
+    )
+    def test_how_much_is_filled(self, legs: Any, expected: str) -> None:
+        assert filled(models.Order(legs=legs)) == expected
+
+    @pytest.mark.parametrize(
+        ("order", "expected"),
+        [
+            (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
+            (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
+            (
+                stop_limit(buy_to_open("AAPL", 1), trigger=2, price=3, until=AT.date()),
+                "A1: Buy to Open 1 AAPL; Stop Limit at 3 Debit when it trades at 2, until 2026-03-02",
+            ),
+            (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
+        ],
+        ids=["market", "limit", "stop-limit", "notional"],
+    )
+    def test_an_order_in_one_line(self, order: models.NewOrder, expected: str) -> None:
+        assert ticket_line("A1", order) == expected
+
+    def test_messages(self) -> None:
+        found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
+        assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
+        assert messages("error", None) == []
+
+
+class TestJson:
+    def test_a_placement(self) -> None:
+        placement = Placement(
+            outcome=Outcome.PLACED,
+            account_number="A1",
+            external_identifier="x",
+            order=models.Order(id="7"),
+            body=b'{"a":1}',
+            opened_at=AT,
+        )
+        found = placement_json(placement)
+        assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
+        assert found["opened-at"] == AT.isoformat()
+
+    def test_a_change(self) -> None:
+        lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
+        assert change_json(lost) == {"outcome": "unknown", "order": None, "error": "no"}
+        assert raw(None) is None
+
+
+class TestTables:
+    HOSTILE = "x[/y][red]:smile:"
+
+    def test_text_of_others_is_no_markup(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        order = models.Order(id="7", external_identifier=self.HOSTILE, received_at=AT, legs=(leg(symbol="[/b]"),))
+        found = shown(order_table([order]), monkeypatch)
+        assert self.HOSTILE in found
+        assert "Buy to Open 10 [/b]" in found
+        assert "2026-03-02 15:30:00" in found
+        placement = Placement(
+            outcome=Outcome.UNKNOWN, account_number="A1", external_identifier=self.HOSTILE, order=None, note="[/n]"
+        )
+        found = shown(placement_table([placement]), monkeypatch)
+        assert self.HOSTILE in found
+        assert "[/n]" in found
+
+    @pytest.mark.parametrize("width", [1, 5, 20, 80])
+    def test_any_width_will_do(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+        assert shown(order_table([models.Order(id="7"), models.Order()]), monkeypatch, width)
+
+    def test_a_preview_shows_what_it_was_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        effect = models.BuyingPowerEffect(
+            change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
+        )
+        found = shown(preview_table(models.PlacedOrderResponse(buying_power_effect=effect)), monkeypatch)
+        assert "1,234.5" in found
+        assert "Debit" in found
+        assert "fees" not in found
+
+
+def test_the_console_of_the_commands_takes_nothing_for_markup() -> None:
+    for each in (console.out, console.err):
+        assert isinstance(each, Console)
+        assert each.render_str("[red]:smile:").plain == "[red]:smile:"

@@ -1,0 +1,79 @@
+"""What the words on a command line make of an order, and which of them do not go together."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import NewOrder
+from brokerage_async.cli.order_words import read_order, read_ticket
+from brokerage_async.errors import InvalidRequestError
+
+BLANK = dict.fromkeys(("limit", "stop", "value", "tif", "until", "source"))
+SHARE = BLANK | {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1"}
+DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"limit": "10"}, {"order_type": "Limit", "price": 10, "time_in_force": "Day"}),
+        ({}, {"order_type": "Market"}),
+        ({"stop": "9"}, {"order_type": "Stop", "stop_trigger": 9}),
+        ({"stop": "9", "limit": "8"}, {"order_type": "Stop Limit", "stop_trigger": 9, "price": 8}),
+        ({"value": "500", "quantity": None}, {"order_type": "Notional Market", "value": 500}),
+        ({"limit": "10", "tif": "GTC"}, {"order_type": "Limit", "time_in_force": "GTC"}),
+        ({"limit": "10", "until": DAY}, {"time_in_force": "GTD", "gtc_date": DAY.date()}),
+        ({"stop": "10", "until": DAY}, {"time_in_force": "GTD", "gtc_date": DAY.date()}),
+    ],
+)
+def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
+    ticket = read_ticket(**SHARE | words)  # type: ignore[arg-type]
+    assert isinstance(ticket, NewOrder)
+    assert {name: getattr(ticket, name) for name in expected} == expected
+
+
+def test_a_symbol_is_needed() -> None:
+    with pytest.raises(InvalidRequestError, match="say what to do"):
+        read_ticket("buy", None, "1", None, None, None, "Day", None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"value": "500", "limit": "10"}, "--value does not go together with --limit"),
+        ({"value": "500", "stop": "10", "until": DAY}, "--value does not go together with --stop, --until"),
+        ({"until": DAY}, "a market order does not go together with --until"),
+        ({"source": "-"}, "--order does not go together with ACTION, SYMBOL, QUANTITY"),
+        (dict.fromkeys(SHARE) | {"source": "-", "tif": "GTC"}, "--order does not go together with --tif"),
+        (dict.fromkeys(SHARE) | {"source": "-", "value": "5", "stop": "1"}, "with --value, --stop"),
+    ],
+    ids=["value-limit", "value-stop-until", "until", "words", "tif", "prices"],
+)
+def test_no_word_is_left_out_of_an_order(words: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InvalidRequestError, match=expected):
+        read_ticket(**SHARE | words)  # type: ignore[arg-type]
+
+
+def test_an_order_in_a_file(tmp_path: Path) -> None:
+    leg = {"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}
+    file = tmp_path / "order.json"
+    file.write_text(json.dumps({"order-type": "Market", "time-in-force": "Day", "legs": [leg]}))
+    assert read_order(str(file)).legs[0].symbol == "AAPL"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", '"text"', "\ud800"], ids=ascii)
+def test_what_is_no_order_is_told(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "order.json"
+    file.write_text(text, errors="surrogatepass")
+    with pytest.raises(InvalidRequestError, match="the order cannot be read"):
+        read_order(str(file))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match="the order cannot be read"):
+        read_order(str(tmp_path / "none"))
