@@ -2,7 +2,7 @@
 
 The service counts pages from the present state of a list, so rows move between pages while a walk is under way. A row
 that comes again on a later page is dropped, and a total that changes is reported once on the logger
-``brokerage_async.pager``: a row may then have slipped by.
+``brokerage_async.pager``: a row may then have slipped by. A list that holds nothing new page after page is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import attrs
 
 from .checks import check_count
-from .errors import BrokerageError
+from .errors import BrokerageError, ResponseDecodeError
 from .operation import Operation, Page, Pager
 from .protocol.codec import Decoded
 from .protocol.pagination import next_offset
@@ -33,6 +33,9 @@ E = TypeVar("E")
 
 OFFSET = "page-offset"
 SIZE = "per-page"
+
+MOST_STALE = 100
+"""After so many pages in a row without anything new a list is taken to have no end."""
 
 logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
@@ -257,7 +260,7 @@ class _Course(Generic[E]):
         self.ended = False
 
     def take(self, page: Page[E]) -> Page[E]:
-        """The page without the items of earlier pages."""
+        """The page without the items of earlier pages. Raises ResponseDecodeError when the list goes nowhere."""
         self._compare_total(page.pagination)
         fresh = self._without_repeats(page.items)
         self._stale = self._stale + 1 if not fresh or page.items == self._before else 0
@@ -265,6 +268,14 @@ class _Course(Generic[E]):
         # A service that ignores page-offset sends its first page for ever. A single page without anything new may also
         # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
         self.ended = self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
+        if self.ended:
+            logger.warning("%s: the same pages come again and again; the list may be longer", self._name)
+        elif self._stale >= MOST_STALE:
+            raise ResponseDecodeError(
+                f"$.data.items: {MOST_STALE} pages in a row held nothing new, up to page offset {page.page_offset}",
+                json_path="$.data.items",
+                operation=self._name,
+            )
         return page if len(fresh) == len(page.items) else Page(fresh, page.pagination, page.page_offset)
 
     def _without_repeats(self, items: tuple[E, ...]) -> tuple[E, ...]:

@@ -331,6 +331,33 @@ async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever
         assert items == content[:10]
 
 
+async def test_a_list_that_repeats_itself_is_told(caplog):
+    with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
+        await Service(rows(100), ignores_offset=True).pager(per_page=10).collect()
+    assert [record.getMessage() for record in caplog.records] == [
+        "rows.list: the same pages come again and again; the list may be longer"
+    ]
+
+
+class Endless(Service):
+    """Sends its first page for ever, and says each time that it is the page asked for and that others follow."""
+
+    def answer(self, offset, size):
+        answer = super().answer(0, size)
+        answer.pagination.page_offset = offset
+        answer.pagination.total_pages = offset + 2 if self.block == "full" else None
+        return answer
+
+
+@pytest.mark.parametrize("block", ["full", "counts"])
+@pytest.mark.parametrize("content", [rows(10), [Nameless("x")] * 10], ids=["rows", "nameless"])
+async def test_a_list_without_an_end_is_an_error(block, content):
+    service = Endless(content, block=block, model=type(content[0]))
+    with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
+        await service.pager(per_page=10).collect()
+    assert len(service.asked) == 101
+
+
 @pytest.mark.parametrize("block", ["full", "counts"])
 @pytest.mark.parametrize("ahead", [0, 4])
 async def test_a_service_that_sends_smaller_pages_loses_nothing(block, ahead):

@@ -43,7 +43,7 @@ def next_offset(page_offset: int, per_page: int | None, count: int, pagination: 
         return None if ended else following
     if pagination.current_item_count is not None:
         # A row that could not be decoded is missing from count, never from the service's own number.
-        count = pagination.current_item_count
+        count = max(count, pagination.current_item_count)
     if count <= 0:
         return None
     if pagination.total_pages is not None:

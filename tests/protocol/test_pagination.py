@@ -45,6 +45,10 @@ class TestItemCount:
     def test_rows_that_were_dropped_on_the_way_do_not_shorten_the_page(self):
         assert next_offset(0, 10, 8, Block(per_page=10, current_item_count=10)) == 1
 
+    def test_rows_that_the_service_did_not_count_are_there_all_the_same(self):
+        assert next_offset(0, 10, 10, Block(total_pages=3, current_item_count=-1)) == 1
+        assert next_offset(0, 10, 10, Block(per_page=10, current_item_count=0)) == 1
+
     def test_the_size_asked_for_stands_in_for_a_missing_one(self):
         assert next_offset(0, 10, 10, Block(current_item_count=10)) == 1
         assert next_offset(0, 10, 9, Block(current_item_count=9)) is None
