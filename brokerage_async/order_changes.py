@@ -107,26 +107,25 @@ async def _replace(
     executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, plan: LookPlan
 ) -> OrderChange:
     account_number, order_id = path["account_number"], path["id"]
-    attempt = await _attempt(
-        executor,
-        operation,
-        path,
-        body,
-        shows=lambda answer: answer.id and answer.replaces_order_id in (None, order_id),
-    )
+    attempt = await _attempt(executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id))
     fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
     if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         shown = await reader.read_until(plan, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is Fate.ANSWERED and successor is not None:
             reader = _OrderReader(executor, account_number, successor)
-            await reader.read()
+            await reader.read_until(plan, lambda seen: Fate.ANSWERED)
             if reader.order is not None and successor_differs_in(terms_of(body), reader.order) is not None:
                 shown = Fate.UNKNOWN  # somebody else has replaced the order, it seems
         fate = shown or fate
     elif fate is Fate.REFUSED:
         await reader.read()
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+
+
+def _shows_replacement(answer: Order, order_id: str) -> bool:
+    """Whether the answer is the order that replaces this one, or this one itself, edited in place."""
+    return bool(answer.id) and (answer.id == order_id or answer.replaces_order_id in (None, order_id))
 
 
 async def edit_pairs(

@@ -268,6 +268,17 @@ async def test_a_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
 
 
 @on_virtual_time
+async def test_an_order_that_was_edited_in_place_is_shown_by_its_own_id() -> None:
+    """Also when it has itself replaced another one before."""
+    async with floor() as here:
+        target = await working(here)
+        answer = faults.body(b'{"data":{"id":' + str(target.id).encode() + b',"replaces-order-id":98}}')
+        here.sim.faults.add("PATCH", ONE_ORDER, attrs.evolve(answer, processed=False))
+        change = await here.entry.edit(here.account, str(target.id), edit())
+        assert change.outcome is ChangeOutcome.APPLIED
+
+
+@on_virtual_time
 async def test_an_answer_that_replaces_another_order_proves_nothing() -> None:
     async with floor() as here:
         target = await working(here)

@@ -312,9 +312,9 @@ def _symbol(raw: object) -> str | None:
 def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> Fate | None:
     """What an order says about a cancellation that got no answer; None: nothing yet, look again.
 
-    One that was replaced is finished as well, and yet not cancelled: the new order works in its place.
+    One that was replaced reads `Cancelled` as well, but the new order works in its place.
     """
-    if replacing_order_id:
+    if replacing_order_id and status in TERMINAL:
         return Fate.REFUSED
     if status in ("Cancelled", "Cancel Requested"):
         return Fate.ANSWERED

@@ -331,9 +331,12 @@ def test_what_a_status_says_about_a_cancellation(status: str | None, fate: Fate 
     assert cancel_shown(status) is fate
 
 
-@pytest.mark.parametrize("status", ["Cancelled", "Cancel Requested", "Live", None])
-def test_an_order_that_was_replaced_is_not_cancelled(status: str | None) -> None:
-    assert cancel_shown(status, "78") is Fate.REFUSED
+@pytest.mark.parametrize(
+    ("status", "fate"),
+    [("Cancelled", Fate.REFUSED), ("Filled", Fate.REFUSED), ("Cancel Requested", Fate.ANSWERED), ("Live", None)],
+)
+def test_an_order_that_was_replaced_is_not_cancelled(status: str, fate: Fate | None) -> None:
+    assert cancel_shown(status, "78") is fate
 
 
 def test_what_the_original_says_about_its_replacement() -> None:
