@@ -19,6 +19,7 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_function",
+    "check_methods",
     "check_seconds",
     "is_number",
     "not_negative",
@@ -64,6 +65,13 @@ def check_function(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} must be a function, not {type(value).__name__}")
     if inspect.iscoroutinefunction(value):
         raise ConfigurationError(f"{name} must be a plain function, not a coroutine function: nobody would await it")
+
+
+def check_methods(name: str, value: object, *methods: str) -> None:
+    """Refuse what lacks one of two or more ``methods``, and a class in place of an object of it."""
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        needed = f"{', '.join(methods[:-1])} and {methods[-1]}"
+        raise ConfigurationError(f"{name} must be an object with {needed}, not {value!r}")
 
 
 # The same as validators of attrs classes.

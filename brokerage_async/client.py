@@ -12,7 +12,7 @@ import attrs
 
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
-from .checks import check_flag, check_function, check_seconds
+from .checks import check_flag, check_function, check_methods, check_seconds
 from .config import (
     DEFAULT_USER_AGENT,
     AuthorizationCode,
@@ -114,7 +114,10 @@ class Client(Endpoints):
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
         _check_several(trace_configs=trace_configs, observers=observers)
-        _check_parts(transport=(transport, "send", "close"), token_store=(token_store, "load", "save"))
+        if transport is not None:
+            check_methods("transport", transport, "send", "close")
+        if token_store is not None:
+            check_methods("token_store", token_store, "load", "save")
         _check_operations(limits)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         if transport is None:
@@ -256,13 +259,6 @@ def _check_several(*, trace_configs: object, observers: object) -> None:
             raise ConfigurationError(f"{name} must be a list or tuple, not {type(value).__name__}")
         for item in value if name == "observers" else ():
             check_function("every observer", item)
-
-
-def _check_parts(**parts: tuple[object, str, str]) -> None:
-    for name, (value, *methods) in parts.items():
-        usable = not isinstance(value, type) and all(callable(getattr(value, method, None)) for method in methods)
-        if value is not None and not usable:
-            raise ConfigurationError(f"{name} must be an object with {' and '.join(methods)}, not {value!r}")
 
 
 def _check_operations(limits: Limits) -> None:

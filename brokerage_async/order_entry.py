@@ -8,7 +8,6 @@ it, looks for its external identifier among the orders of the account.
 from __future__ import annotations
 
 import logging
-import math
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
@@ -20,7 +19,7 @@ import attrs
 from . import order_changes, recovery
 from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from .checks import check_seconds
+from .checks import check_function, check_methods, check_seconds
 from .config import Environment
 from .errors import ConfigurationError, InvalidRequestError
 from .journal_entry import EntryKey, EntryState, Journal
@@ -78,10 +77,11 @@ class OrderEntry:
         lease: float = 30.0,
         identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
+        check_function("identifiers", identifiers)
         if journal is None:
             journal = _memory_of(client)
-        check_seconds("lease", lease)
-        if lease is None or lease == math.inf:
+        check_methods("journal", journal, "now", "open", "find", "entries", "claim", "renew", "release", "close")
+        if check_seconds("lease", lease) is None:
             raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")
         self._desk = Desk(executor=client.session, journal=journal, environment=client.environment.name, lease=lease)
         self._looks = _checked_plan(looks)

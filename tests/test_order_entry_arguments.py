@@ -91,6 +91,24 @@ async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
         assert untouched(here)
 
 
+@pytest.mark.parametrize(
+    "wrong", ["orders.journal", MemoryJournal, 5, object()], ids=["path", "class", "int", "object"]
+)
+@on_virtual_time
+async def test_what_is_no_journal(wrong: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
+            here.client.order_entry(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["order-1", 5, None])
+@on_virtual_time
+async def test_what_makes_no_identifiers(wrong: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(ConfigurationError, match="identifiers must be a function"):
+            OrderEntry(here.client, MemoryJournal(), identifiers=wrong)
+
+
 @pytest.mark.parametrize("lease", [None, 0, -1, "30", float("nan"), float("inf")])
 @on_virtual_time
 async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
