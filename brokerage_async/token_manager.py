@@ -7,7 +7,7 @@ import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
 from .errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
@@ -16,6 +16,8 @@ from .protocol.token import Grant, Lease, is_token
 from .token_store import StoredToken, TokenStore
 
 __all__ = ["ProvidedTokens", "TokenManager", "Tokens"]
+
+T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
@@ -30,6 +32,9 @@ LONGEST_TRANSIENT_PAUSE = 16.0
 PATIENCE = 5.0
 PATIENCE_INTERVAL = 20.0
 """So many refused tokens in a row are replaced at once, and then one every so many seconds."""
+
+STORE_PATIENCE = 5.0
+"""Seconds that a token store may take."""
 
 LEAST_STORED_LIFE = 30.0
 """Seconds that a token from a store must still live to be taken."""
@@ -270,23 +275,19 @@ class TokenManager:
             )
         logger.info("token refresh: a token for %d s", grant.expires_in)
         if self._store is not None:
-            try:
-                await self._store.save(
-                    self._store_key, StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
-                )
-            except OSError as error:
-                logger.warning("token store: not saved: %s", error)
+            kept = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
+            await _from_store("save", self._store.save(self._store_key, kept))
 
     async def _load(self, now: float) -> bool:
         """Take a token from the store, if it holds a serving one that was not just refused or about to end."""
         if self._store is None or isinstance(self._credentials, AuthorizationCode):
             return False  # a code has to be exchanged in any case: only that brings its refresh token
-        try:
-            stored = await self._store.load(self._store_key)
-        except OSError as error:
-            logger.warning("token store: not read: %s", error)
-            return False
-        if stored is None or stored.access_token == self._refused or not is_token(stored.access_token):
+        stored = await _from_store("load", self._store.load(self._store_key))
+        if (
+            not isinstance(stored, StoredToken)
+            or stored.access_token == self._refused
+            or not is_token(stored.access_token)
+        ):
             return False
         left = stored.expires_at - self._wall_clock()
         if left < LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):
@@ -315,3 +316,14 @@ class TokenManager:
         again.__cause__ = error.__cause__
         again.retry_after = seconds
         return again
+
+
+async def _from_store(method: str, work: Awaitable[T]) -> T | None:
+    """What a token store does, or None when it fails: tokens can be had without it, and are not to wait for it long."""
+    try:
+        async with asyncio.timeout(STORE_PATIENCE):
+            return await work
+    except Exception as error:
+        told = f": {error}" if isinstance(error, OSError) else ""  # others may tell the token
+        logger.warning("token store: %s failed with %s%s", method, type(error).__name__, told)
+        return None

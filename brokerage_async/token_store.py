@@ -28,7 +28,7 @@ class StoredToken:
 class TokenStore(Protocol):
     """Keeps access tokens. ``key`` stands for one set of credentials in one environment.
 
-    A store that fails (raises ``OSError``) is logged and otherwise ignored.
+    A store that fails, or takes more than a few seconds, is logged and otherwise ignored.
     """
 
     async def load(self, key: str) -> StoredToken | None:

@@ -456,6 +456,23 @@ class TestStore:
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
         assert "no disk" in caplog.text
 
+    @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
+    @on_virtual_time
+    async def test_store_of_any_kind_is_done_without(self, caplog, failure):
+        class Store:
+            async def load(self, key: str) -> StoredToken | None:
+                await asyncio.sleep(0.0 if failure else 1e9)
+                raise failure or AssertionError
+
+            async def save(self, key: str, token: StoredToken) -> None:
+                await self.load(key)
+
+        assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"
+        assert now() == (1 if failure else 11)
+        assert "token store: load failed with" in caplog.text
+        assert "token store: save failed with" in caplog.text
+        assert "s3cr3t" not in caplog.text
+
     @on_real_time
     async def test_file_is_private_atomic_and_holds_only_access_tokens(self, tmp_path: Path):
         path = tmp_path / "new" / "tokens.json"
