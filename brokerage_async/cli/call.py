@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from .._generated.operations import OPERATIONS
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
 from ..operation import Operation, Parameter, Shape
+from ..protocol.tolerance import parse
 from .console import connect, echo_json, run
 
 __all__ = ["register"]
@@ -132,7 +132,7 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
         raise InvalidRequestError("takes no body", operation=operation.name)
     try:
         text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
-        model: object = converter.structure(json.loads(text), operation.body)
+        model: object = converter.structure(parse(text.encode()), operation.body)  # with every digit of its numbers
         return model
     except (OSError, ValueError, TypeError, ResponseDecodeError) as problem:
         raise InvalidRequestError(f"the body cannot be read: {problem}", operation=operation.name) from None

@@ -201,16 +201,14 @@ def _no_item(item: object, wire: str) -> None:
 def _check_segment(findings: _Findings, parameter: Parameter, value: object) -> None:
     if value is None:
         findings.add("unsafe_segment", "is missing from the path", parameter.wire)
+    elif (fault := fault_of(parameter, value)) is not None:  # first: what an array equals is no truth value
+        findings.add(*fault, parameter.wire)
     elif value in ("", ".", ".."):
         findings.add("unsafe_segment", f"{value!r} cannot stand in a path", parameter.wire)
-    else:
-        fault = fault_of(parameter, value)
-        if fault is not None:
-            findings.add(*fault, parameter.wire)
 
 
 def _check_body(findings: _Findings, operation: Operation[Any], body: object | None) -> None:
-    if body is None or (body == b"" and operation.body is not None):
+    if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
         if operation.body is not None and operation.body_required:
             findings.add("required", f"a request body ({operation.body.__name__}) is required", "")
     elif operation.body is None:

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.app import app
-from brokerage_async.cli.call import read_arguments
+from brokerage_async.cli.call import read_arguments, read_body
 from brokerage_async.errors import InvalidRequestError
+from brokerage_async.models import NewQuoteAlert
 
 
 def call(*arguments: str, **options: str) -> Result:
@@ -96,3 +97,17 @@ def test_a_body_of_another_kind_is_told(body: str) -> None:
     result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
     assert result.exit_code == 1
     assert "InvalidRequestError: watchlists.create: the body cannot be read" in result.stderr
+
+
+def test_the_numbers_of_a_body_keep_their_digits() -> None:
+    digits = "0.12345678901234567890123"
+    body = f'{{"field":"Last","operator":">","symbol":"AAPL","threshold":{digits}}}'
+    alert = read_body(OPERATIONS["quote_alerts.create"], body)
+    assert isinstance(alert, NewQuoteAlert)
+    assert str(alert.threshold) == digits
+
+
+def test_a_body_that_is_nested_absurdly_is_told() -> None:
+    result = call("watchlists.create", "--body", "[" * 100_000)
+    assert result.exit_code == 1
+    assert "cannot be read: nested too deeply" in " ".join(result.stderr.split())

@@ -233,6 +233,21 @@ class TestParameters:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
         assert query_problems(too_long) == [("span_too_long", "to-date"), ("exclusive", "types[]")]
 
+    @pytest.mark.parametrize("place", ["path", "query", "body"])
+    def test_a_value_that_cannot_be_compared_is_of_the_wrong_type(self, place):
+        class Several:  # as arrays of numbers are
+            def __eq__(self, other):
+                raise ValueError("ambiguous")
+
+            __hash__ = None
+
+        path = {"venue": Several() if place == "path" else "X"}
+        query = {"to-date": Several() if place == "query" else TO_DATE}
+        with pytest.raises(InvalidRequestError) as caught:
+            check(SESSIONS, path, query, Several() if place == "body" else None)
+        assert [problem.code for problem in caught.value.errors] == ["forbidden" if place == "body" else "wrong_type"]
+        assert problems_of(Several())
+
     def test_an_empty_filter_is_not_taken_for_no_filter(self):
         with pytest.raises(InvalidRequestError, match="leave it out to ask for everything"):
             check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
