@@ -290,10 +290,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
     """
-    source = os.environ if environ is None else environ
 
-    def read(name: str) -> str | None:
-        return source.get(f"BROKERAGE_{name}", "").strip() or None
+    def read(name: str) -> str | None:  # the variables themselves stay out of the frames that an error shows
+        return (os.environ if environ is None else environ).get(f"BROKERAGE_{name}", "").strip() or None
 
     def problems() -> Iterable[ErrorDetail]:
         for name in ("BASE_URL", "CLIENT_SECRET", "REFRESH_TOKEN"):
@@ -307,8 +306,8 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     settings: dict[str, Any] = {
         "environment": Environment(read("ENVIRONMENT") or "sandbox", read("BASE_URL")),
         "credentials": RefreshToken(
-            client_secret=read("CLIENT_SECRET"),
-            refresh_token=read("REFRESH_TOKEN"),
+            client_secret=_hidden(read("CLIENT_SECRET")),
+            refresh_token=_hidden(read("REFRESH_TOKEN")),
             client_id=read("CLIENT_ID"),
             scope=read("SCOPE"),
         ),

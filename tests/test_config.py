@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import pprint
+import traceback
 from decimal import Decimal
 
 import attrs
@@ -215,6 +216,18 @@ class TestFromEnv:
             "BROKERAGE_ENVIRONMENT",
         ]
         assert HIDDEN not in str(caught.value)
+
+    @pytest.mark.parametrize("secret", [HIDDEN, f"{HIDDEN}\a"], ids=["missing", "unusable"])
+    def test_no_secret_in_the_frames_of_an_error(self, monkeypatch, secret):
+        monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", secret)
+        if secret != HIDDEN:
+            monkeypatch.setenv("BROKERAGE_BASE_URL", "http://a.example")
+            monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", secret)
+        with pytest.raises(ConfigurationError) as caught:
+            settings_from_env()
+        _, *frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+        assert frames
+        assert HIDDEN not in repr([frame.locals for frame in frames])
 
 
 @pytest.mark.parametrize("wrong", ["3", b"3", True, [], float("nan"), Decimal("NaN"), Decimal(3)], ids=repr)
