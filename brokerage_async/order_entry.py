@@ -65,7 +65,7 @@ class OrderEntry:
             can be recovered then.
         looks: how an order of unknown outcome is looked for, unless a call says otherwise.
         lease: seconds after which the journal entries of a worker that died are free for others.
-        identifiers: makes external identifiers for orders that have none.
+        identifiers: makes external identifiers for orders that have none, each another one, also after a restart.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class OrderEntry:
 
         Raises:
             InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
-                order. Nothing was sent.
+                order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
             JournalError: the order cannot be written down (disk full, read-only). It was not submitted.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
@@ -137,7 +137,8 @@ class OrderEntry:
         _check_options(allow_warnings, resubmit)
         if not isinstance(order, NewOrder):
             raise InvalidRequestError(f"an order is a NewOrder, not {type(order).__name__}")
-        if order.external_identifier is None or order.external_identifier == "":
+        named = order.external_identifier is not None and order.external_identifier != ""
+        if not named:
             order = attrs.evolve(order, external_identifier=self._identifiers())
         name = order.external_identifier
         if not isinstance(name, str) or not name.strip():
@@ -146,7 +147,7 @@ class OrderEntry:
             )
         body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
         key = EntryKey(self._desk.environment, account_number, name)
-        return await Submission(self._desk, key, body, plan, resubmit).place(allow_warnings)
+        return await Submission(self._desk, key, body, plan, resubmit, named=named).place(allow_warnings)
 
     async def recover(self, *, settle: float | None = None, looks: LookPlan | None = None) -> list[Placement]:
         """Find out what became of every order that is open in the journal: call it when a program starts.

@@ -11,7 +11,7 @@ from .errors import BrokerageError
 from .journal_entry import EntryKey, EntryState, JournalEntry
 from .order_lists import IdentifierSearch, Sighting, Window, look_until
 from .placement import Outcome, Placement
-from .placing import Conclusion, Desk, holding, new_owner, write_outcome
+from .placing import Conclusion, Desk, holding, new_owner, quietly, undisturbed, write_outcome
 from .protocol.reconcile import Decision, LookPlan
 
 __all__ = ["recover"]
@@ -79,7 +79,7 @@ class _Sweep:
         self._desk = desk
         self._plan = plan
         self._owner = owner
-        self._held = {entry.key for entry in entries}
+        self._held = {entry.key: entry for entry in entries}
         self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
         for entry in entries:
             self._accounts[entry.key.account_number][entry.key.external_identifier] = entry
@@ -87,12 +87,22 @@ class _Sweep:
 
     async def run(self, now: datetime) -> list[Placement]:
         """Look for all of them; ``now`` is the journal's time."""
-        async with holding(self._desk, self._held, self._owner), asyncio.TaskGroup() as group:
-            for account, wanted in self._accounts.items():
-                windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
-                widest = min(windows, key=lambda window: window.opened_at)
-                group.create_task(self._account(account, wanted, widest))
+        try:
+            async with holding(self._desk, self._held, self._owner), asyncio.TaskGroup() as group:
+                for account, wanted in self._accounts.items():
+                    windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
+                    widest = min(windows, key=lambda window: window.opened_at)
+                    group.create_task(self._account(account, wanted, widest))
+        except BaseException:
+            await undisturbed(self._let_go())
+            raise
         return self._placements
+
+    async def _let_go(self) -> None:
+        """Leave what was not handled to the next one, as it was found."""
+        for key, entry in self._held.items():
+            release = self._desk.journal.release(key, owner=self._owner, note=entry.note, looked=False)
+            await quietly("release an entry", release)
 
     async def _account(self, account: str, wanted: dict[str, JournalEntry], window: Window) -> None:
         count = 0
@@ -120,7 +130,7 @@ class _Sweep:
     async def _conclude(self, entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
         conclusion = Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note)
         await write_outcome(self._desk, entry.key, conclusion, self._owner)
-        self._held.discard(entry.key)
+        self._held.pop(entry.key, None)
         self._placements.append(_placement(entry, conclusion))
 
 

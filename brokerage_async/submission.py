@@ -26,14 +26,17 @@ MAY_EXIST = "may have been placed: recover() will look for it"
 
 
 class Submission:
-    """One call of `OrderEntry.place`: these bytes, under this key."""
+    """One call of `OrderEntry.place`: these bytes, under this key, which the caller has ``named`` or not."""
 
-    def __init__(self, desk: Desk, key: EntryKey, body: bytes, plan: LookPlan, resubmits: int) -> None:
+    def __init__(
+        self, desk: Desk, key: EntryKey, body: bytes, plan: LookPlan, resubmits: int, *, named: bool = True
+    ) -> None:
         self._desk = desk
         self._key = key
         self._body = body
         self._plan = plan
         self._resubmits = resubmits
+        self._named = named
 
     async def place(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; see `OrderEntry.place` for what it returns and raises."""
@@ -118,6 +121,8 @@ class Submission:
 
     async def _resume(self, entry: JournalEntry) -> Placement:
         """Answer for an order that the journal knows; nothing is sent, unless it is absent and may be sent again."""
+        if not self._named:
+            self._refuse("the identifier made for this order is that of an earlier one: identifiers must never repeat")
         if entry.body != self._body:
             self._refuse("this external identifier belongs to another order in the journal: take a new one")
         if entry.state is EntryState.ABANDONED:

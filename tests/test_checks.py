@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from brokerage_async.checks import check_count, check_flag, check_function, check_seconds, is_number
+from brokerage_async.checks import check_count, check_flag, check_function, check_methods, check_seconds, is_number
 from brokerage_async.errors import ConfigurationError
 
 
@@ -60,3 +60,10 @@ def test_coroutine_function_is_none_that_anybody_awaits():
 
 def test_numbers():
     assert [is_number(value) for value in (1, 1.5, True, "1", Decimal(1))] == [True, True, False, False, False]
+
+
+def test_methods():
+    check_methods("door", {}, "get", "items")
+    for wrong in (dict, None, [], object()):
+        with pytest.raises(ConfigurationError, match="door must be an object with get, keys and items, not "):
+            check_methods("door", wrong, "get", "keys", "items")

@@ -106,6 +106,19 @@ async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept
 
 
 @on_virtual_time
+async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
+    """Such as those of a counter that begins anew with each process."""
+    async with floor() as here:
+        entry = OrderEntry(here.client, here.journal, looks=PLAN, identifiers=lambda: "order-1")
+        assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
+        with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
+            await entry.place(here.account, order())
+        assert caught.value.code == "identifier_in_use"
+        assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
+        assert len(here.orders("order-1")) == 1
+
+
+@on_virtual_time
 async def test_many_orders_at_once_are_all_placed_once() -> None:
     async with floor(limits=Limits.unlimited()) as here:
         placements = await asyncio.gather(*(here.entry.place(here.account, order()) for _ in range(50)))
@@ -583,9 +596,9 @@ async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -
 async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
     """Both start with a dry-run; that of the second comes when the first order has used up the buying power."""
     async with floor() as here:
+        await here.client.authorize()
         first = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        while not here.wire.bodies["orders.dry_run"]:
-            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)  # its dry-run is on its way
         here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
         second = asyncio.create_task(here.entry.place(here.account, order("mine")))
         assert (await first).outcome is Outcome.PLACED
@@ -877,6 +890,17 @@ async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -
         (found,) = await here.entry.recover()
         assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
         assert asyncio.get_running_loop().time() - began > 30 + PLAN.settle
+
+
+@on_virtual_time
+async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
+    async with floor() as here:
+        await here.journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(5):
+                await here.entry.recover()
+        (entry,) = await here.journaled()
+        assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
 
 
 @on_virtual_time
