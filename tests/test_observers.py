@@ -1,0 +1,87 @@
+"""Who hears of every attempt: observers, and the log as one more of them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async.observers import Attempt, Watchers
+from brokerage_async.operation import Effect
+
+ATTEMPT = Attempt(
+    operation="orders.submit",
+    effect=Effect.MUTATE,
+    number=2,
+    method="POST",
+    path="/accounts/{account_number}/orders",
+    status=None,
+    outcome="lost",
+    code=None,
+    request_bytes=10,
+    response_bytes=0,
+    waited=0.5,
+    elapsed=1.25,
+    pause=None,
+)
+LOG = "brokerage_async.session"
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Any:
+    """Whatever an earlier test has set: the log takes no details unless a test asks for them."""
+    logger = logging.getLogger(LOG)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    yield
+    logger.setLevel(level)
+
+
+def test_everybody_is_told_in_order() -> None:
+    told: list[tuple[str, Attempt]] = []
+    Watchers([lambda each: told.append(("a", each)), lambda each: told.append(("b", each))])(ATTEMPT)
+    assert told == [("a", ATTEMPT), ("b", ATTEMPT)]
+
+
+def test_nobody_is_active_until_somebody_listens(caplog: pytest.LogCaptureFixture) -> None:
+    assert not Watchers(()).active
+    assert Watchers([print]).active
+    with caplog.at_level(logging.DEBUG, LOG):
+        assert Watchers(()).active
+
+
+def test_later_changes_of_the_list_change_nothing() -> None:
+    told: list[Attempt] = []
+    observers = [told.append]
+    watchers = Watchers(observers)
+    observers.clear()
+    watchers(ATTEMPT)
+    assert told == [ATTEMPT]
+
+
+def test_an_observer_that_fails_is_logged_and_the_next_one_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(attempt: Attempt) -> None:
+        raise ZeroDivisionError
+
+    told: list[Attempt] = []
+    Watchers([broken, told.append])(ATTEMPT)
+    assert told == [ATTEMPT]
+    assert caplog.messages == ["an observer failed on orders.submit"]
+    assert caplog.records[0].exc_info is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (None, "orders.submit attempt 2: lost (no answer) in 1.250 s"),
+        (502, "orders.submit attempt 2: lost (502) in 1.250 s"),
+    ],
+)
+def test_the_log_tells_what_happened_and_nothing_more(
+    caplog: pytest.LogCaptureFixture, status: int | None, expected: str
+) -> None:
+    with caplog.at_level(logging.DEBUG, LOG):
+        Watchers(())(attrs.evolve(ATTEMPT, status=status))
+    assert caplog.messages == [expected]
