@@ -11,7 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -141,9 +141,10 @@ class OrderEntry:
         if not named:
             order = attrs.evolve(order, external_identifier=self._identifiers())
         name = order.external_identifier
-        if not isinstance(name, str) or not name.strip():
+        if not _is_name(name):
             raise InvalidRequestError(
-                f"the external identifier {name!r} is none by which an order could be found again"
+                f"the external identifier {name!r} is none by which an order could be found again: it must be text "
+                "without blanks around it and without invisible characters"
             )
         body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
         key = EntryKey(self._desk.environment, account_number, name)
@@ -285,6 +286,11 @@ def _check_options(allow_warnings: object, resubmit: object = 0) -> None:
     codes = isinstance(allow_warnings, str) or validation.is_array(allow_warnings)
     if not isinstance(allow_warnings, bool) and not codes:
         raise InvalidRequestError(f"allow_warnings must be True, False or codes, not {type(allow_warnings).__name__}")
+
+
+def _is_name(name: object) -> TypeGuard[str]:
+    """Whether any service keeps a text as it is."""
+    return isinstance(name, str) and name != "" and name.isprintable() and name == name.strip()
 
 
 def _id(order_id: object) -> str:

@@ -64,15 +64,19 @@ async def test_extra_fields_that_cannot_be_sent(extra: Any) -> None:
         assert untouched(here)
 
 
-@pytest.mark.parametrize("name", ["  ", 7, b"x"])
+@pytest.mark.parametrize("name", ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800"])
 @on_virtual_time
 async def test_a_name_by_which_no_order_can_be_found_again(name: Any) -> None:
+    """Also one that a service would keep without its blanks and invisible characters."""
     async with floor() as here:
         with pytest.raises(InvalidRequestError):
             await here.entry.place(here.account, order(name))
         entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: name)
         with pytest.raises(InvalidRequestError):
             await entry.place(here.account, order(None))
+        entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
+        with pytest.raises(InvalidRequestError):
+            await entry.place(here.account, order(""))
         assert untouched(here)
 
 
