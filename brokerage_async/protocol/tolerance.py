@@ -61,17 +61,16 @@ class Findings:
 def parse(body: bytes | memoryview) -> Any:
     """A body as untyped JSON, numbers with a fraction as Decimals. Raises ValueError when it is none at all.
 
-    What the fast parser refuses (lone surrogates, bytes that are no UTF-8, a byte order mark, bare NaN) is read the
-    slower way. Numbers that Python cannot hold stay text there, so that they do not cost everything around them.
+    What the fast parser refuses and the standard library takes (lone surrogates, bare NaN) is read the slower way.
+    Numbers that Python cannot hold stay text there, so that they do not cost everything around them.
     """
     try:
         return _UNTYPED.decode(body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except (msgspec.DecodeError, ValueError, ArithmeticError):
+    except (msgspec.DecodeError, ArithmeticError):
         try:
-            text = bytes(body).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-            return json.loads(text, parse_float=_number, parse_int=_whole_number, parse_constant=str)
+            return json.loads(bytes(body).decode(), parse_float=_number, parse_int=_whole_number, parse_constant=str)
         except RecursionError:
             raise ValueError("nested too deeply") from None
 

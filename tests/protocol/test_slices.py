@@ -164,6 +164,13 @@ def test_what_follows_the_rows_is_json_as_well(after: bytes) -> None:
     assert caught.value.json_path == "$"
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
-    body = json.dumps({"data": {"items": rows_of(30)}}).encode()
-    assert run(b"\xef\xbb\xbf" + body)[0] == codec.decode(CHAIN, body)
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_what_is_before_the_rows_is_json_as_well(mark: bytes) -> None:
+    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
+        run(mark + json.dumps({"data": {"items": rows_of(30)}}).encode())
+
+
+def test_bytes_that_are_no_text_are_an_error_in_any_row() -> None:
+    body = json.dumps({"data": {"items": rows_of(60)}}).encode()
+    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
+        run(body.replace(b"./ES 40", b"./ES \xff"))

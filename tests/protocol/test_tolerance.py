@@ -122,8 +122,12 @@ def test_a_number_beyond_the_range_of_decimal_arithmetic_is_a_misfit_like_any_ot
     assert order == models.Order(extra={"ext-global-order-number": Decimal("1e9999999")})
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
-    assert codec.decode(SEARCH, b'\xef\xbb\xbf{"data":{"items":[{"id":"1"}]}}').value == [models.Order(id="1")]
+@pytest.mark.parametrize(
+    "body", [b'\xef\xbb\xbf{"data":{"items":[]}}', b'{"data":{"items":[{"id":"\xff"},{"id":"\\ud800"}]}}']
+)
+def test_what_is_no_utf_8_is_no_json(body: bytes) -> None:
+    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
+        codec.decode(SEARCH, body)
 
 
 def test_deep_inside_a_row() -> None:
