@@ -5,17 +5,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
 
 from .errors import ConfigurationError
 
 __all__ = [
+    "UNCHANGED",
     "AlertKind",
     "Change",
     "ChangeKind",
     "MarketKind",
+    "Unchanged",
     "alert_changes",
     "changed_fields",
     "diff",
@@ -24,6 +26,16 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+
+class Unchanged(enum.Enum):
+    """Type of `UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""What a fetch returns instead of a collection when it knows that nothing has changed since the last one."""
 
 
 class ChangeKind(enum.StrEnum):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import logging
 import random
 import weakref
@@ -18,10 +17,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from datetime import UTC, datetime
 from itertools import chain
 from types import TracebackType
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from .cadence import Cadence, Pacing, Streak, is_fatal
-from .changes import Change, diff, keyed, state_of
+from .changes import UNCHANGED, Change, Unchanged, diff, keyed, state_of
 from .checks import check_function
 from .errors import BrokerageError, ConfigurationError
 
@@ -34,15 +33,6 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 SLICE = 1000
 """Items that are compared at a time; in between, the event loop runs."""
 
-
-class Unchanged(enum.Enum):
-    """Type of `UNCHANGED`."""
-
-    UNCHANGED = "unchanged"
-
-
-UNCHANGED: Final = Unchanged.UNCHANGED
-"""What a fetch returns instead of a collection when it knows that nothing has changed since the last one."""
 
 Fetch = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 
@@ -229,7 +219,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
                 self._closed = True
                 self.check()
             else:
-                await self._feed.news()
+                await self._feed.news(self._patience())
         raise StopAsyncIteration
 
     def check(self) -> None:
@@ -271,6 +261,10 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         except Exception as own:  # the consumer's own way to say: enough
             self._error = own
             self._feed.announce()
+
+    def _patience(self) -> float | None:
+        """Seconds after which a change may be due without any news; None for never."""
+        return None
 
     def _take(self) -> Change[T] | None:
         """The next change that is due to the consumer, None if it knows the latest state."""

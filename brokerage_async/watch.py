@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -16,9 +16,10 @@ from ._generated.models import InstrumentCollection, MarketSession, Order, Quote
 from ._generated.operations import ORDERS_LIVE
 from .cadence import Cadence, Pacing
 from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
-from .checks import check_function, check_seconds
+from .checks import check_seconds
 from .errors import DeadlineExceededError, InvalidRequestError
-from .market_clock import Boundary, MarketHours, boundaries, last_passed, timetable_range
+from .market_clock import MarketHours, timetable_range
+from .market_watch import MarketWatcher
 from .operation import Executor
 from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
@@ -44,9 +45,6 @@ OnError = Callable[[Exception], None]
 
 FLOOR = 1.0
 """Least interval in seconds of a list that the service does not want to be polled hard."""
-
-NAP = 60.0
-"""Longest sleep in seconds between two looks at the wall clock, which may be set, or go on while the machine sleeps."""
 
 HISTORY = timedelta(days=400)
 """How far back an order is looked up."""
@@ -182,7 +180,7 @@ class Watch:
         extended: bool = False,
         initial: bool = False,
         on_error: OnError | None = None,
-    ) -> AsyncGenerator[Change[MarketSession], None]:
+    ) -> Watcher[MarketSession]:
         """The sessions of a market as they open and close, keyed by trading day.
 
         Kinds are ``opened`` (``after`` is the session) and ``closed`` (``before`` is the session), with ``extended``
@@ -196,30 +194,8 @@ class Watch:
             initial: whether to begin with the last boundary that has passed, which tells how things stand.
             on_error: hears every failure that may pass. Default: a logged warning.
         """
-        if on_error is not None:
-            check_function("on_error", on_error)
-        collection, cadence = _collection(instrument_collection), Cadence(interval=interval)
-        return self._market(collection, cadence, extended=extended, initial=initial, on_error=on_error)
-
-    async def _market(
-        self, collection: str, cadence: Cadence, *, extended: bool, initial: bool, on_error: OnError | None
-    ) -> AsyncGenerator[Change[MarketSession], None]:
-        feed = self._timetable(collection, cadence)
-        since: datetime | None = None
-        told: set[Boundary] = set()
-        async with Watcher(feed, on_error=on_error) as lease:
-            while True:
-                lease.check()
-                now = self._now()
-                known = boundaries((feed.latest or {}).values(), extended=extended)
-                if since is None and known:
-                    since = last_passed(known, now) if initial else now
-                for each in known:
-                    if since is not None and since <= each.at <= now and each not in told:
-                        told.add(each)
-                        yield each.change()
-                coming = [(each.at - now).total_seconds() for each in known if each.at > now]
-                await feed.news(min([NAP, *coming[:1]]))
+        feed = self._timetable(_collection(instrument_collection), Cadence(interval=interval))
+        return MarketWatcher(feed, now=self._now, extended=extended, initial=initial, on_error=on_error)
 
     def market_hours(
         self,

@@ -22,7 +22,7 @@ LAYERS = (
     {"call", "engine", "frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
     {
         *("batches", "bulk", "bulk_engine", "halving", "ranges"),
-        *("cadence", "changes", "market_clock", "poll", "watch"),
+        *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
         *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
         *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
         *("recovery", "rereading", "submission", "symbols", "tickets"),

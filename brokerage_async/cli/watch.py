@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -22,8 +22,6 @@ from .console import complain, connect, echo_json, out, run
 __all__ = ["register"]
 
 ROWS = 30  # the table shows the items that changed last
-
-Changes = Watcher[Any] | AsyncGenerator[Change[Any], None]
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one change per line instead of a table")]
 Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
@@ -90,7 +88,7 @@ def market(
     )
 
 
-async def follow(watch: Callable[[Client], Changes], board: Board | None, count: int | None) -> None:
+async def follow(watch: Callable[[Client], Watcher[Any]], board: Board | None, count: int | None) -> None:
     """Show ``count`` changes (None: all to come), on the board or as lines."""
     async with connect() as client, contextlib.aclosing(watch(client)) as changes:
         with board.shown() if board is not None else contextlib.nullcontext(print_line) as show:
