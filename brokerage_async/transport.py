@@ -10,8 +10,11 @@ import asyncio
 import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 from yarl import URL
 
 from .delivery import Delivery, classify
@@ -85,6 +88,32 @@ class _Once:
         return self._request is None or self._request.response is not None
 
 
+class _Pool(aiohttp.TCPConnector):
+    """A pool that does not reuse a connection on which an answer has begun that nobody had asked for.
+
+    It would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422 has one that
+    was taken pass for refused.
+    """
+
+    def __init__(self, connections: int) -> None:
+        super().__init__(limit=connections)
+        self._known: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        """A connection on which nothing waits; a new one, where a service answers at once, is taken as it is."""
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol is None or protocol not in self._known or not protocol.should_close:
+                break
+            connection.close()
+        if protocol is not None:
+            self._known.add(protocol)
+        return connection
+
+
 class ConnectionDroppedError(Exception):
     """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
 
@@ -100,7 +129,8 @@ class AiohttpTransport:
 
     Args:
         http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
-            of its own do not see these requests, because they could send one twice.
+            of its own do not see these requests, because they could send one twice. Its pool is its own: it may reuse
+            a connection on which something unasked-for has arrived, and take that for the answer.
         trace_configs: aiohttp trace configurations for the transport's own pool.
         connections: most connections open at once, 0 for no bound.
         max_body: largest body in bytes that is read.
@@ -185,7 +215,7 @@ class AiohttpTransport:
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections),
+            connector=_Pool(self._connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             trace_configs=self._trace_configs,

@@ -54,6 +54,13 @@ class RawServer:
         """The request line of every request."""
         return [request.split(b"\r\n", 1)[0].decode() for request in self.requests]
 
+    async def say(self, unasked: bytes) -> None:
+        """Send something over every open connection, and let it arrive."""
+        for writer in self._writers:
+            if not writer.is_closing():
+                writer.write(unasked)
+        await asyncio.sleep(0.02)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None

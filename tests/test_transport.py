@@ -301,6 +301,30 @@ class TestBodies:
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
+    @pytest.mark.parametrize("unasked", [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"])
+    @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
+    @on_real_time
+    async def test_what_nobody_asked_for_is_not_the_next_answer(self, method, unasked):
+        async with RawServer() as server, OpenTransport() as transport:
+            for number in range(3):
+                assert (await transport.send(request_for(server, method))).status == 200
+                assert len(server.requests) == number + 1
+                await server.say(unasked)
+        assert server.connections == 3
+
+    @on_real_time
+    async def test_service_that_answers_before_it_is_asked_is_heard(self):
+        async def full(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(answer(b"{}", 429, "Connection: close"))
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(full, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, OpenTransport() as transport:
+            for _ in range(2):
+                assert (await transport.send(request_for(address))).status == 429
+
     @on_real_time
     async def test_no_content(self):
         async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
