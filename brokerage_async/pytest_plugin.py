@@ -53,6 +53,8 @@ def _options(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
     """Keyword arguments of the markers of a name, the nearest ones winning."""
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers(name))):
+        if marker.args:  # they would be left out without a word
+            raise pytest.UsageError(f"the marker {name} takes its options by name, not {marker.args!r}")
         options |= marker.kwargs
     return options
 

@@ -121,7 +121,8 @@ class Watch:
         """Wait until one order is terminal, and return it.
 
         It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
-        is looked up among those of the last 400 days.
+        is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
+        ``replacing_order_id`` names the one that works in its place.
 
         Raises:
             DeadlineExceededError: it was not terminal within ``timeout`` seconds.

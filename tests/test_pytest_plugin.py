@@ -40,15 +40,35 @@ class TestMarkers:
 """
 
 
-@pytest.mark.parametrize("mode", ["strict", "auto"])
-def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> None:
-    (tmp_path / "test_program.py").write_text(PROGRAM)
+WRONG = """
+import pytest
+
+
+@pytest.mark.asyncio
+@pytest.mark.brokerage_simulator("production")
+async def test_options_by_position(brokerage_simulator): ...
+"""
+
+
+def run_program(folder: Path, program: str, mode: str = "strict") -> subprocess.CompletedProcess[str]:
+    (folder / "test_program.py").write_text(program)
     root = Path(__file__).parents[1]
     installed = any(point.value == "brokerage_async.pytest_plugin" for point in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-o", f"asyncio_mode={mode}"]
     command += ["-o", "asyncio_default_fixture_loop_scope=function", "-p", "no:cacheprovider"]
     command += [] if installed else ["-p", "brokerage_async.pytest_plugin"]
     environment = os.environ | ({} if installed else {"PYTHONPATH": str(root)})
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> None:
+    done = run_program(tmp_path, PROGRAM, mode)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+def test_an_option_that_would_be_left_out_is_told(tmp_path: Path) -> None:
+    done = run_program(tmp_path, WRONG)
+    assert done.returncode == 1
+    assert "the marker brokerage_simulator takes its options by name, not ('production',)" in done.stdout
