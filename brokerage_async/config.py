@@ -276,8 +276,9 @@ def authorization_url(
         raise ConfigurationError("client_id and redirect_uri are required")
     query = {"client_id": client_id, "redirect_uri": redirect_uri, "response_type": "code"}
     query |= {key: value for key, value in (("scope", scope), ("state", state)) if value is not None}
-    joint = "&" if urlsplit(environment.auth_page_url).query else "?"
-    return f"{environment.auth_page_url}{joint}{urlencode(query, quote_via=quote)}"
+    page = urlsplit(environment.auth_page_url)
+    asked = urlencode(query, quote_via=quote)
+    return page._replace(query=f"{page.query}&{asked}" if page.query else asked).geturl()
 
 
 def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -139,6 +139,11 @@ class TestAuthorizationUrl:
             "?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"
         )
 
+    def test_fragment_of_the_page_stays_behind_the_query(self):
+        environment = Environment.sandbox("https://a.example", "https://my.example/#/auth")
+        url = authorization_url(environment, client_id="i", redirect_uri="u")
+        assert url == "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"
+
     @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
     def test_needs_an_environment(self, wrong):
         with pytest.raises(ConfigurationError, match="environment must be of Environment"):

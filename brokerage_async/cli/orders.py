@@ -155,7 +155,8 @@ def cancel(
         async with trading(account, None) as desk:
             if not yes:
                 confirm(f"Cancel order {order_id} of account {desk.account}?")
-            change = await desk.entry.cancel(desk.account, order_id)
+            with telling_the_interrupted(f"the cancellation of order {order_id} may have been sent"):
+                change = await desk.entry.cancel(desk.account, order_id)
         if as_json:
             echo_json(change_json(change))
         else:
@@ -284,11 +285,11 @@ def confirm(question: str) -> None:
 
 
 @contextlib.contextmanager
-def telling_the_interrupted() -> Iterator[None]:
+def telling_the_interrupted(unless_noted: str | None = None) -> Iterator[None]:
     """On Ctrl-C, say what became of the order before leaving."""
     try:
         yield
     except asyncio.CancelledError as cancelled:
-        for note in getattr(cancelled, "__notes__", ()):
+        for note in getattr(cancelled, "__notes__", filter(None, [unless_noted])):
             err.print(note, style="red")
         raise

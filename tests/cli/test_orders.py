@@ -18,8 +18,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 from brokerage_async.cli.app import app
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.orders import open_journal
 from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
+from brokerage_async.order_entry import OrderEntry
 from brokerage_async.simulator import Simulator
 
 T = TypeVar("T")
@@ -255,7 +257,18 @@ def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
     assert json.loads(orders("recover", "--json").stdout)[0]["outcome"] == "placed"
 
 
-# --- words to tickets, names to journals
+def test_ctrl_c_says_that_a_cancellation_may_have_been_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(OrderEntry, "cancel", interrupted)
+    result = orders("cancel", "7", "--yes")
+    assert result.exit_code == INTERRUPTED
+    assert "the cancellation of order 7 may have been sent" in result.stderr
+
+
+# --- names to journals
 
 
 def test_a_folder_that_cannot_be_made_is_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
