@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Collection
 from datetime import datetime
 
 from ._generated.models import Order
@@ -24,16 +25,23 @@ async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
     """Look for every order that is open now, oldest first, and return those that this worker handled.
 
     Entries that another worker holds are waited for until it has handled them, or until its claim ends. Which entries
-    those are is told by the entries themselves: times are never compared, for clocks are set now and then.
+    are still to be handled is told by the entries themselves, not by the clock, which is set back now and then.
     """
     owner, placements = new_owner(), list[Placement]()
     left = {entry.key: entry for entry in await _open_entries(desk)}
     while left:
-        claimed = await _claim(desk, owner, left)
+        now_open = {entry.key: entry for entry in await _open_entries(desk)}
+        for key, before in tuple(left.items()):
+            if key not in now_open or _is_handled(now_open[key], before):
+                del left[key]
+        now = await desk.journal.now()
+        ends = {key: now_open[key].claimed_until or now for key in left}
+        claimed = await _claim(desk, owner, left, [key for key in left if ends[key] <= now])
         if claimed:
-            placements += await _Sweep(desk, plan, owner, claimed).run(await desk.journal.now())
-        elif (wait := await _others(desk, left)) is not None:
-            await asyncio.sleep(wait)
+            placements += await _Sweep(desk, plan, owner, claimed).run(now)
+        elif left:
+            wait = min(ends[key] for key in left) - now
+            await asyncio.sleep(min(max(wait.total_seconds(), SHORTEST_WAIT), LONGEST_WAIT))
     return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
 
 
@@ -41,30 +49,18 @@ async def _open_entries(desk: Desk) -> list[JournalEntry]:
     return await desk.journal.entries(desk.environment, state=EntryState.OPEN)
 
 
-async def _claim(desk: Desk, owner: str, left: dict[EntryKey, JournalEntry]) -> list[JournalEntry]:
-    """Those of ``left`` that nobody holds and nobody has handled meanwhile; they are taken out of it."""
+async def _claim(
+    desk: Desk, owner: str, left: dict[EntryKey, JournalEntry], keys: Collection[EntryKey]
+) -> list[JournalEntry]:
+    """Those of ``keys`` that nobody has taken or handled meanwhile; they are not ``left`` any more."""
     claimed = list[JournalEntry]()
-    for key, before in tuple(left.items()):
+    for key in keys:
         for entry in await desk.journal.claim(desk.environment, owner=owner, lease=desk.lease, key=key):
-            del left[key]
-            if _is_handled(entry, before):
+            if _is_handled(entry, left.pop(key)):
                 await desk.journal.release(key, owner=owner, note=entry.note, looked=False)
             else:
                 claimed.append(entry)
     return claimed
-
-
-async def _others(desk: Desk, left: dict[EntryKey, JournalEntry]) -> float | None:
-    """How long to wait for entries that others hold; None when none are ``left``, from which it takes what is done."""
-    now_open = {entry.key: entry for entry in await _open_entries(desk)}
-    for key, before in tuple(left.items()):
-        if key not in now_open or _is_handled(now_open[key], before):
-            del left[key]
-    if not left:
-        return None
-    now = await desk.journal.now()
-    ends = min(now_open[key].claimed_until or now for key in left)
-    return min(max((ends - now).total_seconds(), SHORTEST_WAIT), LONGEST_WAIT)
 
 
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
