@@ -131,8 +131,10 @@ def same(raw: Any, written: Any) -> bool:
     """Whether two JSON values stand for the same: numbers, text of numbers, moments."""
     if isinstance(raw, list):
         return len(raw) == len(written) and all(map(same, raw, written))
-    if isinstance(raw, str) and raw.removeprefix("-").isdecimal() and moment(int(raw)) == moment(written):
-        return True  # milliseconds that arrived as text
+    if isinstance(raw, str) and raw.removeprefix("-").isdecimal():
+        at = moment(int(raw))
+        if at is not None and at == moment(written):
+            return True  # milliseconds that arrived as text
     return raw == written or any(read(raw) is not None and read(raw) == read(written) for read in (number, moment))
 
 
@@ -145,7 +147,10 @@ def number(raw: Any) -> Any:
 
 def moment(raw: Any) -> datetime | None:
     if isinstance(raw, int):
-        return datetime.fromtimestamp(raw // 1000, UTC).replace(microsecond=raw % 1000 * 1000)
+        try:
+            return datetime.fromtimestamp(raw // 1000, UTC).replace(microsecond=raw % 1000 * 1000)
+        except (ValueError, OverflowError, OSError):  # before the first year, or after the last
+            return None
     try:
         read = datetime.fromisoformat(raw)
     except (TypeError, ValueError):
