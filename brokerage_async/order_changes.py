@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from ._generated.models import ComplexOrder, Order, PairsEdit, PlacedOrderResponse
+from ._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, PlacedOrderResponse
 from ._generated.operations import (
     COMPLEX_ORDERS_EDIT_PAIRS,
     COMPLEX_ORDERS_GET,
@@ -115,7 +115,8 @@ async def _replace(
         if shown is Fate.ANSWERED and successor is not None:
             reader = _OrderReader(executor, account_number, successor)
             await reader.read_until(plan, lambda seen: Fate.ANSWERED)
-            if reader.order is not None and successor_differs_in(terms_of(body), reader.order) is not None:
+            edit = terms_of(body, OrderEdit)
+            if edit is not None and reader.order is not None and successor_differs_in(edit, reader.order) is not None:
                 shown = Fate.UNKNOWN  # somebody else has replaced the order, it seems
         fate = shown or fate
     elif fate is Fate.REFUSED:

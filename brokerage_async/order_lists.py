@@ -8,19 +8,21 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TypeVar
 
 import attrs
 
-from ._generated.models import Order
+from ._generated.models import NewOrder, Order, SortOrder
 from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from .errors import BrokerageError, ResponseDecodeError
 from .journal_entry import JournalEntry
 from .operation import Executor, Page
 from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
-from .protocol.tolerance import parse
+from .protocol.tolerance import Findings, parse, structure_one
 
 __all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until", "terms_of"]
+
+T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -118,7 +120,7 @@ class OrderLists:
         return Sighting(orders=seen, complete=complete, error=failure)
 
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
-        path, query = {"account_number": account_number}, {"per-page": PER_PAGE}
+        path, query = ORDERS_LIST_LIVE.arguments(account_number=account_number, per_page=PER_PAGE)
         pager = self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
@@ -127,7 +129,9 @@ class OrderLists:
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START).date()
-        path, query = {"account_number": account_number}, {"per-page": PER_PAGE, "sort": "Desc", "start-date": start}
+        path, query = ORDERS_LIST.arguments(
+            account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start
+        )
         newest: datetime | None = None
         pager = self._executor.paginate(ORDERS_LIST, path=path, query=query)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
@@ -188,7 +192,7 @@ class IdentifierSearch:
         self._account_number = account_number
         self._window = window
         self._entries = dict(wanted)
-        self._terms = {name: terms_of(entry.body) for name, entry in wanted.items()}
+        self._terms = {name: terms_of(entry.body, NewOrder) for name, entry in wanted.items()}
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
 
     async def look(self, names: Collection[str]) -> Sighting:
@@ -236,22 +240,23 @@ class IdentifierSearch:
 
     def _differing(self, name: str, order: Order) -> str | None:
         """The term in which an order, or one that it replaces, differs from the journaled one."""
+        terms = self._terms[name]
         followed = set[str | None]()
         current: Order | None = order
-        while current is not None and current.id not in followed:
+        while terms is not None and current is not None and current.id not in followed:
             followed.add(current.id)
             if current.id is not None and current.id == self._entries[name].order_id:
                 return None
-            if (term := differs_in(self._terms[name], current)) is not None:
+            if (term := differs_in(terms, current)) is not None:
                 return term
             current = self._carriers[name].get(current.replaces_order_id or "")
         return None
 
 
-def terms_of(body: bytes) -> Mapping[str, Any]:
-    """The JSON of an order or an edit; empty, so that nothing can differ, when it is none."""
+def terms_of(body: bytes, model: type[T]) -> T | None:
+    """The order or edit of which these are the bytes; None, which proves nothing, when they are of none."""
     try:
-        terms = parse(body)
-    except ValueError:
-        return {}
-    return terms if isinstance(terms, dict) else {}
+        terms: T = structure_one(model, parse(body), "$", Findings("journal", strict=True))
+    except (ValueError, ResponseDecodeError):
+        return None
+    return terms

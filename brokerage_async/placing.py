@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 
 import attrs
 
-from ._generated.models import Order
+from ._generated.models import NewOrder, Order
 from ._generated.operations import ORDERS_SUBMIT
 from .errors import BrokerageError
 from .journal_entry import EntryKey, EntryState, Journal, JournalEntry
@@ -175,7 +175,8 @@ class Placing:
             return True
         if order.external_identifier:
             return order.external_identifier != key.external_identifier
-        return differs_in(terms_of(self._entry.body), order) is not None
+        terms = terms_of(self._entry.body, NewOrder)
+        return terms is not None and differs_in(terms, order) is not None
 
     async def _look(self) -> tuple[Finding, Order | None, str]:
         """Look for the order as the plan says; what that has shown, the order, and the same in words."""

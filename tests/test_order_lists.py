@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import Order, OrderStatus, Pagination
+from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagination
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.operation import Page
-from brokerage_async.order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until
+from brokerage_async.order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
 from brokerage_async.protocol.reconcile import Finding, LookPlan
 from tests.loops import on_virtual_time
 
@@ -202,3 +202,29 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
     first, second = await search.look(["a"]), await search.look(["a"])
     assert (dict(first.orders), first.complete, first.conflict) == ({}, False, True)
     assert second.orders["a"].id == "1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"null",
+        b'{"legs": [null, {}]}',
+        b'{"legs": {"symbol": "AAPL"}}',
+        b'{"price": []}',
+        b'{"price": 1e99999999999999999999}',
+    ],
+    ids=repr,
+)
+def test_bytes_of_no_order_prove_nothing(body: bytes) -> None:
+    assert terms_of(body, NewOrder) is None
+
+
+def test_terms_are_those_of_the_bytes() -> None:
+    body = b'{"order-type":"Limit","price":"1.50","legs":[{"symbol":"AAPL","quantity":"10"}],"new-field":1}'
+    terms = terms_of(body, NewOrder)
+    assert terms is not None
+    assert (terms.order_type, terms.price, terms.legs[0].symbol) == ("Limit", Decimal("1.50"), "AAPL")
+    assert terms.extra == {"new-field": 1}

@@ -15,13 +15,13 @@ changes of an order that exists already: what does the order, read back, say abo
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import attrs
 
-from .._generated.models import Order, OrderLeg
+from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -231,29 +231,29 @@ REPORTED_TYPES = frozenset({"Marketable Limit", "Liquidity Allocation"})
 """Order types that the service may report in place of the one asked for."""
 
 
-def differs_in(asked: Mapping[str, Any], order: Order) -> str | None:
-    """In which term a listed order is provably not the one that ``asked``, the JSON of a new order, describes.
+def differs_in(asked: NewOrder, order: Order) -> str | None:
+    """In which term a listed order is provably not the one that was ``asked`` for.
 
     None when it can be that one. What is absent on either side proves nothing. An order that came about by an edit
     or a replacement keeps the instruments and actions only; one that was replaced keeps its own terms.
     """
     edited = bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
-    if _legs_differ(asked.get("legs"), order.legs or (), edited=edited):
+    if _legs_differ(asked.legs, order.legs or (), edited=edited):
         return "legs"
     return None if edited else successor_differs_in(asked, order)
 
 
-def successor_differs_in(asked: Mapping[str, Any], order: Order) -> str | None:
-    """In which term the order that replaced another is provably not what the edit ``asked``, in JSON, would make."""
-    if order.order_type not in REPORTED_TYPES and _differ(asked.get("order-type"), order.order_type):
-        return "order-type"
-    if _differ(asked.get("time-in-force"), order.time_in_force):
-        return "time-in-force"
-    if _differ(_amount(asked.get("stop-trigger")), _amount(order.stop_trigger)):
-        return "stop-trigger"
-    if _money_differs((asked.get("price"), asked.get("price-effect")), (order.price, order.price_effect)):
+def successor_differs_in(asked: NewOrder | OrderEdit, order: Order) -> str | None:
+    """In which term the order that replaced another is provably not what was ``asked`` for."""
+    if order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type):
+        return "order type"
+    if _differ(asked.time_in_force, order.time_in_force):
+        return "time in force"
+    if _differ(_amount(asked.stop_trigger), _amount(order.stop_trigger)):
+        return "stop trigger"
+    if _money_differs((asked.price, asked.price_effect), (order.price, order.price_effect)):
         return "price"
-    if _money_differs((asked.get("value"), asked.get("value-effect")), (order.value, order.value_effect)):
+    if _money_differs((asked.value, asked.value_effect), (order.value, order.value_effect)):
         return "value"
     return None
 
@@ -262,26 +262,27 @@ def _differ(asked: object, seen: object) -> bool:
     return asked is not None and seen is not None and asked != seen
 
 
-def _amount(raw: object) -> Decimal | None:
-    try:
-        amount = Decimal(str(raw))
-    except InvalidOperation:
+_Money = tuple[Decimal | None, PriceEffect | None]
+
+
+def _amount(amount: Decimal | None) -> Decimal | None:
+    if amount is None or not amount.is_finite():
         return None
-    return amount.copy_abs() if amount.is_finite() else None  # abs() would round, and fail on the largest ones
+    return amount.copy_abs()  # abs() would round, and fail on the largest ones
 
 
-def _money_differs(asked: tuple[object, object], seen: tuple[object, object]) -> bool:
+def _money_differs(asked: _Money, seen: _Money) -> bool:
     """Whether two amounts, with Debit or Credit beside them where told, differ."""
     ours, theirs = _amount(asked[0]), _amount(seen[0])
     if ours is None or theirs is None:
         return False
-    opposite = {asked[1], seen[1]} == {"Debit", "Credit"}
+    opposite = {asked[1], seen[1]} == {PriceEffect.DEBIT, PriceEffect.CREDIT}
     return ours != theirs or (opposite and ours != 0)
 
 
-def _legs_differ(asked: object, seen: Sequence[OrderLeg], *, edited: bool) -> bool:
+def _legs_differ(asked: Sequence[NewOrderLeg] | None, seen: Sequence[OrderLeg], *, edited: bool) -> bool:
     """Whether legs, in any order, cannot be the same."""
-    if not isinstance(asked, list) or not seen or not all(leg.symbol for leg in seen):
+    if asked is None or not seen or not all(leg.symbol for leg in seen):
         return False
     left = list(seen)
     for leg in asked:
@@ -292,21 +293,19 @@ def _legs_differ(asked: object, seen: Sequence[OrderLeg], *, edited: bool) -> bo
     return bool(left)
 
 
-def _leg_differs(asked: Any, seen: OrderLeg, *, edited: bool) -> bool:
-    if not isinstance(asked, dict):
-        return False
-    if _differ(_symbol(asked.get("symbol")), _symbol(seen.symbol)):
+def _leg_differs(asked: NewOrderLeg, seen: OrderLeg, *, edited: bool) -> bool:
+    if _differ(_symbol(asked.symbol), _symbol(seen.symbol)):
         return True
-    action, shown = str(asked.get("action") or ""), str(seen.action or "")
+    action, shown = str(asked.action or ""), str(seen.action or "")
     plain = " " not in action or " " not in shown  # `Buy` may be reported as `Buy to Open`
     if action and shown and (action.split()[0] != shown.split()[0] if plain else action != shown):
         return True
-    return not edited and _differ(_amount(asked.get("quantity")), _amount(seen.quantity))
+    return not edited and _differ(_amount(asked.quantity), _amount(seen.quantity))
 
 
-def _symbol(raw: object) -> str | None:
+def _symbol(symbol: str | None) -> str | None:
     """A symbol by its letters and digits: padding and separators are written in several ways."""
-    return "".join(filter(str.isalnum, raw)).upper() if isinstance(raw, str) else None
+    return None if symbol is None else "".join(filter(str.isalnum, symbol)).upper()
 
 
 def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> Fate | None:

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async._generated.models import LegAction, Order, OrderLeg, OrderType, PriceEffect, TimeInForce
+from brokerage_async._generated.models import (
+    InstrumentType,
+    LegAction,
+    NewOrder,
+    NewOrderLeg,
+    Order,
+    OrderEdit,
+    OrderLeg,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
 from brokerage_async.errors import (
     APIError,
     AuthenticationError,
@@ -30,6 +41,7 @@ from brokerage_async.errors import (
     UnprocessableError,
     VersionNotSupportedError,
 )
+from brokerage_async.models import converter
 from brokerage_async.protocol.reconcile import (
     TERMINAL,
     Decision,
@@ -229,22 +241,30 @@ def test_another_order_under_the_identifier_is_told_in_the_end_only() -> None:
     assert next_look(plan, [Look(at=1, conflict=True), Look(at=3, found=True)]) is Finding.FOUND
 
 
-ASKED = {
-    "order-type": "Stop Limit",
-    "time-in-force": "Day",
-    "price": Decimal("1.5"),
-    "price-effect": "Debit",
-    "stop-trigger": 2,
-    "legs": [
-        {
-            "action": "Buy to Open",
-            "symbol": "SPY   260612C00500000",
-            "quantity": 10,
-            "instrument-type": "Equity Option",
-        },
-        {"action": "Sell", "symbol": "/ESM6", "quantity": 1, "instrument-type": "Future"},
-    ],
-}
+ASKED = NewOrder(
+    order_type=OrderType.STOP_LIMIT,
+    time_in_force=TimeInForce.DAY,
+    price=Decimal("1.5"),
+    price_effect=PriceEffect.DEBIT,
+    stop_trigger=Decimal(2),
+    legs=(
+        NewOrderLeg(
+            action=LegAction.BUY_TO_OPEN,
+            symbol="SPY   260612C00500000",
+            quantity=Decimal(10),
+            instrument_type=InstrumentType.EQUITY_OPTION,
+        ),
+        NewOrderLeg(action=LegAction.SELL, symbol="/ESM6", quantity=Decimal(1), instrument_type=InstrumentType.FUTURE),
+    ),
+)
+
+
+def asking(**terms: Any) -> NewOrder:
+    """An order that was asked for, of which only these terms are known."""
+    asked = converter.structure({}, NewOrder)
+    return attrs.evolve(asked, legs=(), **terms)
+
+
 SHOWN = Order(
     order_type=OrderType.STOP_LIMIT,
     time_in_force=TimeInForce.DAY,
@@ -265,15 +285,15 @@ SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", qu
     ("change", "term"),
     [
         ({}, None),
-        ({"order_type": OrderType.LIMIT}, "order-type"),
+        ({"order_type": OrderType.LIMIT}, "order type"),
         ({"order_type": OrderType.MARKETABLE_LIMIT}, None),
         ({"order_type": None, "time_in_force": None, "price": None, "stop_trigger": None, "legs": None}, None),
-        ({"time_in_force": TimeInForce.GTC}, "time-in-force"),
+        ({"time_in_force": TimeInForce.GTC}, "time in force"),
         ({"price": Decimal("1.51")}, "price"),
         ({"price": Decimal("-1.5")}, None),
         ({"price_effect": PriceEffect.CREDIT}, "price"),
         ({"price_effect": None}, None),
-        ({"stop_trigger": Decimal(3)}, "stop-trigger"),
+        ({"stop_trigger": Decimal(3)}, "stop trigger"),
         ({"value": Decimal(3)}, None),
         ({"legs": (SHOWN.legs or ())[:1]}, "legs"),
         ({"legs": (*(SHOWN.legs or ()), OTHER)}, "legs"),
@@ -289,21 +309,22 @@ SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", qu
 )
 def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: str | None) -> None:
     assert differs_in(ASKED, attrs.evolve(SHOWN, **change)) == term
-    assert differs_in({}, attrs.evolve(SHOWN, **change)) is None
+    assert differs_in(converter.structure({}, NewOrder), attrs.evolve(SHOWN, **change)) is None
 
 
-@pytest.mark.parametrize("nonsense", [None, "x", [], {}, True, Decimal("NaN")])
+@pytest.mark.parametrize("nonsense", [None, "x", [], {}, True, "NaN"])
 def test_a_body_that_makes_no_sense_proves_nothing_about_amounts(nonsense: Any) -> None:
-    assert differs_in({"price": nonsense, "value": nonsense, "stop-trigger": nonsense}, SHOWN) is None
-    assert differs_in({"legs": [nonsense, {}]}, SHOWN) is None
+    body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
+    assert differs_in(converter.structure(body, NewOrder), SHOWN) is None
 
 
 def test_the_value_of_a_notional_order_tells_it_apart() -> None:
     order = Order(value=Decimal(100), value_effect=PriceEffect.DEBIT)
-    assert differs_in({"value": "100.00"}, order) is None
-    assert differs_in({"value": 101}, order) == "value"
-    assert differs_in({"value": 100, "value-effect": "Credit"}, order) == "value"
-    assert differs_in({"value": 0, "value-effect": "Credit"}, attrs.evolve(order, value=Decimal(0))) is None
+    assert differs_in(asking(value=Decimal("100.00")), order) is None
+    assert differs_in(asking(value=Decimal(101)), order) == "value"
+    assert differs_in(asking(value=Decimal(100), value_effect=PriceEffect.CREDIT), order) == "value"
+    nothing = attrs.evolve(order, value=Decimal(0))
+    assert differs_in(asking(value=Decimal(0), value_effect=PriceEffect.CREDIT), nothing) is None
 
 
 @pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
@@ -358,12 +379,17 @@ def test_what_a_complex_order_says_about_its_edit() -> None:
 @pytest.mark.parametrize("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
 def test_amounts_of_any_size_are_compared(amount: str) -> None:
     seen = Order(price=Decimal(amount))
-    assert differs_in({"price": "10"}, seen) == ("price" if Decimal(amount).is_finite() else None)
-    assert differs_in({"price": amount}, seen) is None
+    assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
+    assert differs_in(asking(price=Decimal(amount)), seen) is None
 
 
 def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
-    asked = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}
+    asked = OrderEdit(
+        order_type=OrderType.LIMIT,
+        time_in_force=TimeInForce.DAY,
+        price=Decimal(11),
+        price_effect=PriceEffect.DEBIT,
+    )
     ours = Order(
         order_type=OrderType.LIMIT,
         price=Decimal("11.00"),
@@ -374,4 +400,4 @@ def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
     assert successor_differs_in(asked, ours) is None
     assert successor_differs_in(asked, Order()) is None
     assert successor_differs_in(asked, attrs.evolve(ours, price=Decimal(9))) == "price"
-    assert successor_differs_in(asked, attrs.evolve(ours, time_in_force=TimeInForce.GTC)) == "time-in-force"
+    assert successor_differs_in(asked, attrs.evolve(ours, time_in_force=TimeInForce.GTC)) == "time in force"

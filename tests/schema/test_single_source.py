@@ -27,14 +27,6 @@ PATHS = {operation.path for operation in OPERATIONS.values()}
 TELLING = {key for key in KEYS if "-" in key or "[" in key}
 
 ALLOWED = {
-    "brokerage_async/order_lists.py": {"per-page", "start-date"},
-    "brokerage_async/protocol/reconcile.py": {
-        "order-type",
-        "time-in-force",
-        "stop-trigger",
-        "price-effect",
-        "value-effect",
-    },
     "brokerage_async/pager.py": {"page-offset", "per-page"},  # what paging is about
     "brokerage_async/cli/fetch.py": {"start-date"},  # of a checkpoint's own JSON
     "brokerage_async/cli/order_tables.py": {"account-number", "external-identifier"},  # of the console's own JSON
