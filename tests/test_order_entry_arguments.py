@@ -29,6 +29,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"settle": "1"},
     {"settle": -1},
     {"settle": float("nan")},
+    {"settle": float("inf")},
 ]
 
 

@@ -15,6 +15,7 @@ changes of an order that exists already: what does the order, read back, say abo
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import attrs
 
 from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
+from ..checks import a_count, is_number
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -100,14 +102,20 @@ class Decision(enum.StrEnum):
     """Send the same bytes again: it is absent, and the caller asked for this."""
 
 
-def _at_least(least: float, *, or_more: bool = True) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """A validator for numbers from ``least`` on, or above it; infinity is a number, NaN is none."""
+MOST_FACTOR = 1000.0
+"""Beyond it, pauses that grow are no numbers any more."""
+
+
+def _number(
+    least: float, *, or_more: bool = True, most: float = sys.float_info.max
+) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """A validator for numbers from ``least`` on, or above it, up to ``most``: infinity would make looking endless."""
 
     def check(plan: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not (value >= least if or_more else value > least):
-            bound = f"a number of at least {least:g}" if or_more else f"a number greater than {least:g}"
-            raise ConfigurationError(f"LookPlan.{attribute.name} must be {bound}, not {value!r}")
+        if not is_number(value) or not (value >= least if or_more else value > least) or value > most:
+            bound = f"of at least {least:g}" if or_more else f"greater than {least:g}"
+            end = "" if most == sys.float_info.max else f" and at most {most:g}"
+            raise ConfigurationError(f"LookPlan.{attribute.name} must be a finite number {bound}{end}, not {value!r}")
 
     return check
 
@@ -122,14 +130,16 @@ class LookPlan:
 
     ``settle`` is the one assumption: *an order that has reached the service is listed within so many seconds*. Make
     it longer rather than shorter; nothing but ``resubmit`` ever acts on it.
+
+    Every number is finite, so that looking always ends; ``factor`` is at most 1000.
     """
 
-    settle: float = attrs.field(default=20.0, validator=_at_least(0))
-    first: float = attrs.field(default=0.5, validator=_at_least(0, or_more=False))
-    factor: float = attrs.field(default=2.0, validator=_at_least(1))
-    longest: float = attrs.field(default=5.0, validator=_at_least(0, or_more=False))
-    confirmations: int = attrs.field(default=2, validator=_at_least(0, or_more=False))
-    give_up: float = attrs.field(default=120.0, validator=_at_least(0))
+    settle: float = attrs.field(default=20.0, validator=_number(0))
+    first: float = attrs.field(default=0.5, validator=_number(0, or_more=False))
+    factor: float = attrs.field(default=2.0, validator=_number(1, most=MOST_FACTOR))
+    longest: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
+    confirmations: int = attrs.field(default=2, validator=a_count)
+    give_up: float = attrs.field(default=120.0, validator=_number(0))
 
 
 @attrs.frozen(kw_only=True)

@@ -334,6 +334,27 @@ def test_a_plan_takes_no_nonsense(name: str) -> None:
             LookPlan(**{name: value})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
+def test_a_plan_has_an_end(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"LookPlan\.{name}"):
+        LookPlan(**{name: float("inf")})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "give_up"])
+def test_a_plan_takes_no_number_that_no_clock_can_reach(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"LookPlan\.{name}"):
+        LookPlan(**{name: 10**400})  # type: ignore[arg-type]
+
+
+def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
+    plan = LookPlan(first=1e-3, factor=1000, longest=1, give_up=500)
+    looks: list[Look] = []
+    while not isinstance(step := next_look(plan, looks), Finding):
+        looks.append(Look(at=step, complete=False))
+    assert step is Finding.UNDETERMINED
+    assert 500 <= len(looks) <= 504
+
+
 @pytest.mark.parametrize(
     ("status", "fate"),
     [
