@@ -7,6 +7,7 @@ import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol, TypeVar
 
 from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
@@ -189,7 +190,7 @@ class TokenManager:
                 self._start()
             assert self._done is not None
             await asyncio.shield(self._done)
-            if self._lease is not None and self._failure is None:
+            if self._lease is not None and self._failure is None and not self._closed:
                 return self._lease.authorization  # just made: however short it lives, it is not made again for nothing
 
     def invalidate(self, authorization: str) -> bool:
@@ -276,13 +277,13 @@ class TokenManager:
         logger.info("token refresh: a token for %d s", grant.expires_in)
         if self._store is not None:
             kept = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
-            await _from_store("save", self._store.save(self._store_key, kept))
+            await _from_store("save", partial(self._store.save, self._store_key, kept))
 
     async def _load(self, now: float) -> bool:
         """Take a token from the store, if it holds a serving one that was not just refused or about to end."""
         if self._store is None or isinstance(self._credentials, AuthorizationCode):
             return False  # a code has to be exchanged in any case: only that brings its refresh token
-        stored = await _from_store("load", self._store.load(self._store_key))
+        stored = await _from_store("load", partial(self._store.load, self._store_key))
         if (
             not isinstance(stored, StoredToken)
             or stored.access_token == self._refused
@@ -290,7 +291,7 @@ class TokenManager:
         ):
             return False
         left = stored.expires_at - self._wall_clock()
-        if left < LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):
+        if not left >= LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):
             return False
         self._lease = Lease.start(stored.access_token, left, now)
         return True
@@ -318,11 +319,11 @@ class TokenManager:
         return again
 
 
-async def _from_store(method: str, work: Awaitable[T]) -> T | None:
+async def _from_store(method: str, work: Callable[[], Awaitable[T]]) -> T | None:
     """What a token store does, or None when it fails: tokens can be had without it, and are not to wait for it long."""
     try:
         async with asyncio.timeout(STORE_PATIENCE):
-            return await work
+            return await work()
     except Exception as error:
         told = f": {error}" if isinstance(error, OSError) else ""  # others may tell the token
         logger.warning("token store: %s failed with %s%s", method, type(error).__name__, told)

@@ -22,7 +22,7 @@ class StoredToken:
     """An access token and the epoch second at which it ends. Never a refresh token or a client secret."""
 
     access_token: str = attrs.field(converter=Secret)
-    expires_at: float
+    expires_at: float = attrs.field(converter=float)
 
 
 class TokenStore(Protocol):

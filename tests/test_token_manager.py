@@ -332,6 +332,19 @@ class TestClose:
         assert now() == 1
 
     @on_virtual_time
+    async def test_token_that_is_over_is_not_given_out_at_the_end(self):
+        endpoint = Endpoint(lifetime=10)
+        tokens = manager(endpoint)
+        await tokens.get()
+        await asyncio.sleep(20)
+        endpoint.latency = 1000
+        waiter = asyncio.create_task(tokens.get())
+        await asyncio.sleep(1)
+        await tokens.close()
+        with pytest.raises(ConfigurationError, match="closed"):
+            await waiter
+
+    @on_virtual_time
     async def test_nothing_starts_after_closing(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -452,6 +465,11 @@ class TestStore:
         assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
+    async def test_kept_token_without_an_end_in_time_is_not_taken(self):
+        store = MemoryStore(StoredToken("kept", float("nan")))
+        assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == "Bearer t1"
+
+    @on_virtual_time
     async def test_broken_store_is_only_logged(self, caplog):
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
         assert "no disk" in caplog.text
@@ -472,6 +490,19 @@ class TestStore:
         assert "token store: load failed with" in caplog.text
         assert "token store: save failed with" in caplog.text
         assert "s3cr3t" not in caplog.text
+
+    @on_virtual_time
+    async def test_store_that_is_not_asynchronous_is_done_without(self, caplog):
+        class Store:
+            def load(self, key):
+                return {}[key]
+
+            def save(self, key, token):
+                raise RuntimeError
+
+        assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"
+        assert "token store: load failed with KeyError" in caplog.text
+        assert "token store: save failed with RuntimeError" in caplog.text
 
     @on_real_time
     async def test_file_is_private_atomic_and_holds_only_access_tokens(self, tmp_path: Path):

@@ -23,6 +23,13 @@ def test_a_stored_token_does_not_show() -> None:
     assert StoredToken("s3cr3t", 100.0) == TOKEN
 
 
+def test_the_end_of_a_stored_token_is_a_number() -> None:
+    assert StoredToken("s3cr3t", "100").expires_at == 100.0
+    for wrong in (None, "soon"):
+        with pytest.raises((TypeError, ValueError)):
+            StoredToken("s3cr3t", wrong)  # type: ignore[arg-type]
+
+
 @on_real_time
 async def test_what_is_saved_is_loaded_by_another_store(tmp_path: Path) -> None:
     path = tmp_path / "a" / "tokens.json"
