@@ -110,39 +110,22 @@ class Client(Endpoints):
         token_store: TokenStore | None = None,
     ) -> None:
         validate_user_agent(user_agent)
-        for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
-            if not isinstance(value, kind):
-                raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
+        _check_kinds(environment, limits, token_store)
         _check_several(trace_configs=trace_configs, observers=observers)
-        if transport is not None:
-            check_methods("transport", transport, "send", "close")
-        if token_store is not None:
-            check_methods("token_store", token_store, "load", "save")
-        _check_operations(limits)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
-        if transport is None:
-            transport = _over_aiohttp(limits, http_session, trace_configs)
-        elif http_session is not None or trace_configs:
-            raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
+        transport = _transport(transport, limits, http_session, trace_configs)
         options = Options(
             timeout=check_seconds("timeout", timeout),
             deadline=check_seconds("deadline", deadline),
             retry=_checked_policy(retry),
-            headers=_with_version(headers, accept_version),
+            headers=headers,
             strict=check_flag("strict", strict),
             read_only=check_flag("read_only", read_only),
         )
-        limiter = Limiter(limits)
-        endpoint = TokenEndpoint(
-            transport,
-            limiter[LaneName.TOKENS],
-            base_url=environment.base_url,
-            headers=headers,
-            policy=retry,
-            timeout=timeout,
-        )
-        tokens = _tokens(environment, credentials, endpoint, retry, token_store)
+        limiter = _limiter(limits)
+        tokens = _tokens(environment, credentials, transport, limiter, options, token_store)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), Watchers(observers))
+        options = attrs.evolve(options, headers=_with_version(headers, accept_version))
         self._assemble(BrokerageSession(engine, options), headers, view=False)
 
     def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, view: bool) -> None:
@@ -253,17 +236,20 @@ class Client(Endpoints):
         return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
 
 
+def _check_kinds(environment: object, limits: object, token_store: object) -> None:
+    for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
+        if not isinstance(value, kind):
+            raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
+    if token_store is not None:
+        check_methods("token_store", token_store, "load", "save")
+
+
 def _check_several(*, trace_configs: object, observers: object) -> None:
     for name, value in (("trace_configs", trace_configs), ("observers", observers)):
         if not is_array(value):
             raise ConfigurationError(f"{name} must be a list or tuple, not {type(value).__name__}")
         for item in value if name == "observers" else ():
             check_function("every observer", item)
-
-
-def _check_operations(limits: Limits) -> None:
-    if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
-        raise ConfigurationError(f"Limits.per_operation names what is no operation: {', '.join(map(repr, unknown))}")
 
 
 def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
@@ -279,9 +265,24 @@ def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Map
     return {**headers, "Accept-Version": accept_version}
 
 
-def _over_aiohttp(
-    limits: Limits, http_session: aiohttp.ClientSession | None, trace_configs: Sequence[aiohttp.TraceConfig]
+def _limiter(limits: Limits) -> Limiter:
+    if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
+        raise ConfigurationError(f"Limits.per_operation names what is no operation: {', '.join(map(repr, unknown))}")
+    return Limiter(limits)
+
+
+def _transport(
+    given: Transport | None,
+    limits: Limits,
+    http_session: aiohttp.ClientSession | None,
+    trace_configs: Sequence[aiohttp.TraceConfig],
 ) -> Transport:
+    """The user's own transport, or one over aiohttp."""
+    if given is not None:
+        check_methods("transport", given, "send", "close")
+        if http_session is not None or trace_configs:
+            raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
+        return given
     from .transport import AiohttpTransport
 
     bounds = (limits.reads, limits.trades, limits.tokens)
@@ -292,13 +293,23 @@ def _over_aiohttp(
 def _tokens(
     environment: Environment,
     credentials: Credentials,
-    endpoint: TokenEndpoint,
-    policy: RetryPolicy,
+    transport: Transport,
+    limiter: Limiter,
+    options: Options,
     store: TokenStore | None,
 ) -> Tokens:
+    """What gives tokens for these credentials; token requests go out with the ``options`` of the client itself."""
     if isinstance(credentials, RefreshToken | AuthorizationCode):
+        endpoint = TokenEndpoint(
+            transport,
+            limiter[LaneName.TOKENS],
+            base_url=environment.base_url,
+            headers=options.headers,
+            policy=options.retry,
+            timeout=options.timeout,
+        )
         key = store_key(environment, credentials)
-        return TokenManager(credentials, endpoint, policy=policy, store=store, store_key=key)
+        return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)
     if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
         raise ConfigurationError(f"{type(credentials).__name__} holds no credentials that a client can use")
     return ProvidedTokens(credentials)
