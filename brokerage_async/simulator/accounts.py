@@ -102,6 +102,6 @@ class Accounts:
         """The accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)
 
-    def customers(self) -> frozenset[int]:
-        """Identifiers of everybody who has an account."""
-        return frozenset(account.customer.number for account in self._by_number.values())
+    def knows(self, customer_id: str) -> bool:
+        """Whether somebody of this identifier has an account."""
+        return any(str(account.customer.number) == customer_id for account in self._by_number.values())

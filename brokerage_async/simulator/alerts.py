@@ -12,7 +12,6 @@ from .._generated.models import AlertField, AlertOperator, InstrumentType, NewQu
 from ..values import decimal_text
 from .agenda import Agenda, Appointment
 from .call import Customer
-from .catalogue import Catalogue
 from .chance import Chance
 from .market import STEP, Market
 from .wire import complete, timestamp
@@ -72,8 +71,7 @@ class Alert:
 class AlertDesk:
     """Keeps the alerts of all customers and looks at their quotes whenever prices change."""
 
-    def __init__(self, catalogue: Catalogue, market: Market, agenda: Agenda, chance: Chance) -> None:
-        self._catalogue = catalogue
+    def __init__(self, market: Market, agenda: Agenda, chance: Chance) -> None:
         self._market = market
         self._agenda = agenda
         self._chance = chance

@@ -23,7 +23,7 @@ class Blotter:
 
     def __init__(self, ledger: Ledger, chance: Chance) -> None:
         self._ledger = ledger
-        self._orders: dict[int, Order] = {}
+        self._orders: dict[str, Order] = {}
         self._by_account: dict[str, list[Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + chance.below(1_000_000, 1)
@@ -46,9 +46,8 @@ class Blotter:
         order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms)
         order.received_at = now
         if replaces is not None:
-            order.replaces = replaces.number
-            order.edited = True
-        self._orders[order.number] = order
+            order.replaces, order.edited = replaces, True
+        self._orders[str(order.number)] = order
         self._by_account.setdefault(account.number, []).append(order)
         order.touch(now)
         self._record(order, None, now)
@@ -79,9 +78,7 @@ class Blotter:
 
     def get(self, account: Account, identifier: str) -> Order | None:
         """An order of an account by its identifier, None when there is none."""
-        if not identifier.isascii() or not identifier.isdigit():
-            return None
-        order = self._orders.get(int(identifier))
+        order = self._orders.get(identifier)
         return order if order is not None and order.account is account else None
 
     def of(self, accounts: Iterable[Account]) -> list[Order]:
@@ -112,7 +109,7 @@ class Blotter:
             before=None if before is None else before.value,
             after=order.status.value,
             terminal=order.is_terminal,
-            replaces_order_id=None if order.replaces is None else str(order.replaces),
+            replaces_order_id=None if order.replaces is None else str(order.replaces.number),
         )
         self._noticed(order, now)
 

@@ -31,7 +31,7 @@ from .world import Settings, World
 __all__ = ["Brokerage", "Outcome"]
 
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VERSION = re.compile(r"20\d{6}")
+_VERSION = re.compile(r"20[0-9]{6}")
 _OLDEST_VERSION = "20260211"
 _MARKET_SESSIONS_VERSION = "2.0.1"
 _NOBODY = Customer(0, "")

@@ -18,7 +18,7 @@ from .blotter import Blotter
 from .exchange import Exchange
 from .market import STEP, Market
 from .order_wires import order_wire
-from .orders import Order, Terms
+from .orders import Order, Terms, number_of
 from .preflight import Preflight
 from .wire import Dialect, RefusedError, money, timestamp
 
@@ -72,8 +72,8 @@ class ComplexOrder:
             id=dialect.identifier(order.number),
             complex_order_id=dialect.identifier(self.number),
             complex_order_tag=order.tag,
-            replaces_order_id=dialect.identifier(order.replaces),
-            replacing_order_id=dialect.identifier(order.replaced_by),
+            replaces_order_id=dialect.identifier(number_of(order.replaces)),
+            replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
             status=order.status,
         )
 
@@ -89,14 +89,12 @@ class ComplexDesk:
         self._preflight = preflight
         self._market = market
         self._agenda = agenda
-        self._known: dict[int, ComplexOrder] = {}
+        self._known: dict[str, ComplexOrder] = {}
         blotter.on_change(self._changed)
 
     def get(self, account: Account, identifier: str) -> ComplexOrder | None:
         """A complex order of an account by its identifier, None when there is none."""
-        if not identifier.isascii() or not identifier.isdigit():
-            return None
-        found = self._known.get(int(identifier))
+        found = self._known.get(identifier)
         return found if found is not None and found.account is account else None
 
     def open(
@@ -114,7 +112,7 @@ class ComplexDesk:
         made = ComplexOrder(
             number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
         )
-        self._known[made.number] = made
+        self._known[str(made.number)] = made
         if trigger is not None:
             made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
         waits = trigger is not None or kind is ComplexOrderType.PAIRS
@@ -152,7 +150,7 @@ class ComplexDesk:
 
     def _changed(self, order: Order, now: float) -> None:
         """Follow up on what happened to a component."""
-        parent = None if order.complex_order is None else self._known.get(order.complex_order.number)
+        parent = None if order.complex_order is None else self._known.get(str(order.complex_order.number))
         if parent is None or order.status is OrderStatus.CONTINGENT:
             return
         if order is parent.trigger:

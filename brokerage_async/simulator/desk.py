@@ -67,8 +67,7 @@ class Desk:
                 problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
                 raise failed_preflight(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
-        draft.replaces = order.number
-        draft.edited = True
+        draft.replaces, draft.edited = order, True
         return self._sound(self._preflight.preview(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:
@@ -78,7 +77,7 @@ class Desk:
         new.complex_order, new.tag = order.complex_order, order.tag
         if new.complex_order is not None:
             new.complex_order.replaced(order, new)
-        order.replaced_by, order.edited = new.number, True
+        order.replaced_by, order.edited = new, True
         self._blotter.release(order, Decimal(0))
         self._reserve(new, preview)
         self._exchange.begin_replacement(order, now)
@@ -98,10 +97,8 @@ class Desk:
 
     def _follow_replaced(self, order: Order, now: float) -> None:
         """Once an order is out of the way, its replacement takes its place; when its day is over, nothing does."""
-        if not order.is_terminal or order.replaced_by is None:
-            return
-        new = self._blotter.get(order.account, str(order.replaced_by))
-        if new is None or new.is_terminal:
+        new = order.replaced_by
+        if not order.is_terminal or new is None or new.is_terminal:
             return
         if order.status is OrderStatus.CANCELLED:
             self._exchange.receive(new, now)
@@ -110,12 +107,12 @@ class Desk:
 
     def _abort_replacement(self, order: Order, now: float) -> None:
         """A fill of the original makes its replacement come to nothing."""
-        if order.status is not OrderStatus.REPLACE_REQUESTED or order.replaced_by is None:
+        new = order.replaced_by
+        if order.status is not OrderStatus.REPLACE_REQUESTED or new is None:
             return
-        new = self._blotter.get(order.account, str(order.replaced_by))
         order.replaced_by = None
         self._exchange.abandon_replacement(order, now)
-        if new is not None and not new.is_terminal:
+        if not new.is_terminal:
             self._blotter.release(order, new.reserved)
             new.reject_reason = "The order was filled before it could be replaced"
             self._blotter.move(new, OrderStatus.REJECTED, now)

@@ -152,7 +152,9 @@ class Exchange:
 
     def _went_live(self, order: Order, now: float) -> None:
         self._live[order.number] = order
-        self._blotter.move(order, OrderStatus.LIVE, now)
+        # One that is about to be replaced works until it is out of the way, without another status.
+        if order.status is OrderStatus.ROUTED:
+            self._blotter.move(order, OrderStatus.LIVE, now)
         self._attend(order, now)
 
     def _attend(self, order: Order, now: float) -> None:

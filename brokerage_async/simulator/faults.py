@@ -216,7 +216,12 @@ class FaultPlan:
             path_regex: searched for in the encoded request target, query included.
             action: a fault, or its short text.
             times: how many requests meet it.
+
+        Raises:
+            ValueError: there is no such fault, or nobody is to meet it.
         """
+        if times is not None and times < 1:
+            raise ValueError(f"times must be at least 1, or None for all requests, not {times}")
         fault = parse(action) if isinstance(action, str) else action
         self._lines.append(_Line(method.upper(), re.compile(path_regex), fault, times))
 

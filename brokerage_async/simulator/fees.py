@@ -78,11 +78,11 @@ def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price:
     match instrument.instrument_type:
         case InstrumentType.EQUITY:
             sale = Decimal("0.000166") * quantity if selling else _ZERO
-            return Fees(regulatory=_cents(sale), clearing=_cents(Decimal("0.0008") * quantity))
+            return Fees(regulatory=_mills(sale), clearing=_mills(Decimal("0.0008") * quantity))
         case InstrumentType.EQUITY_OPTION:
             return Fees(
-                regulatory=_cents(Decimal("0.03") * quantity),
-                clearing=_cents(Decimal("0.10") * quantity),
+                regulatory=_mills(Decimal("0.03") * quantity),
+                clearing=_mills(Decimal("0.10") * quantity),
                 commission=Decimal("1.00") * quantity if opening else _ZERO,
                 proprietary=_INDEX_OPTIONS.get(instrument.underlying, _ZERO) * quantity,
             )
@@ -92,8 +92,8 @@ def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price:
             commission = Decimal("2.50") * quantity if opening else _ZERO
             return Fees(Decimal("0.02") * quantity, Decimal("0.85") * quantity, commission)
         case _:
-            return Fees(commission=_cents(Decimal("0.0035") * quantity * price))
+            return Fees(commission=_mills(Decimal("0.0035") * quantity * price))
 
 
-def _cents(amount: Decimal) -> Decimal:
+def _mills(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.001"))

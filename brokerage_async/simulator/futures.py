@@ -11,14 +11,16 @@ from functools import cached_property
 from .._generated.converters import FutureOptionProductWire, FutureOptionWire
 from .._generated.models import InstrumentType, OptionType
 from .calendar import local_epoch
-from .instrument import FUTURES, FutureProduct, Instrument
+from .instrument import FUTURES, FutureProduct, Instrument, day_of
 from .wire import dumps, timestamp
 
 __all__ = ["Expiration", "chain_rows", "future_instrument", "future_option_instrument"]
 
 _MONTH_CODES = "FGHJKMNQUVXZ"
-_FUTURE = re.compile(r"^/(?P<code>[A-Z0-9]+?)(?P<month>[FGHJKMNQUVXZ])(?P<year>\d)$")
-_OPTION = re.compile(r"^\./(?P<future>[A-Z0-9]+) +(?P<root>[A-Z0-9]+) +(?P<day>\d{6})(?P<kind>[CP])(?P<strike>[\d.]+)$")
+_FUTURE = re.compile(rf"/(?P<code>[A-Z0-9]+)[{_MONTH_CODES}]\d", re.ASCII)
+_OPTION = re.compile(
+    r"\./(?P<future>[A-Z0-9]+) +[A-Z0-9]+ +(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{1,8}(?:\.\d{1,8})?)", re.ASCII
+)
 _STRIKES = 200
 
 
@@ -140,7 +142,7 @@ def _shared(product: FutureProduct) -> FutureOptionWire:
 
 def future_instrument(symbol: str) -> Instrument | None:
     """The future of ``symbol`` (``/ESZ6``), None when there is no such product."""
-    match = _FUTURE.match(symbol)
+    match = _FUTURE.fullmatch(symbol)
     product = FUTURES.get(match["code"]) if match else None
     if product is None:
         return None
@@ -155,14 +157,12 @@ def future_instrument(symbol: str) -> Instrument | None:
 
 def future_option_instrument(symbol: str) -> Instrument | None:
     """The future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None when it is none."""
-    match = _OPTION.match(symbol)
+    match = _OPTION.fullmatch(symbol)
     future = future_instrument(f"/{match['future']}") if match else None
     if match is None or future is None:
         return None
-    day = match["day"]
-    try:
-        expires = date(2000 + int(day[:2]), int(day[2:4]), int(day[4:]))
-    except ValueError:
+    expires = day_of(match["day"])
+    if expires is None:
         return None
     return Instrument(
         symbol=symbol,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 
 import attrs
 
 from .._generated.models import InstrumentCollection, InstrumentType, OptionType
 
-__all__ = ["FUTURES", "FutureProduct", "Instrument", "occ_symbol", "parse_occ"]
+__all__ = ["FUTURES", "FutureProduct", "Instrument", "day_of", "occ_symbol", "parse_occ"]
 
-_OCC = re.compile(r"^(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})$")
+_OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
 _UNDERLYING_TYPES = {
     InstrumentType.EQUITY_OPTION: InstrumentType.EQUITY,
@@ -101,6 +101,14 @@ FUTURES = {
 """Futures products by code; the first has the large option chain."""
 
 
+def day_of(code: str) -> date | None:
+    """The day that symbols write as ``260612``, None when there is no such day."""
+    try:
+        return date(2000 + int(code[:2]), int(code[2:4]), int(code[4:]))
+    except ValueError:
+        return None
+
+
 def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decimal) -> str:
     """``AAPL  260612C00110000``: root padded to six, date, C or P, strike times 1000 in eight digits."""
     return f"{root:<6}{expires:%y%m%d}{option_type}{int(strike * 1000):08d}"
@@ -108,11 +116,10 @@ def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decima
 
 def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     """Root, expiration date, C or P, and strike of an OCC symbol; None when it is none."""
-    match = _OCC.match(symbol)
+    match = _OCC.fullmatch(symbol)
     if match is None:
         return None
-    try:
-        expires = datetime.strptime(match["day"], "%y%m%d").replace(tzinfo=UTC).date()
-    except ValueError:
+    expires = day_of(match["day"])
+    if expires is None:
         return None
     return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000

@@ -7,8 +7,9 @@ every problem. Keys of a body that are not documented, or wrongly cased, are pro
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, datetime
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -20,12 +21,15 @@ import msgspec
 from ..models import converter
 from ..operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ..protocol.rules import CompiledRule
-from ..values import read_decimal
+from ..values import aware, read_decimal
 from .wire import Dialect, RefusedError, loads
 
 __all__ = ["Intake", "Problem", "broken_query_rules", "decimal_of", "epoch_of"]
 
 _BOOLEANS = {"true": True, "false": False}
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MOST_DIGITS = 9
+"""Digits before the point that an amount may have, so that prices times quantities stay exact to the cent."""
 
 
 @attrs.frozen
@@ -40,21 +44,23 @@ class Problem:
 
 
 def epoch_of(text: str) -> float:
-    """Epoch seconds of an ISO 8601 date-time; one without a zone is taken as UTC."""
-    moment = datetime.fromisoformat(text)
-    return moment.timestamp() if moment.tzinfo else datetime.fromisoformat(f"{text}+00:00").timestamp()
+    """Epoch seconds of an ISO 8601 date-time; one without a zone is taken as UTC. ValueError for any other text."""
+    try:
+        return aware(msgspec.convert(text, datetime)).astimezone(UTC).timestamp()
+    except (msgspec.ValidationError, OverflowError):
+        raise ValueError("must be an ISO 8601 date-time") from None
 
 
 def decimal_of(value: object) -> Decimal:
-    """A finite amount out of its JSON text."""
+    """An amount out of its JSON text; ValueError for what is none, and for more than a brokerage counts with."""
     if not isinstance(value, str):
         raise ValueError("must be a decimal in a JSON string")
     try:
         amount = read_decimal(value)
     except ValueError:
         raise ValueError("is not a finite decimal") from None
-    if abs(amount.adjusted()) > 30:
-        raise ValueError("is not a finite decimal")
+    if not -_MOST_DIGITS <= amount.adjusted() < _MOST_DIGITS:
+        raise ValueError("is larger, or smaller, than any amount that is dealt with")
     return amount
 
 
@@ -134,7 +140,7 @@ class Intake:
             raise self.refusal(problems)
         return values
 
-    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, list[Problem]]:
+    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[Problem]]:
         """The model of a body and the rules over several fields that it breaks; anything else wrong is 422.
 
         The model is shared with later requests of the same body.
@@ -142,26 +148,24 @@ class Intake:
         if not content or operation.body is None:
             if operation.body_required:
                 raise self.refusal([Problem("required", "is missing", "body")])
-            return None, []
-        model, problems, broken_rules = self._checked(operation, content)
+            return None, ()
+        body, problems, broken_rules = self._checked(operation, content)
         if problems:
             raise self.refusal(problems)
-        return model, broken_rules
+        return body, broken_rules
 
     def _check(self, operation: Operation[Any], content: bytes) -> _Checked:
+        model: Any = operation.body
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise RefusedError(400, "invalid_json", "The body is not JSON") from None
-        model = operation.body
-        if model is None:
-            return None, [], []
         problems = list(self._object(model, document, ""))
         if problems:
             return None, problems, []
         return converter.structure(document, model), [], list(self._rules(model, document))
 
-    def refusal(self, problems: list[Problem]) -> RefusedError:
+    def refusal(self, problems: Sequence[Problem]) -> RefusedError:
         """The answer to ``problems``: 400 when a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = [self._dialect.problem(one.code, f"{one.domain} {one.message}", one.domain) for one in problems]
@@ -221,7 +225,7 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     """The value of a query parameter; ValueError says what is wrong with it."""
     match parameter.kind:
         case "integer":
-            if not raw.lstrip("-").isascii() or not raw.lstrip("-").isdigit() or len(raw) > 18:
+            if _INTEGER.fullmatch(raw) is None:
                 raise ValueError("must be an integer")
             return int(raw)
         case "boolean":
@@ -231,10 +235,7 @@ def _parse(parameter: Parameter, raw: str) -> Any:
         case "date":
             return _date(raw)
         case "date-time":
-            try:
-                return epoch_of(raw)
-            except (ValueError, OverflowError):
-                raise ValueError("must be an ISO 8601 date-time") from None
+            return epoch_of(raw)
     if parameter.choices is not None and raw not in _values(parameter.choices):
         raise ValueError("does not have a valid value")
     return raw
@@ -269,6 +270,6 @@ def _wrong(kind: str, value: object) -> str | None:
                 _date(value)
             case "date-time":
                 epoch_of(value)
-    except (ValueError, OverflowError) as error:
-        return "must be an ISO 8601 date-time" if kind == "date-time" else str(error)
+    except ValueError as error:
+        return str(error)
     return None

@@ -1,14 +1,13 @@
 """Margin requirements and buying power: plain rules whose figures always add up.
 
 Buying power is what an account is worth, less what its positions require, less what its working orders hold back.
-Required are half of the value of shares (all of it in a cash account), the whole value of long options, the largest
-possible loss of a vertical spread, a fifth of the underlying's value for an uncovered short option, and a fixed amount
-per future.
+Required are half of the value of shares (all of it in a cash account), the whole value of long options, nothing more
+for a call that shares cover, the largest possible loss of a vertical spread, a fifth of the underlying's value for an
+uncovered short option, and a fixed amount per future.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -23,7 +22,7 @@ from .instrument import FUTURES, Instrument
 from .market import STEP, Market
 from .wire import money
 
-__all__ = ["Holding", "Impact", "MarginDesk", "requirement"]
+__all__ = ["Holding", "Impact", "MarginDesk", "merged", "requirement"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
@@ -44,27 +43,44 @@ class _Long:
     quantity: Decimal
 
 
+def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holding]:
+    """What is held after trades."""
+    after = {instrument.symbol: (instrument, quantity) for instrument, quantity in holdings}
+    for instrument, quantity in trades:
+        held = after.get(instrument.symbol, (instrument, _ZERO))[1]
+        after[instrument.symbol] = (instrument, held + quantity)
+    return list(after.values())
+
+
 def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, equity_rate: Decimal) -> Decimal:
     """What holdings on one underlying, whose price is ``spot``, require together."""
-    total = _ZERO
-    options: dict[OptionType, list[Holding]] = defaultdict(list)
+    total, shares = _ZERO, _ZERO
+    options: dict[OptionType, list[Holding]] = {}
     for instrument, quantity in holdings:
         if instrument.option_type is not None:
-            options[instrument.option_type].append((instrument, quantity))
+            options.setdefault(instrument.option_type, []).append((instrument, quantity))
         elif instrument.is_future:
             total += abs(quantity) * FUTURES[instrument.symbol[1:-2]].margin
+        elif instrument.instrument_type is InstrumentType.EQUITY:
+            total += abs(quantity) * price_of(instrument) * equity_rate
+            shares += quantity
         else:
-            rate = equity_rate if instrument.instrument_type is InstrumentType.EQUITY else Decimal(1)
-            total += abs(quantity) * price_of(instrument) * rate
-    return total + sum((_options(held, price_of, spot) for held in options.values()), _ZERO)
+            total += abs(quantity) * price_of(instrument)
+    for option_type, held in options.items():
+        total += _options(held, price_of, spot, shares if option_type is OptionType.CALL else _ZERO)
+    return total
 
 
-def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal) -> Decimal:
-    """What calls, or puts, require: shorts are paired with longs that do not expire before them."""
+def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: Decimal) -> Decimal:
+    """What calls, or puts, require: shares cover shorts first, longs that do not expire before them cover the rest."""
     total = _ZERO
     longs = [_Long(instrument, quantity) for instrument, quantity in held if quantity > 0]
     for short, quantity in held:
         uncovered = -quantity
+        covered = min(uncovered, shares // short.multiplier)
+        if covered > 0:
+            shares -= covered * short.multiplier
+            uncovered -= covered
         for long in longs:
             paired = min(uncovered, long.quantity)
             if paired > 0 and _outlives(long.instrument, short):
@@ -185,13 +201,9 @@ class MarginDesk:
         price_of = self.pricer(now, agreed)
         underlying = trades[0][0].underlying
         before = self.by_underlying(account).get(underlying, []) if account.positions else []
-        after = {instrument.symbol: (instrument, quantity) for instrument, quantity in before}
-        for instrument, quantity in trades:
-            held = after.get(instrument.symbol, (instrument, _ZERO))[1]
-            after[instrument.symbol] = (instrument, held + quantity)
         isolated = self.required(account, trades, underlying, price_of, now)
         if before:
-            then = self.required(account, after.values(), underlying, price_of, now)
+            then = self.required(account, merged(before, trades), underlying, price_of, now)
             margin_change = then - self.required(account, before, underlying, price_of, now)
         else:
             margin_change = isolated

@@ -38,7 +38,13 @@ class Market:
         """Counts how often somebody set a price."""
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Put the price of an equity, future or cryptocurrency somewhere and keep it there."""
+        """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
+
+        Raises:
+            ValueError: ``price`` is not a positive number.
+        """
+        if not price.is_finite() or price <= 0:
+            raise ValueError(f"a price is positive, unlike {price}")
         self._levels[symbol] = price
         self._fixed.add(symbol)
         self.version += 1

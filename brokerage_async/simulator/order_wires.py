@@ -14,7 +14,7 @@ from .._generated.converters import (
     OrderWire,
 )
 from .._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
-from .orders import Leg, Order
+from .orders import Leg, Order, number_of
 from .wire import Dialect, dumps, money, timestamp
 
 __all__ = ["order_json", "order_wire"]
@@ -43,8 +43,8 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         edited=order.edited,
         leg_count=dialect.quantity(Decimal(len(order.legs))),
         reject_reason=order.reject_reason,
-        replaces_order_id=dialect.identifier(order.replaces),
-        replacing_order_id=dialect.identifier(order.replaced_by),
+        replaces_order_id=dialect.identifier(number_of(order.replaces)),
+        replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
         updated_at=dialect.moment(order.updated_at),
         user_id=dialect.identifier(customer.number),
         username=customer.username,

@@ -10,9 +10,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from .._generated.converters import (
-    FillWire,
-)
+from .._generated.converters import FillWire
 from .._generated.models import (
     ContingentStatus,
     LegAction,
@@ -30,7 +28,7 @@ from .accounts import Account
 from .agenda import Appointment
 from .instrument import Instrument
 
-__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole"]
+__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole", "number_of"]
 
 S = OrderStatus
 
@@ -48,6 +46,7 @@ TRANSITIONS: Mapping[OrderStatus, frozenset[OrderStatus]] = {
 """What may follow a status."""
 
 _CANCELLABLE = frozenset({S.CONTINGENT, S.RECEIVED, S.ROUTED, S.LIVE})
+_EDITABLE = frozenset({S.RECEIVED, S.ROUTED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 
 
@@ -146,8 +145,8 @@ class Order:
     terminal_at: float | None = None
     cancelled_by_user: bool = False
     reject_reason: str | None = None
-    replaces: int | None = None
-    replaced_by: int | None = None
+    replaces: Order | None = attrs.field(default=None, repr=False)
+    replaced_by: Order | None = attrs.field(default=None, repr=False)
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
@@ -186,8 +185,9 @@ class Order:
 
     @property
     def is_editable(self) -> bool:
-        """Whether it can be replaced: working at the exchange or on its way there, and not replaced already."""
-        return self.status in (S.RECEIVED, S.ROUTED, S.LIVE) and self.replaced_by is None
+        """Whether it can be replaced: working or on its way, not replaced already, and not waiting for another."""
+        waits = self.replaces is not None and not self.replaces.is_terminal
+        return self.status in _EDITABLE and self.replaced_by is None and not waits
 
     @property
     def is_at_exchange(self) -> bool:
@@ -253,3 +253,8 @@ class Order:
     def buys(self) -> bool:
         """Whether the first leg is a purchase."""
         return self.legs[0].sign > 0
+
+
+def number_of(order: Order | None) -> int | None:
+    """The number of an order, None for none."""
+    return None if order is None else order.number

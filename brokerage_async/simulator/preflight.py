@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
@@ -22,7 +22,7 @@ from .order_wires import order_wire
 from .orders import Leg, Order, Terms
 from .wire import Dialect, RefusedError, money
 
-__all__ = ["Message", "Preflight", "Preview", "failed_preflight"]
+__all__ = ["Message", "Preflight", "Preview", "failed_preflight", "quantity_errors"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -140,12 +140,9 @@ class Preflight:
         today = local_date(now)
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
             yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
+        yield from quantity_errors(order.legs)
         for leg in order.legs:
             instrument, symbol = leg.instrument, leg.instrument.symbol
-            fraction = leg.quantity != leg.quantity.to_integral_value()
-            whole_only = instrument.is_option or instrument.is_future
-            if leg.quantity <= 0 or (fraction and whole_only):
-                yield Message("invalid_quantity", f"{leg.quantity:f} is no quantity for {symbol}")
             if instrument.expires is not None and instrument.expires < today:
                 yield Message("instrument_expired", f"{symbol} has expired")
             if instrument.closing_only and not leg.action.endswith("to Close"):
@@ -181,6 +178,15 @@ class Preflight:
             yield Message("order_would_be_rejected", reason)
         if not self._market.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
             yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
+
+
+def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
+    """Quantities that nobody can trade: none at all, or parts of a contract."""
+    for leg in legs:
+        instrument, quantity = leg.instrument, leg.quantity
+        whole_only = instrument.is_option or instrument.is_future
+        if quantity <= 0 or (whole_only and quantity != quantity.to_integral_value()):
+            yield Message("invalid_quantity", f"{quantity:f} is no quantity for {instrument.symbol}")
 
 
 def failed_preflight(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:

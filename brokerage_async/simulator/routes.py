@@ -15,7 +15,7 @@ __all__ = ["Router", "request_target", "split_target"]
 
 def split_target(url: str) -> tuple[str, str]:
     """Path and query of an absolute address or of a request target, both still encoded."""
-    if "://" in url:
+    if not url.startswith("/"):
         _, _, rest = url.partition("://")
         url = "/" + rest.partition("/")[2]
     path, _, query = url.partition("?")

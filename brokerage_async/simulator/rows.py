@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from .._generated.converters import Wire
 from .wire import dumps
 
 __all__ = ["RowTable"]
@@ -15,10 +16,10 @@ T = TypeVar("T")
 class RowTable(Generic[T]):
     """Definitions by symbol, with their JSON written at first use and kept.
 
-    ``definitions`` are cheap values; ``render`` turns one into the fields that are sent.
+    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent.
     """
 
-    def __init__(self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Any]) -> None:
+    def __init__(self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire]) -> None:
         self.definitions = definitions
         self._render = render
         self._index = {symbol_of(definition): n for n, definition in enumerate(definitions)}
@@ -48,7 +49,5 @@ class RowTable(Generic[T]):
         return [rows[position] or self._write(position) for position in positions]
 
     def _write(self, position: int) -> bytes:
-        rendered = self._render(self.definitions[position])
-        row = rendered if isinstance(rendered, bytes) else dumps(rendered)
-        self._rows[position] = row
+        row = self._rows[position] = dumps(self._render(self.definitions[position]))
         return row

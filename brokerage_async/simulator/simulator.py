@@ -218,7 +218,11 @@ class Simulator:
         return self.brokerage.world.market.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
-        """Put the price of an equity, future or cryptocurrency somewhere and keep it there."""
+        """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
+
+        Raises:
+            ValueError: ``price`` is not a positive number.
+        """
         self.settle()
         self.brokerage.world.market.set_price(symbol, Decimal(price), self.clock.now())
 

@@ -90,7 +90,7 @@ class World:
         self.complex_desk: ComplexDesk = ComplexDesk(
             self.blotter, self.exchange, self.preflight, self.market, self.agenda
         )
-        self.alerts: AlertDesk = AlertDesk(self.catalogue, self.market, self.agenda, chance)
+        self.alerts: AlertDesk = AlertDesk(self.market, self.agenda, chance)
         self.office: TokenOffice = TokenOffice(settings.environment, self.owner, chance)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()

@@ -108,7 +108,7 @@ def test_a_pair_that_trades_cannot_be_edited(house: House) -> None:
 
 def test_unknown_complex_orders(house: House) -> None:
     component = read(house, "OCO")["orders"][0]["id"]
-    for identifier in ("1", "x", component):
+    for identifier in ("1", "x", "9" * 5000, component):
         assert house.ask("GET", f"/accounts/{house.accounts[1]}/complex-orders/{identifier}").status == 404
     identifier = house.sim.complex_order_ids["OCO"]
     assert house.ask("GET", f"/accounts/{house.account}/complex-orders/{identifier}").status == 404

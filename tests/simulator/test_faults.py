@@ -29,6 +29,12 @@ def test_methods_and_addresses_have_to_match() -> None:
     assert plan.take("POST", "/a/orders") is None
 
 
+@pytest.mark.parametrize("times", [0, -1])
+def test_somebody_has_to_meet_a_fault(times: int) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        FaultPlan().add("GET", "/", "hang", times=times)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from brokerage_async.simulator.intake import epoch_of
 from tests.simulator.house import House, leg, limit, market
 
 
@@ -53,6 +54,48 @@ def test_market_orders_until_cancelled_fail_their_preflight(house: House) -> Non
     assert refused(house, market(time_in_force="GTC")) == expected
 
 
+@pytest.mark.parametrize("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
+@pytest.mark.parametrize("field", ["price", "quantity"])
+def test_amounts_that_are_none(house: House, number: str, field: str) -> None:
+    body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
+    status, code, domains = refused(house, body)
+    assert (status, code) == (422, "validation_error")
+    assert domains == ["price" if field == "price" else "legs[0].quantity"]
+
+
+@pytest.mark.parametrize("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
+def test_amounts_at_the_limits(house: House, number: str) -> None:
+    for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
+        response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(number, one))
+        assert json.loads(response.body)["data"]["order"]["price"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("2026-06-10T15:00:00Z", 201),
+        ("2026-06-10T15:00:00", 201),
+        ("2026-06-10T11:00:00.123456789-04:00", 201),
+        ("2026-06-10", 422),
+        ("20260610T150000Z", 422),
+        ("2026-06-10x15:00Z", 422),
+        ("0001-01-01T00:00:00+14:00", 422),
+        ("9999-12-31T23:59:59-14:00", 422),
+    ],
+)
+def test_moments(house: House, text: str, status: int) -> None:
+    body = limit(rules={"route-after": text})
+    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body)
+    assert response.status == status
+    if status == 201:
+        assert "route-after" in json.loads(response.body)["data"]["order"]["rules"]
+
+
+@pytest.mark.parametrize("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
+def test_a_moment_without_a_zone_is_one_of_utc(text: str) -> None:
+    assert epoch_of(text) == 1_781_103_600
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
 def test_bodies_that_are_no_objects(house: House, body: bytes) -> None:
     assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 422
@@ -68,6 +111,9 @@ def test_bodies_that_are_no_json(house: House, body: bytes) -> None:
     [
         ("/accounts/{}/orders?page-offset=-1", 400),
         ("/accounts/{}/orders?page-offset=one", 400),
+        ("/accounts/{}/orders?page-offset=--1", 400),
+        ("/accounts/{}/orders?page-offset=999999999999999999", 200),
+        ("/accounts/{}/orders?page-offset=9999999999999999999", 400),
         ("/accounts/{}/orders?page-offset=%D9%A1", 400),
         ("/accounts/{}/orders?per-page=0", 400),
         ("/accounts/{}/orders?per-page=201", 400),
@@ -75,6 +121,8 @@ def test_bodies_that_are_no_json(house: House, body: bytes) -> None:
         ("/accounts/{}/orders?status[]=Lost", 400),
         ("/accounts/{}/orders?start-date=06/10/2026", 400),
         ("/accounts/{}/orders?start-at=yesterday", 400),
+        ("/accounts/{}/orders?start-at=0001-01-01T00:00:00%2B14:00", 400),
+        ("/accounts/{}/orders?start-at=2026-06-10T14:00:00", 200),
         ("/accounts/{}/orders?unknown=1", 200),
         ("/accounts/{}/transactions?type=Trade&types[]=Trade", 422),
         ("/instruments/equities?is-etf=maybe", 400),

@@ -45,6 +45,36 @@ def test_options(house: House) -> None:
     assert required((low, 2), (high, -1)) == 1700
 
 
+def test_covered_calls(house: House) -> None:
+    share = house.world.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
+    assert share is not None
+    call, put = option("AAPL  260717C00210000", house), option("AAPL  260717P00190000", house)
+    higher = option("AAPL  260717C00215000", house)
+    prices = {share.symbol: SPOT, call.symbol: Decimal(7), put.symbol: Decimal(6), higher.symbol: Decimal(5)}
+
+    def required(*holdings: tuple[Instrument, int]) -> Decimal:
+        signed = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
+        return requirement(signed, lambda one: prices[one.symbol], SPOT, Decimal("0.5"))
+
+    assert required((share, 100), (call, -1)) == required((call, -1), (share, 100)) == 10_000
+    assert required((share, 199), (call, -2)) == 19_900 + 4_000
+    assert required((share, 200), (call, -1), (higher, -1)) == 20_000
+    assert required((share, 100), (call, -2), (higher, 1)) == 10_000 + 300
+    assert required((share, 100), (put, -1)) == 10_000 + 4_000
+    assert required((share, -100), (call, -1)) == 10_000 + 4_000
+
+
+def test_a_covered_call_takes_no_more_margin(house: House) -> None:
+    house.place(market(leg(quantity="100")))
+    house.wait(10)
+    body = market(leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"))
+    placed = json.loads(house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body).body)["data"]
+    check_effect(placed)
+    effect = placed["buying-power-effect"]
+    assert effect["change-in-margin-requirement"] == "0.00"
+    assert signed(effect, "isolated-order-margin-requirement") < 0
+
+
 def signed(fields: dict[str, Any], name: str) -> Decimal:
     amount = Decimal(fields[name])
     assert amount >= 0
@@ -201,6 +231,32 @@ def test_a_margin_dry_run_compares(production: House) -> None:
     assert signed(after, "margin-requirement") < signed(before, "margin-requirement")
     assert production.sim.ledger.count("orders.submit") == 0
     assert production.ask("POST", target, margin_order(account, legs=None)).status == 200
+
+
+def test_a_margin_dry_run_takes_what_is_held_into_account(production: House) -> None:
+    account = production.accounts[1]
+    legs = [
+        leg(quantity="100", action="Sell to Close"),
+        leg(call_held(production), "1", "Buy to Close", "Equity Option"),
+    ]
+    body = margin_order(account, legs=legs, price=None, **{"order-type": "Market", "price-effect": None})
+    report = json.loads(production.ask("POST", f"/margin/accounts/{account}/dry-run", body).body)["data"]
+    assert signed(report["base-results"], "margin-requirement") < 0
+    assert report["new-order-results"]["margin-requirement"] == "0.00"
+
+
+def call_held(house: House) -> str:
+    account = house.world.accounts.get(house.accounts[1])
+    assert account is not None
+    return next(symbol for symbol in account.positions if symbol != "AAPL")
+
+
+@pytest.mark.parametrize("quantity", ["0", "-1"])
+def test_a_margin_dry_run_needs_a_quantity(production: House, quantity: str) -> None:
+    body = margin_order(production.account, legs=[leg(quantity=quantity)])
+    response = production.ask("POST", f"/margin/accounts/{production.account}/dry-run", body)
+    assert response.status == 422
+    assert [entry["code"] for entry in json.loads(response.body)["error"]["errors"]] == ["invalid_quantity"]
 
 
 def test_a_margin_dry_run_is_checked(production: House) -> None:

@@ -1,5 +1,6 @@
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,12 @@ def test_a_set_price_stays() -> None:
     place.set_price("AAPL", Decimal("12.34"), START)
     assert place.underlying_price("AAPL", START + 1e6) == Decimal("12.34")
     assert heard == [("AAPL", START)]
+
+
+@pytest.mark.parametrize("price", ["0", "-1", "NaN", "Infinity"])
+def test_a_price_is_a_positive_number(price: str) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        market().set_price("AAPL", Decimal(price), START)
 
 
 def test_options_are_worth_at_least_what_is_inside() -> None:

@@ -190,6 +190,7 @@ def test_what_is_over_or_about_to_be_cannot_be_cancelled(house: House, wait: flo
 def test_unknown_orders(house: House) -> None:
     assert cancel(house, "1").status == 404
     assert cancel(house, "abc").status == 404
+    assert cancel(house, "9" * 5000).status == 404
     other = house.place(limit(), house.accounts[2])
     assert cancel(house, other).status == 404
 
@@ -255,6 +256,51 @@ def test_a_fill_of_the_original_stops_its_replacement(house: House) -> None:
             assert house.status(old) == "Filled"
             assert "replacing-order-id" not in house.order(old)
     assert stopped > 0
+
+
+def working(house: House, identifier: str) -> Any:
+    account = house.world.accounts.get(house.account)
+    assert account is not None
+    return house.world.blotter.get(account, identifier)
+
+
+def replaced(house: House, identifier: str, **change: str) -> str:
+    response = house.ask("PUT", f"/accounts/{house.account}/orders/{identifier}", EDIT | change)
+    assert response.status == 200
+    return str(json.loads(response.body)["data"]["id"])
+
+
+def test_a_replacement_never_trades_beside_its_original() -> None:
+    for seed in range(60):
+        house = House(seed=seed, equities=20).login()
+        old = house.place(limit("250.00", leg(quantity="7")))
+        while house.status(old) == "Received":
+            house.wait(0.01)
+        replaced(house, old, price="260.00")
+        house.wait(30)
+        account = house.world.accounts.get(house.account)
+        assert account is not None
+        assert account.held("AAPL") == 7
+
+
+def test_an_order_that_is_being_replaced_shows_no_other_status(house: House) -> None:
+    old = house.place(limit())
+    while house.status(old) == "Received":
+        house.wait(0.01)
+    replaced(house, old)
+    house.wait(3)
+    assert house.history(old) == ["Received", "Routed", "Replace Requested", "Cancelled"]
+
+
+def test_a_replacement_that_still_waits_cannot_be_replaced(house: House) -> None:
+    old = house.place(limit())
+    house.wait(2)
+    new = replaced(house, old)
+    assert not house.order(new)["editable"]
+    assert house.ask("PUT", f"/accounts/{house.account}/orders/{new}", EDIT).status == 422
+    house.wait(3)
+    assert house.order(new)["editable"]
+    assert working(house, replaced(house, new)).replaces is working(house, new)
 
 
 def test_a_replacement_ends_with_the_day_of_its_original(house: House) -> None:

@@ -28,9 +28,9 @@ def test_what_is_not_there() -> None:
     assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
 
 
-@pytest.mark.parametrize("url", ["http://host:1/a/b?c=d&e", "/a/b?c=d&e"])
+@pytest.mark.parametrize("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
 def test_targets(url: str) -> None:
-    assert split_target(url) == ("/a/b", "c=d&e")
+    assert split_target(url) == ("/a/b", "c=d&e=f://g")
 
 
 def test_an_address_without_a_path() -> None:

@@ -30,6 +30,7 @@ class Access:
         """The accounts of ``numbers``, of the customer of the path."""
         customer = call.path["customer_id"]
         if customer not in ("me", str(call.customer.number)):
-            known = customer.isascii() and customer.isdigit() and int(customer) in self._accounts.customers()
-            raise RefusedError.not_permitted() if known else RefusedError.not_found("customer")
+            if self._accounts.knows(customer):
+                raise RefusedError.not_permitted()
+            raise RefusedError.not_found("customer")
         return [self.account(call, number) for number in dict.fromkeys(numbers)]

@@ -22,11 +22,11 @@ from ..blotter import Blotter
 from ..call import Call
 from ..fees import Fees, amounts, fees_of
 from ..instrument import Instrument
-from ..margin import Holding, Impact, MarginDesk
+from ..margin import Holding, Impact, MarginDesk, merged
 from ..market import Market
 from ..order_wires import order_wire
 from ..orders import Leg, Order, Terms
-from ..preflight import Preflight, failed_preflight
+from ..preflight import Preflight, failed_preflight, quantity_errors
 from ..wire import Dialect, RefusedError, item, money, timestamp
 from .access import Access
 
@@ -49,7 +49,8 @@ class Margin:
     def requirements(self, call: Call) -> Response:
         """What the account must hold, in all and per underlying."""
         account, now = self._access.account(call), call.now
-        groups = [self._group(account, underlying, now) for underlying in self._desk.by_underlying(account)]
+        held = self._desk.by_underlying(account)
+        groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
         equity, required = self._desk.equity(account, now), self._desk.total_required(account, now)
         maintenance = self._desk.maintenance(required)
         power = self._desk.buying_power(account, now)
@@ -84,7 +85,7 @@ class Margin:
         legs = self._legs(asked.legs or (), terms, now)
         impact = self._impact(account, legs, terms, now)
         before = self._desk.by_underlying(account).get(asked.underlying_symbol, [])
-        after = [*before, *((leg.instrument, leg.signed) for leg in legs)]
+        after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
         report = MarginDryRunWire(
             orders=[order_wire(order, self._dialect) for order in draft],
@@ -102,6 +103,7 @@ class Margin:
             for leg in asked
         ]
         legs, problems = self._preflight.legs(complete, terms, now)
+        problems += quantity_errors(legs)
         if problems:
             raise failed_preflight(problems)
         return legs
@@ -144,8 +146,7 @@ class Margin:
             marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
         )
 
-    def _group(self, account: Account, underlying: str, now: float) -> MarginGroupWire:
-        holdings = self._desk.by_underlying(account)[underlying]
+    def _group(self, account: Account, underlying: str, holdings: Sequence[Holding], now: float) -> MarginGroupWire:
         required = self._desk.required(account, holdings, underlying, self._desk.pricer(now), now)
         figures = amounts(
             margin_requirement=-required,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..._generated.models import OrderType, TimeInForce
 from ...protocol.response import Response
@@ -24,7 +24,7 @@ _LIST_PAGE, _SEARCH_PAGE, _LARGEST_PAGE = 100, 10, 200
 _RANGE_REQUIRED_SINCE = "20261012"
 
 
-def refuse_broken_rules(intake: Intake, problems: list[Problem]) -> RefusedError:
+def refuse_broken_rules(intake: Intake, problems: Sequence[Problem]) -> RefusedError:
     """The answer to an order whose fields do not go together; one such combination fails its preflight instead."""
     for problem in problems:
         values = set() if problem.rule is None else {value for values in problem.rule.when.values() for value in values}
