@@ -10,12 +10,14 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 import attrs
+import pytest
 
 from brokerage_async import tickets
 from brokerage_async._generated.models import NewOrder
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
-from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -27,11 +29,13 @@ T = TypeVar("T")
 
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 SUBMIT = r"/orders$"
+DRY_RUN = r"/orders/dry-run$"
 LISTS = r"/orders(/live)?($|\?)"
 NOTHING_LISTED = (
     b'{"data":{"items":[]},"context":"/","pagination":{"per-page":200,"page-offset":0,"item-offset":0,'
     b'"total-items":0,"total-pages":0,"current-item-count":0}}'
 )
+FAILED = b'{"data":{"errors":[{"code":"margin_check_failed","message":"Not enough buying power"}]},"context":"/"}'
 PLAN = LookPlan()
 TIMEOUT = 5.0
 
@@ -97,6 +101,25 @@ def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrde
     """A buy far below the market: it is taken and stays working."""
     ticket = tickets.limit(tickets.buy_to_open("AAPL", quantity), price="10")
     return attrs.evolve(ticket, external_identifier=external_identifier)
+
+
+async def place_unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
+    """Place an order, ``mine``, whose outcome stays unknown."""
+    with pytest.raises(OrderOutcomeUnknownError) as caught:
+        await here.entry.place(here.account, order("mine"), **options)
+    return caught.value
+
+
+class FailingJournal(MemoryJournal):
+    """A journal whose named methods fail."""
+
+    def __init__(self, *methods: str) -> None:
+        super().__init__()
+        for name in methods:
+            setattr(self, name, self._fail)
+
+    async def _fail(self, *_: Any, **__: Any) -> Any:
+        raise JournalError("the journal cannot be used: database or disk is full")
 
 
 def check_agreement(placement: Placement, records: list[OrderRecord]) -> None:

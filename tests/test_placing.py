@@ -1,0 +1,269 @@
+"""An order on its way: what the answer proves, how it is looked for, and when it is sent again."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+import attrs
+import pytest
+
+from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
+from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, FailingJournal, floor, order, place_unknown
+
+# --- what the answer to a submit shows
+
+
+@on_virtual_time
+async def test_an_error_beside_the_data_of_a_submit_is_looked_into() -> None:
+    async with floor() as here:
+        answer = b'{"data":{"order":{"id":"1"}},"error":{"code":"preflight_check_failure"}}'
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(faults.body(answer), processed=False))
+        assert (await place_unknown(here)).code == "absent"
+        here.sim.faults.add("POST", SUBMIT, faults.body(answer))
+        placement = await here.entry.place(here.account, order("other"))
+        assert placement.order is not None
+        assert [placement.order.id] == [record.order_id for record in here.orders("other")]
+
+
+@pytest.mark.parametrize("code", ["preflight_check_failure", "internal_server_error", "odd"])
+@on_virtual_time
+async def test_an_order_that_was_answered_with_an_error_in_a_success_is_not_sent_again(code: str) -> None:
+    async with floor() as here:
+        answer = b'{"data":{},"error":{"code":"' + code.encode() + b'"}}'
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(faults.body(answer), processed=False), times=None)
+        assert (await place_unknown(here, resubmit=1)).code == "absent"
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        b'{"id":1,"external-identifier":"another"}',
+        b'{"id":1,"account-number":"another"}',
+        b'{"id":1,"order-type":"Market"}',
+        b'{"id":1,"legs":[{"symbol":"MSFT","action":"Buy to Open","quantity":10}]}',
+    ],
+)
+@on_virtual_time
+async def test_an_answer_that_shows_another_order_is_looked_into(shown: bytes) -> None:
+    async with floor() as here:
+        answer = faults.body(b'{"data":{"order":' + shown + b"}}")
+        here.sim.faults.add("POST", SUBMIT, attrs.evolve(answer, processed=False))
+        assert (await place_unknown(here)).code == "absent"
+        here.sim.faults.add("POST", SUBMIT, answer)
+        placement = await here.entry.place(here.account, order("other"))
+        assert placement.order is not None
+        assert [placement.order.id] == [record.order_id for record in here.orders("other")]
+
+
+# --- looking, and sending again
+
+
+@on_virtual_time
+async def test_an_order_counts_as_absent_after_the_settling_time_only() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        began = asyncio.get_running_loop().time()
+        await place_unknown(here, settle=100)
+        assert asyncio.get_running_loop().time() - began > 100
+        looks = LookPlan(settle=1, first=0.2, confirmations=3)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] looks"):
+            await here.entry.place(here.account, order("other"), looks=looks)
+        assert 1 < asyncio.get_running_loop().time() - began < 10
+
+
+@on_virtual_time
+async def test_an_order_found_late_is_placed() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=9)
+        placement = await here.entry.place(here.account, order("mine"))
+        assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 1)
+        assert placement.order is not None
+
+
+@on_virtual_time
+async def test_resubmitting_is_asked_for_bounded_and_journaled() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
+        placement = await here.entry.place(here.account, order("mine"), resubmit=2)
+        assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 3)
+        assert len(set(here.wire.bodies["orders.submit"])) == 1
+        assert (await here.journaled())[0].attempts == 3
+        here.sim.faults.add("POST", SUBMIT, "drop_before", times=None)
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await here.entry.place(here.account, order("other"), resubmit=True)
+        assert caught.value.attempts == 2
+
+
+@on_virtual_time
+async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt() -> None:
+    """The first copy arrives while the second one is refused: the lists decide."""
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.delay(PLAN.settle + 15))
+        here.sim.faults.add("POST", SUBMIT, "rate_limited", times=None)
+        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+        assert placement.outcome is Outcome.PLACED
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
+async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Listed later than the settling time, which is what resubmitting relies on."""
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
+        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+        first, second = (record.order_id for record in here.orders("mine"))
+        assert placement.order is not None
+        assert placement.order.id == second
+        assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
+        assert placement.note in caplog.text
+
+
+@on_virtual_time
+async def test_a_long_look_keeps_its_claim() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine"), settle=300))
+        for _ in range(20):
+            await asyncio.sleep(10)
+            assert await here.journal.claim("sandbox", owner="somebody", lease=1) == []
+        with pytest.raises(OrderOutcomeUnknownError):
+            await placing
+
+
+# --- other orders under the same identifier
+
+
+@on_virtual_time
+async def test_another_order_under_our_identifier_is_not_taken_for_ours() -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, order("mine", quantity=11))
+        assert other.order is not None
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        unknown = await place_unknown(here, resubmit=1)
+        assert unknown.code == "identifier_conflict"
+        assert f"order {other.order.id} carries this identifier but differs in its legs" in str(unknown)
+        assert (await place_unknown(here, resubmit=1)).code == "identifier_conflict"  # never sent again
+        assert here.sim.ledger.count("orders.submit") == 2
+        (entry,) = await here.journaled()
+        assert entry.state is EntryState.OPEN
+        (open_still,) = await here.another_entry().recover()
+        assert (open_still.outcome, open_still.order) == (Outcome.UNKNOWN, None)
+        assert "it is another order" in open_still.note
+
+
+@pytest.mark.parametrize("listing", [None, "status(503)"])
+@on_virtual_time
+async def test_ours_is_found_beside_another_one_and_both_are_told(
+    listing: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, order("mine", quantity=11))
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        if listing is not None:
+            here.sim.faults.add("GET", LISTS, listing, times=2)
+        placement = await here.entry.place(here.account, order("mine"))
+        assert other.order is not None
+        assert placement.order is not None
+        assert placement.order.id != other.order.id
+        assert "2 live orders carry this identifier" in placement.note
+        assert str(other.order.id) in caplog.text
+        assert str(placement.order.id) in caplog.text
+
+
+@on_virtual_time
+async def test_ours_is_still_ours_when_it_was_replaced_meanwhile() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        await place_unknown(here)
+        await asyncio.sleep(30)
+        (original,) = here.orders("mine")
+        edit = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.GTC,
+            price=Decimal(11),
+            price_effect=PriceEffect.DEBIT,
+        )
+        await here.client.orders.replace(here.account, original.order_id, edit)
+        await asyncio.sleep(30)
+        (found,) = await here.another_entry().recover()
+        assert found.outcome is Outcome.PLACED
+        assert "live orders" not in found.note
+
+
+@on_virtual_time
+async def test_the_replacement_of_another_order_is_another_order() -> None:
+    async with floor() as here:
+        other = await here.client.orders.submit(here.account, attrs.evolve(order("mine"), price=Decimal(9)))
+        assert other.order is not None
+        await asyncio.sleep(30)
+        edit = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.DAY,
+            price=Decimal(10),
+            price_effect=PriceEffect.DEBIT,
+        )
+        await here.client.orders.replace(here.account, str(other.order.id), edit)
+        await asyncio.sleep(30)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        assert (await place_unknown(here)).code == "identifier_conflict"
+
+
+# --- a journal that fails on the way
+
+
+@on_virtual_time
+async def test_an_outcome_that_cannot_be_written_down_is_still_told(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here:
+        placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+        assert placement.outcome is Outcome.PLACED
+        assert "could not record an outcome" in caplog.text
+
+
+class Foreign(MemoryJournal):
+    """A journal of somebody else, which fails in its own way once the order is on its way."""
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        raise OSError("no route to the database")
+
+    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
+        raise ValueError
+
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        raise ValueError
+
+
+@on_virtual_time
+async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here:
+        entry = OrderEntry(here.client, Foreign(), looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
+        assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
+        assert "could not renew a claim: no route to the database" in caplog.text
+        assert "could not record an outcome: ValueError" in caplog.text
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("other"), resubmit=1)
+        assert here.sim.ledger.count("orders.submit") == 2
+
+
+@on_virtual_time
+async def test_nothing_is_sent_again_when_the_journal_cannot_be_told() -> None:
+    async with floor() as here:
+        entry = OrderEntry(here.client, FailingJournal("renew"))
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError, match="another worker"):
+            await entry.place(here.account, order("mine"), resubmit=1)
+        assert here.sim.ledger.count("orders.submit") == 1

@@ -1,0 +1,211 @@
+"""What becomes of the orders that earlier runs left open, with several workers, dead ones, and clocks that are set."""
+
+from __future__ import annotations
+
+import asyncio
+
+import attrs
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.trading import LISTS, PLAN, SUBMIT, floor, order, place_unknown
+
+
+@on_virtual_time
+async def test_recovery_with_nothing_open_asks_nobody() -> None:
+    async with floor() as here:
+        assert await here.entry.recover() == []
+        assert not here.sim.ledger.requests
+
+
+@on_virtual_time
+async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing() -> None:
+    async with floor() as here:
+        for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
+            here.sim.faults.add("POST", SUBMIT, action)
+            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+            with pytest.raises(OrderOutcomeUnknownError):
+                await here.entry.place(here.account, order(name))
+        reads = here.sim.ledger.count("orders.list_live")
+        found, missing = await here.another_entry().recover()
+        assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
+        assert found.order is not None
+        assert (missing.external_identifier, missing.outcome) == ("never", Outcome.UNKNOWN)
+        assert (missing.account_number, missing.attempts) == (here.account, 1)
+        assert b"never" in missing.body
+        assert missing.opened_at is not None
+        assert "not listed" in missing.note
+        assert here.sim.ledger.count("orders.submit") == 2
+        assert here.sim.ledger.count("orders.list_live") - reads <= 8  # one look serves both
+        (still,) = await here.another_entry().recover()
+        assert still.external_identifier == "never"
+
+
+@on_virtual_time
+async def test_recovery_days_later_still_finds_the_order() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        await place_unknown(here)
+        for _ in range(3):
+            here.sim.clock.advance(86_400)
+            await here.client.orders.submit(here.account, order())
+        (found,) = await here.another_entry().recover()
+        assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_a_clock_that_is_months_off_hides_no_order() -> None:
+    """The journal's clock says November while the brokerage lives in June, and the other way round."""
+    async with floor() as here:
+        for months in (150 * 86_400.0, -150 * 86_400.0):
+            journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
+            entry = OrderEntry(here.client, journal, looks=PLAN)
+            here.sim.faults.add("POST", SUBMIT, "drop_after")
+            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+            with pytest.raises(OrderOutcomeUnknownError):
+                await entry.place(here.account, order(f"off by {months}"))
+            here.sim.clock.advance(86_400)
+            (found,) = await entry.recover()
+            assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
+    """Written down by a clock that was ahead; the program starts again after it was set right."""
+    async with floor() as here:
+        ahead = 500 * 86_400.0
+        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
+        entry = OrderEntry(here.client, journal, looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        ahead = 0.0
+        here.sim.clock.advance(86_400)
+        (found,) = await entry.recover()
+        assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> None:
+    async with floor() as here:
+        off = 0.0
+        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
+        entry = OrderEntry(here.client, journal, looks=PLAN)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        began = asyncio.get_running_loop().time()
+        recovering = asyncio.create_task(entry.recover())
+        await asyncio.sleep(5)
+        off = -3600.0
+        (missing,) = await recovering
+        assert missing.outcome is Outcome.UNKNOWN
+        assert asyncio.get_running_loop().time() - began < 60
+
+
+class Forgetful(MemoryJournal):
+    """Fails to note once that an entry was looked for."""
+
+    failed = False
+
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        if looked and not self.failed:
+            self.failed = True
+            raise JournalError("disk full")
+        return await super().release(key, owner=owner, note=note, looked=looked)
+
+
+@on_virtual_time
+async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
+    async with floor() as here:
+        journal = Forgetful(clock=here.sim.clock.now)
+        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=1)
+        (missing,) = await OrderEntry(here.client, journal, looks=PLAN).recover()
+        assert missing.outcome is Outcome.UNKNOWN
+
+
+@on_virtual_time
+async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() -> None:
+    """Between reading what is open and claiming it, another worker has looked for it in vain."""
+    async with floor() as here:
+
+        class Busy(MemoryJournal):
+            async def entries(
+                self, environment: str | None = None, *, state: EntryState | None = None
+            ) -> list[JournalEntry]:
+                before = await super().entries(environment, state=state)
+                for entry in before:
+                    if entry.looked_at is None and entry.owner == "dead":
+                        self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
+                return before
+
+        journal = Busy(clock=here.sim.clock.now)
+        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        assert await OrderEntry(here.client, journal, looks=PLAN).recover() == []
+        entry = await journal.find(EntryKey("sandbox", here.account, "mine"))
+        assert entry is not None
+        assert (entry.owner, entry.note) == (None, "not listed")
+
+
+@on_virtual_time
+async def test_two_workers_that_recover_at_once_handle_each_order_once() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after", times=10)
+        here.sim.faults.add("POST", SUBMIT, "drop_before", times=10)
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=None)
+        for number in range(20):
+            with pytest.raises(OrderOutcomeUnknownError):
+                await here.entry.place(here.account, order(f"order-{number}"))
+        here.sim.faults.clear()
+        results = await asyncio.gather(*(here.another_entry().recover() for _ in range(3)))
+        handled = [placement.external_identifier for placements in results for placement in placements]
+        assert sorted(handled) == sorted(f"order-{number}" for number in range(20))
+        found = [p for placements in results for p in placements if p.outcome is Outcome.PLACED]
+        assert len(found) == 10
+
+
+@on_virtual_time
+async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "hang_after")
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        assert await here.another_entry().recover() == []
+        assert placing.done()
+        assert (await placing).outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -> None:
+    async with floor() as here:
+        body = b'{"external-identifier":"mine"}'
+        await here.journal.open(EntryKey("sandbox", here.account, "mine"), body, owner="dead", lease=30)
+        began = asyncio.get_running_loop().time()
+        (found,) = await here.entry.recover()
+        assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
+        assert asyncio.get_running_loop().time() - began > 30 + PLAN.settle
+
+
+@on_virtual_time
+async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
+    async with floor() as here:
+        await here.journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(5):
+                await here.entry.recover()
+        (entry,) = await here.journaled()
+        assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
+
+
+@on_virtual_time
+async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> None:
+    async with floor() as here:
+        await here.journal.open(EntryKey("production", here.account, "mine"), b"{}", owner="dead", lease=1)
+        await asyncio.sleep(2)
+        assert await here.entry.recover() == []

@@ -1,0 +1,420 @@
+"""The steps of one order: what stops it, what is written down, and what is told of an order that is known already."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async import tickets
+from brokerage_async.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    InvalidRequestError,
+    OrderOutcomeUnknownError,
+    PreflightError,
+    RateLimitError,
+    ResponseDecodeError,
+    TokenError,
+    UnprocessableError,
+)
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.trading import DRY_RUN, FAILED, LISTS, PLAN, SUBMIT, TIMEOUT, FailingJournal, floor, order, place_unknown
+
+WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
+
+
+# --- what stops an order
+
+
+@on_virtual_time
+async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() -> None:
+    async with floor() as here:
+        too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
+        placement = await here.entry.place(here.account, too_much)
+        assert placement.outcome is Outcome.REFUSED
+        assert isinstance(placement.error, PreflightError)
+        assert placement.error.errors
+        assert placement.note
+        assert here.sim.ledger.count("orders.submit") == 0
+        assert not await here.journaled()
+
+
+@on_virtual_time
+async def test_errors_in_a_successful_dry_run_stop_the_order() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", DRY_RUN, faults.body(FAILED))
+        placement = await here.entry.place(here.account, order(), allow_warnings=True)
+        assert placement.outcome is Outcome.REFUSED
+        assert placement.error is not None
+        assert (placement.error.code, placement.error.errors[0].code) == ("preflight_errors", "margin_check_failed")
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+@pytest.mark.parametrize("code", ["preflight_check_failure", "margin_check_failed"])
+@on_virtual_time
+async def test_an_error_beside_the_data_of_a_successful_dry_run_stops_the_order(code: str) -> None:
+    async with floor() as here:
+        answer = {
+            "data": {"order": {"order-type": "Limit"}, "warnings": []},
+            "error": {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]},
+        }
+        here.sim.faults.add("POST", DRY_RUN, faults.body(json.dumps(answer).encode()))
+        placement = await here.entry.place(here.account, order(), allow_warnings=True)
+        assert placement.outcome is Outcome.REFUSED
+        assert isinstance(placement.error, UnprocessableError)
+        assert isinstance(placement.error, PreflightError) is (code == "preflight_check_failure")
+        assert (placement.error.code, placement.error.errors[0].code) == (code, "margin")
+        assert placement.preview is not None
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+@pytest.mark.parametrize(
+    ("allowed", "outcome"),
+    [
+        (False, Outcome.REFUSED),
+        (["another_code"], Outcome.REFUSED),
+        (True, Outcome.PLACED),
+        (["tif_next_valid_sesssion"], Outcome.PLACED),
+    ],
+)
+def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | list[str], outcome: Outcome) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
+            placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
+            assert placement.outcome is outcome
+            assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
+            assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
+
+    run()
+
+
+@pytest.mark.parametrize("action", ["drop_after", "hang", "status(503)", "rate_limited", "garbage", "unauthorized"])
+def test_a_dry_run_without_an_answer_leaves_the_order_unsent(action: str) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            here.sim.faults.add("POST", DRY_RUN, action, times=None)
+            placement = await here.entry.place(here.account, order())
+            assert placement.outcome is Outcome.NOT_SENT
+            assert placement.error is not None
+            assert here.sim.ledger.count("orders.submit") == 0
+            assert not await here.journaled()
+
+    run()
+
+
+@pytest.mark.parametrize("answer", [b'{"maintenance": true}', b'{"data": {}, "context": "/"}'])
+def test_a_dry_run_whose_answer_shows_nothing_is_no_permission(answer: bytes) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            here.sim.faults.add("POST", DRY_RUN, faults.body(answer))
+            placement = await here.entry.place(here.account, order())
+            assert placement.outcome is Outcome.NOT_SENT
+            assert isinstance(placement.error, ResponseDecodeError)
+            assert here.sim.ledger.count("orders.submit") == 0
+
+    run()
+
+
+@on_virtual_time
+async def test_a_dead_grant_leaves_the_order_unsent() -> None:
+    async with floor() as here:
+        here.sim.revoke()
+        placement = await here.entry.place(here.account, order())
+        assert placement.outcome is Outcome.NOT_SENT
+        assert isinstance(placement.error, TokenError)
+
+
+@on_virtual_time
+async def test_a_read_only_client_sends_no_order_and_the_entry_says_so() -> None:
+    async with floor(read_only=True) as here:
+        with pytest.raises(ConfigurationError, match="read-only"):
+            await here.entry.place(here.account, order())
+        assert here.sim.ledger.count("orders.submit") == 0
+        assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
+
+
+# --- the journal
+
+
+class Watchful(MemoryJournal):
+    """Notes what had been sent when an order was written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent_before: list[int] = []
+        self.sent: Any = None
+
+    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
+        self.sent_before.append(len(self.sent["orders.submit"]))
+        return await super().open(key, body, owner=owner, lease=lease)
+
+
+@on_virtual_time
+async def test_the_journal_is_written_before_the_first_byte_leaves() -> None:
+    async with floor() as here:
+        journal = Watchful()
+        journal.sent = here.wire.bodies
+        await OrderEntry(here.client, journal).place(here.account, order())
+        assert journal.sent_before == [0]
+
+
+@pytest.mark.parametrize("method", ["open", "find"])
+def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            with pytest.raises(JournalError, match="disk is full"):
+                await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
+            assert here.sim.ledger.count("orders.submit") == 0
+
+    run()
+
+
+# --- an unknown outcome
+
+
+@on_virtual_time
+async def test_an_unknown_order_says_all_a_person_needs() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        unknown = await place_unknown(here)
+        assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
+        assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
+        assert "not listed in 8 looks" in str(unknown)
+        assert unknown.__cause__ is not None
+        (entry,) = await here.journaled()
+        assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
+        assert "not listed" in entry.note
+
+
+# --- an identifier is used once
+
+
+@on_virtual_time
+async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
+    """Such as those of a counter that begins anew with each process."""
+    async with floor() as here:
+        entry = OrderEntry(here.client, here.journal, looks=PLAN, identifiers=lambda: "order-1")
+        assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
+        with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
+            await entry.place(here.account, order())
+        assert caught.value.code == "identifier_in_use"
+        assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
+        assert len(here.orders("order-1")) == 1
+
+
+@on_virtual_time
+async def test_placing_a_placed_order_again_answers_without_sending() -> None:
+    async with floor() as here:
+        first = await here.entry.place(here.account, order("mine"))
+        again = await here.another_entry().place(here.account, order("mine"))
+        assert again.outcome is Outcome.PLACED
+        assert again.order is not None
+        assert first.order is not None
+        assert again.order.id == first.order.id
+        assert "journaled before" in again.note
+        assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
+
+
+@on_virtual_time
+async def test_another_order_under_the_same_identifier_is_refused() -> None:
+    async with floor() as here:
+        await here.entry.place(here.account, order("mine"))
+        with pytest.raises(InvalidRequestError, match="belongs to another order") as caught:
+            await here.entry.place(here.account, order("mine", quantity=11))
+        assert caught.value.code == "identifier_in_use"
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@on_virtual_time
+async def test_a_refused_order_stays_refused_under_its_identifier() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.status(422))
+        first = await here.entry.place(here.account, order("mine"))
+        again = await here.entry.place(here.account, order("mine"))
+        assert (first.outcome, again.outcome) == (Outcome.REFUSED, Outcome.REFUSED)
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@on_virtual_time
+async def test_an_order_that_never_left_may_be_placed_again_under_its_identifier() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "refuse", times=None)
+        assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
+        here.sim.faults.clear()
+        again = await here.entry.place(here.account, order("mine"))
+        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+        assert len(here.orders("mine")) == 1
+
+
+@pytest.mark.parametrize("action", ["rate_limited", "unauthorized"])
+@on_virtual_time
+async def test_an_order_that_was_turned_away_unread_may_be_placed_again_under_its_identifier(action: str) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, action, times=None)
+        first = await here.entry.place(here.account, order("mine"))
+        assert first.outcome is Outcome.NOT_SENT
+        assert isinstance(first.error, RateLimitError | AuthenticationError)
+        assert (await here.journaled())[0].state is EntryState.NOT_SENT
+        here.sim.faults.clear()
+        again = await here.entry.place(here.account, order("mine"))
+        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
+async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        await place_unknown(here)
+        assert (await place_unknown(here)).code == "absent"
+        assert here.sim.ledger.count("orders.submit") == 1
+        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 2)
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
+async def test_an_order_that_is_being_placed_is_not_placed_a_second_time() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "hang_after")
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        unknown = await place_unknown(here)
+        assert unknown.code == "in_progress"
+        assert (await placing).outcome is Outcome.PLACED
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@on_virtual_time
+async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -> None:
+    async with floor() as here:
+        results = await asyncio.gather(
+            *(here.entry.place(here.account, order("mine")) for _ in range(5)), return_exceptions=True
+        )
+        placed = [result for result in results if not isinstance(result, BaseException)]
+        assert len(placed) >= 1
+        assert all(isinstance(r, OrderOutcomeUnknownError) for r in results if isinstance(r, BaseException))
+        assert here.sim.ledger.count("orders.submit") == 1
+
+
+@on_virtual_time
+async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
+    """Both start with a dry-run; that of the second comes when the first order has used up the buying power."""
+    async with floor() as here:
+        await here.client.authorize()
+        first = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(0.05)  # its dry-run is on its way
+        here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
+        second = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        assert (await first).outcome is Outcome.PLACED
+        assert not second.done()
+        assert (await second).outcome is Outcome.PLACED
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
+async def test_an_abandoned_order_is_left_alone() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        await place_unknown(here)
+        assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
+        assert not await here.entry.abandon(here.account, "mine", note="twice")
+        assert await here.entry.recover() == []
+        with pytest.raises(InvalidRequestError, match="asked the desk"):
+            await here.entry.place(here.account, order("mine"))
+
+
+# --- cancellation
+
+
+@on_virtual_time
+async def test_a_timeout_of_the_caller_names_the_order() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "hang_after")
+        with pytest.raises(TimeoutError) as caught:
+            async with asyncio.timeout(TIMEOUT / 2):
+                await here.entry.place(here.account, order("mine"))
+        cancelled = caught.value.__cause__
+        assert isinstance(cancelled, asyncio.CancelledError)
+        assert cancelled.external_identifier == "mine"  # type: ignore[attr-defined]
+        assert cancelled.account_number == here.account  # type: ignore[attr-defined]
+        assert "recover() will look for it" in cancelled.__notes__[0]
+        (entry,) = await here.journaled()
+        assert (entry.state, entry.owner) == (EntryState.OPEN, None)
+        (found,) = await here.entry.recover()
+        assert found.outcome is Outcome.PLACED
+
+
+class Slow(MemoryJournal):
+    """A journal that takes its time."""
+
+    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
+        await asyncio.sleep(1)
+        return await super().open(key, body, owner=owner, lease=lease)
+
+
+@on_virtual_time
+async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unsent() -> None:
+    async with floor() as here:
+        journal = Slow()
+        placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
+        await asyncio.sleep(0.8)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert "was not sent" in caught.value.__notes__[0]
+        assert [entry.state for entry in await journal.entries("sandbox")] == [EntryState.NOT_SENT]
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+class SlowFind(MemoryJournal):
+    """A journal that takes its time to look an order up."""
+
+    async def find(self, key: EntryKey) -> JournalEntry | None:
+        await asyncio.sleep(1)
+        return await super().find(key)
+
+
+@pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
+@on_virtual_time
+async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_it_was_not_sent(
+    journal: type[MemoryJournal], action: str | None
+) -> None:
+    async with floor() as here:
+        if action is not None:
+            here.sim.faults.add("POST", DRY_RUN, action)
+        placing = asyncio.create_task(OrderEntry(here.client, journal()).place(here.account, order("mine")))
+        await asyncio.sleep(0.8)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+        assert caught.value.account_number == here.account  # type: ignore[attr-defined]
+        assert "was not sent" in caught.value.__notes__[0]
+        assert here.sim.ledger.count("orders.submit") == 0
+
+
+@on_virtual_time
+async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false() -> None:
+    async with floor() as here:
+        await here.entry.place(here.account, order("mine"))
+        here.sim.faults.add("GET", LISTS, "hang")
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+        assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
