@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Iterable
 from datetime import datetime
 
 from ._generated.models import Order
@@ -36,10 +36,10 @@ async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
                 del left[key]
         now = await desk.journal.now()
         ends = {key: now_open[key].claimed_until or now for key in left}
-        claimed = await _claim(desk, owner, left, [key for key in left if ends[key] <= now])
-        if claimed:
-            placements += await _Sweep(desk, plan, owner, claimed).run(now)
-        elif left:
+        free = [key for key in left if ends[key] <= now]
+        handled = await _Sweep(desk, plan, owner).run(left, free, now) if free else []
+        placements += handled
+        if left and not handled:
             wait = min(ends[key] for key in left) - now
             await asyncio.sleep(min(max(wait.total_seconds(), SHORTEST_WAIT), LONGEST_WAIT))
     return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
@@ -49,50 +49,55 @@ async def _open_entries(desk: Desk) -> list[JournalEntry]:
     return await desk.journal.entries(desk.environment, state=EntryState.OPEN)
 
 
-async def _claim(
-    desk: Desk, owner: str, left: dict[EntryKey, JournalEntry], keys: Collection[EntryKey]
-) -> list[JournalEntry]:
-    """Those of ``keys`` that nobody has taken or handled meanwhile; they are not ``left`` any more."""
-    claimed = list[JournalEntry]()
-    for key in keys:
-        for entry in await desk.journal.claim(desk.environment, owner=owner, lease=desk.lease, key=key):
-            if _is_handled(entry, left.pop(key)):
-                await desk.journal.release(key, owner=owner, note=entry.note, looked=False)
-            else:
-                claimed.append(entry)
-    return claimed
-
-
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
     """Whether a worker has finished looking for an open entry, or placed it anew, since it was as ``before``."""
     return (entry.looked_at, entry.opened_at) != (before.looked_at, before.opened_at)
 
 
 class _Sweep:
-    """Handles the entries that were claimed together: one series of looks for each account."""
+    """Handles the entries that are free together: one series of looks for each account."""
 
-    def __init__(self, desk: Desk, plan: LookPlan, owner: str, entries: list[JournalEntry]) -> None:
+    def __init__(self, desk: Desk, plan: LookPlan, owner: str) -> None:
         self._desk = desk
         self._plan = plan
         self._owner = owner
-        self._held = {entry.key: entry for entry in entries}
+        self._held = dict[EntryKey, JournalEntry]()
         self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
-        for entry in entries:
-            self._accounts[entry.key.account_number][entry.key.external_identifier] = entry
         self._placements: list[Placement] = []
 
-    async def run(self, now: datetime) -> list[Placement]:
-        """Look for all of them; ``now`` is the journal's time."""
+    async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> list[Placement]:
+        """Look for those of ``free`` that can still be had; they are not ``left`` then. ``now`` is the journal's time.
+
+        Their claims are renewed from the first one on, and let go of whenever this ends too early.
+        """
         try:
-            async with holding(self._desk, self._held, self._owner), asyncio.TaskGroup() as group:
-                for account, wanted in self._accounts.items():
-                    windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
-                    widest = min(windows, key=lambda window: window.opened_at)
-                    group.create_task(self._account(account, wanted, widest))
+            async with holding(self._desk, self._held, self._owner):
+                for key in free:
+                    await self._claim(key, left)
+                async with asyncio.TaskGroup() as group:
+                    for account, wanted in self._accounts.items():
+                        windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
+                        widest = min(windows, key=lambda window: window.opened_at)
+                        group.create_task(self._account(account, wanted, widest))
         except BaseException:
             await undisturbed(self._let_go())
             raise
         return self._placements
+
+    async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
+        """Take an entry, unless somebody else has taken or handled it meanwhile."""
+        before = self._held[key] = left[key]  # before it is known: a claim that is cancelled may have been made
+        claimed = await self._desk.journal.claim(
+            self._desk.environment, owner=self._owner, lease=self._desk.lease, key=key
+        )
+        for entry in claimed:
+            del left[key]
+            if not _is_handled(entry, before):
+                self._held[key] = entry
+                self._accounts[key.account_number][key.external_identifier] = entry
+                return
+            await self._desk.journal.release(key, owner=self._owner, note=entry.note, looked=False)
+        del self._held[key]
 
     async def _let_go(self) -> None:
         """Leave what was not handled to the next one, as it was found."""

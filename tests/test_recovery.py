@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
 
 import attrs
 import pytest
@@ -12,7 +15,7 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, PLAN, SUBMIT, floor, order, place_unknown
+from tests.trading import LISTS, PLAN, SUBMIT, Floor, floor, order, place_unknown
 
 
 @on_virtual_time
@@ -201,6 +204,64 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
                 await here.entry.recover()
         (entry,) = await here.journaled()
         assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
+
+
+class SlowClaims(MemoryJournal):
+    """Takes a second to claim an entry, and refuses to after so many."""
+
+    most = 1000
+
+    async def claim(
+        self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None
+    ) -> list[JournalEntry]:
+        if self.most == 0:
+            raise JournalError("disk full")
+        self.most -= 1
+        claimed = await super().claim(environment, owner=owner, lease=lease, key=key, due_at=due_at)
+        await asyncio.sleep(1)
+        return claimed
+
+    async def held(self) -> int:
+        """How many entries somebody holds now."""
+        now = await self.now()
+        return sum(entry.claimed_until is not None and entry.claimed_until > now for entry in await self.entries())
+
+
+@asynccontextmanager
+async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
+    """A floor with so many orders that a worker that died has left open."""
+    async with floor() as here:
+        journal = SlowClaims(clock=here.sim.clock.now)
+        for number in range(orders):
+            await journal.open(EntryKey("sandbox", here.account, f"order-{number}"), b"{}", owner="dead", lease=0)
+        yield here, journal
+
+
+@on_virtual_time
+async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_free() -> None:
+    async with left_open(20) as (here, journal):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(9.5):
+                await OrderEntry(here.client, journal, looks=PLAN).recover()
+        assert await journal.held() == 0
+
+
+@on_virtual_time
+async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_free() -> None:
+    async with left_open(20) as (here, journal):
+        journal.most = 9
+        with pytest.raises(JournalError):
+            await OrderEntry(here.client, journal, looks=PLAN).recover()
+        assert await journal.held() == 0
+
+
+@on_virtual_time
+async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
+    async with left_open(60) as (here, journal):
+        recovering = asyncio.create_task(OrderEntry(here.client, journal, looks=PLAN, lease=30).recover())
+        await asyncio.sleep(59.5)
+        assert await journal.held() == 60
+        assert len(await recovering) == 60
 
 
 @on_virtual_time
