@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 
 __all__ = ["main"]
@@ -20,4 +21,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show must not end a command half-way
             stream.reconfigure(errors="replace")
+    # A token that cannot be had ends a command, or is told by its watcher: once is enough.
+    logging.getLogger("brokerage_async.token").setLevel(logging.ERROR)
     app()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 import typer
@@ -32,8 +33,13 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every attempt on stderr.")] = False,
 ) -> None:
     """Set options that hold for every command."""
+    if verbose:
+        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+        for name in ("brokerage_async", "brokerage_async.token"):
+            logging.getLogger(name).setLevel(logging.DEBUG)
 
 
 for _command in (demo, serve, call, fetch, watch, orders):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import difflib
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._generated import endpoints
 from .._generated.operations import OPERATIONS
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
@@ -27,7 +30,10 @@ def register(app: typer.Typer) -> None:
 
 def call(
     context: typer.Context,
-    operation: Annotated[str, typer.Argument(help="such as market_metrics.dividends; `list` names them all")],
+    operation: Annotated[
+        str,
+        typer.Argument(help="such as market_metrics.dividends; `list` names them all, `list NAME` tells all of one"),
+    ],
     body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
     max_items: Annotated[int | None, typer.Option(help="stop a paginated list after so many items")] = None,
 ) -> None:
@@ -36,16 +42,33 @@ def call(
     Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`.
     """
     if operation == "list":
-        for known in OPERATIONS.values():
-            typer.echo(f"{known.name:32} {known.method:6} {known.path}")
+        run(describe(context.args))
         return
     run(perform(operation, context.args, body, max_items))
+
+
+async def describe(names: list[str]) -> None:
+    """Name every operation, or tell all of those named."""
+    for name in names:
+        operation = find(name)
+        namespace, _, method = operation.name.partition(".")
+        group = getattr(endpoints, "".join(word.capitalize() for word in namespace.split("_")))
+        flags = [explain(each) for each in operation.parameters]
+        flags += [f"--body JSON of a {operation.body.__name__}"] if operation.body else []
+        typer.echo("\n  ".join([operation.name, *flags]))
+        typer.echo(f"\n{inspect.getdoc(getattr(group, method))}\n")
+    if not names:
+        for known in OPERATIONS.values():
+            if known.scope is not None:
+                typer.echo(f"{known.name:32} {known.method:6} {known.path}")
 
 
 async def perform(name: str, arguments: list[str], body: str | None, max_items: int | None) -> None:
     operation = find(name)
     path, query = read_arguments(operation, arguments)
     content = read_body(operation, body)
+    if content is None and operation.body_required:
+        raise InvalidRequestError("needs a body: --body JSON, @FILE or -", operation=operation.name)
     async with connect() as client:
         result: Any
         if operation.shape is Shape.PAGE:
@@ -58,7 +81,9 @@ async def perform(name: str, arguments: list[str], body: str | None, max_items: 
 def find(name: str) -> Operation[Any]:
     operation = OPERATIONS.get(name)
     if operation is None or operation.scope is None:
-        raise InvalidRequestError(f"there is no operation {name!r}; `brokerage-async call list` names them all")
+        close = [each for each in difflib.get_close_matches(name, OPERATIONS, 1) if each != name]
+        meant = f"did you mean {close[0]}? " if close else ""
+        raise InvalidRequestError(f"there is no operation {name!r}; {meant}`brokerage-async call list` names them all")
     return operation
 
 
@@ -77,6 +102,10 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
             values.setdefault(parameter.wire, []).append(READERS.get(parameter.kind, str)(text))
         except ValueError:
             problems.append(ErrorDetail("type", f"{text!r} is no {parameter.kind}", f"--{name}"))
+    for parameter in operation.parameters:
+        if parameter.required and parameter.wire not in values and not problems:
+            told = f"is required; `brokerage-async call list {operation.name}` tells all parameters"
+            problems.append(ErrorDetail("missing", told, f"--{flag(parameter)}"))
     if problems:
         raise InvalidRequestError("the arguments cannot be read", operation=operation.name, errors=tuple(problems))
     return tuple(
@@ -103,6 +132,13 @@ def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, 
 
 def flag(parameter: Parameter) -> str:
     return parameter.name.replace("_", "-")
+
+
+def explain(parameter: Parameter) -> str:
+    """A parameter as it is given: flag, what it takes, and whether it must be there."""
+    takes = parameter.kind if parameter.choices is None else "|".join(str(each.value) for each in parameter.choices)
+    notes = ["optional"] * (not parameter.required) + ["may be repeated"] * parameter.array
+    return f"--{flag(parameter)} {takes}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def given(parameter: Parameter, values: list[object]) -> object:
@@ -135,4 +171,5 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
         model: object = converter.structure(parse(text.encode()), operation.body)  # with every digit of its numbers
         return model
     except (OSError, ValueError, TypeError, ResponseDecodeError) as problem:
-        raise InvalidRequestError(f"the body cannot be read: {problem}", operation=operation.name) from None
+        hint = "" if body[:1] in ("@", "-", "{", "[") else " (a file is given as @FILE)"
+        raise InvalidRequestError(f"the body cannot be read: {problem}{hint}", operation=operation.name) from None

@@ -12,16 +12,20 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from ..client import Client
-from ..errors import BrokerageError
+from ..errors import BrokerageError, RequestNotSentError
 from ..simulator import Simulator
 
-__all__ = ["complain", "connect", "echo_json", "err", "on_real_service", "out", "run"]
+__all__ = ["columns", "complain", "connect", "echo_json", "err", "on_real_service", "out", "run", "say", "show"]
 
 # What is printed comes from the service, or from a user: no text of theirs is markup.
 out: Console = Console(markup=False, emoji=False, highlight=False)
 err: Console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+WIDE = 1_000
+"""Columns of a line that no terminal shows: a file, or another program, takes any."""
 
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -35,6 +39,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         raise  # whoever read our output has had enough: that is no error
     except (BrokerageError, OSError) as error:
         complain(error, style="red")
+        if on_real_service() and isinstance(
+            error if isinstance(error, RequestNotSentError) else error.__cause__, RequestNotSentError
+        ):
+            say(f"Is BROKERAGE_BASE_URL right ({os.environ['BROKERAGE_BASE_URL']}), and the network up?", to=err)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         err.print("interrupted")
@@ -44,6 +52,22 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 def complain(error: Exception, *, style: str = "yellow") -> None:
     """Say on stderr what went wrong."""
     err.print(f"{type(error).__name__}: {error}", style=style, soft_wrap=True)
+
+
+def say(text: str, *, style: str | None = None, to: Console = out) -> None:
+    """Print text as it is: no line of it is cut in two."""
+    to.print(text, style=style, soft_wrap=True)
+
+
+def columns() -> int:
+    """How wide a table may be: as the terminal, or as COLUMNS says; any width where no terminal shows it."""
+    return out.width if out.is_terminal or "COLUMNS" in os.environ else WIDE
+
+
+def show(table: Table) -> None:
+    """Print a table, in whole where no terminal shows it."""
+    wide = Console(file=out.file, width=WIDE, markup=False, emoji=False, highlight=False)
+    (wide if columns() == WIDE else out).print(table)
 
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:

@@ -70,7 +70,7 @@ class Report:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo")(demo)
+    app.command("demo", short_help="Show the main job, from a token to a filled order.")(demo)
 
 
 def demo() -> None:

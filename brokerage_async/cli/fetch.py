@@ -59,7 +59,7 @@ class Job:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("fetch")(fetch)
+    app.command("fetch", short_help="Fetch the data of many symbols into one file.")(fetch)
 
 
 def fetch(
@@ -67,7 +67,8 @@ def fetch(
     symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
     out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
     start_date: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="first day of the earnings reports")
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="first day, for earnings and only there"),
     ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="requests in flight")] = None,
     batch_size: Annotated[
@@ -83,7 +84,8 @@ def fetch(
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name has to end in {', '.join(FORMATS)}", param_hint="--out")
     if (start_date is None) is (kind is Kind.EARNINGS):
-        raise typer.BadParameter("goes with earnings, and only there", param_hint="--start-date")
+        told = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
+        raise typer.BadParameter(told, param_hint="--start-date")
     if out.suffix == ".parquet":
         require_frames()
     job = Job(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
+from rich.cells import cell_len
 from rich.table import Table
 
 from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
@@ -22,6 +23,10 @@ __all__ = [
     "raw",
     "ticket_line",
 ]
+
+
+DISPENSABLE = ("external identifier", "received (UTC)", "type")
+"""Columns of orders that are left out where there is no room for them, in this order."""
 
 
 def raw(model: Any) -> Any:
@@ -99,33 +104,46 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
     return [f"{kind}: {message.message or message.code} ({message.code})" for message in found or ()]
 
 
-def order_table(orders: Iterable[Order]) -> Table:
-    """Orders as a table."""
-    table = Table(title="Orders", title_justify="left")
-    table.add_column("id", no_wrap=True)
-    for heading in ("received", "status", "what", "type"):
-        table.add_column(heading)
-    for heading in ("price", "filled"):
-        table.add_column(heading, justify="right")
-    table.add_column("external identifier", overflow="fold")
-    for order in orders:
-        table.add_row(
-            order.id or "",
-            f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
-            str(order.status or ""),
-            legs_of(order),
-            str(order.order_type or ""),
-            plain(order.price),
-            filled(order),
-            order.external_identifier or "",
-        )
+def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
+    """Orders as a table; what does not fit into ``width`` columns is left out, and named below it."""
+    rows = [order_row(order) for order in orders]
+    room = {
+        heading: 3 + max(map(cell_len, (heading, *(row[heading] for row in rows)))) for heading in order_row(Order())
+    }
+    left_out: list[str] = []
+    for heading in DISPENSABLE:
+        if width is not None and 1 + sum(room.values()) > width:
+            del room[heading]
+            left_out.append(heading)
+    table = Table(title="Orders", title_justify="left", caption_justify="left")
+    if left_out:
+        table.caption = f"No room for: {', '.join(left_out)}. --json shows all."
+    for heading in room:
+        justify: Literal["left", "right"] = "right" if heading in ("price", "filled") else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "id")
+    for row in rows:
+        table.add_row(*(row[heading] for heading in room))
     return table
+
+
+def order_row(order: Order) -> dict[str, str]:
+    """The cells of an order by heading."""
+    return {
+        "id": order.id or "",
+        "received (UTC)": f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
+        "status": str(order.status or ""),
+        "what": legs_of(order),
+        "type": str(order.order_type or ""),
+        "price": plain(order.price),
+        "filled": filled(order),
+        "external identifier": order.external_identifier or "",
+    }
 
 
 def placement_table(placements: Iterable[Placement]) -> Table:
     """What recovery has found, as a table."""
     table = Table(title="Open entries of the journal", title_justify="left")
-    for heading in ("outcome", "account", "external identifier", "order", "journaled", "note"):
+    for heading in ("outcome", "account", "external identifier", "order", "journaled (UTC)", "note"):
         table.add_column(heading, overflow="fold")
     for placement in placements:
         table.add_row(

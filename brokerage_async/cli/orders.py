@@ -21,7 +21,7 @@ from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 from ..models import NewOrder, PlacedOrderResponse
 from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
-from .console import echo_json, err, on_real_service, out, run
+from .console import columns, echo_json, err, on_real_service, out, run, say, show
 from .order_tables import (
     change_json,
     messages,
@@ -55,7 +55,7 @@ Limit = Annotated[str | None, typer.Option("--limit", help="limit price; without
 Stop = Annotated[str | None, typer.Option("--stop", help="price that sets the order off")]
 Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
 Duration = Annotated[str | None, typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...")]
-Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="good till this day")]
+Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="good till this day")]
 FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit in spite of warnings")]
 
@@ -64,10 +64,10 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     orders = typer.Typer(no_args_is_help=True, help="Check, place, cancel and list orders; recover after a crash.")
     orders.command("dry-run")(dry_run)
-    orders.command("place")(place)
-    orders.command("cancel")(cancel)
-    orders.command("list")(list_orders)
-    orders.command("recover")(recover)
+    orders.command("place", short_help="Place an order exactly once, after asking.")(place)
+    orders.command("cancel", short_help="Ask for the cancellation of an order.")(cancel)
+    orders.command("list", short_help="List the orders of an account, newest first.")(list_orders)
+    orders.command("recover", short_help="Find out what became of unfinished orders.")(recover)
     app.add_typer(orders, name="orders")
 
 
@@ -160,9 +160,9 @@ def cancel(
         if as_json:
             echo_json(change_json(change))
         else:
-            out.print(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "))
+            say(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "))
             if change.order is not None:
-                out.print(order_table([change.order]))
+                show(order_table([change.order], columns()))
         if change.outcome is not ChangeOutcome.APPLIED:
             raise typer.Exit(1)
 
@@ -171,7 +171,8 @@ def cancel(
 
 def list_orders(
     since: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="from this day on, instead of today's")
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="from this day on, instead of today's"),
     ] = None,
     max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
     account: Account = None,
@@ -189,7 +190,7 @@ def list_orders(
         if as_json:
             echo_json([raw(each) for each in found])
         else:
-            out.print(order_table(found))
+            show(order_table(found, columns()))
 
     run(main())
 
@@ -203,7 +204,7 @@ def recover(account: Account = None, journal: JournalAt = None, as_json: AsJson 
         if as_json:
             echo_json([placement_json(placement) for placement in placements])
         elif placements:
-            out.print(placement_table(placements))
+            show(placement_table(placements))
         else:
             out.print("No order is open.")
         if any(placement.outcome is Outcome.UNKNOWN for placement in placements):
@@ -253,21 +254,23 @@ def open_journal(journal: str | None) -> SqliteJournal | PostgresJournal | Memor
 
 def show_preview(account: str, order: NewOrder, preview: PlacedOrderResponse) -> None:
     """What a dry-run says, for a person."""
-    out.print(ticket_line(account, order))
-    out.print(preview_table(preview))
+    say(ticket_line(account, order))
+    show(preview_table(preview))
     for line in messages("error", preview.errors):
-        out.print(line, style="red")
+        say(line, style="red")
     for line in messages("warning", preview.warnings):
-        out.print(line, style="yellow")
+        say(line, style="yellow")
 
 
 def show_placement(placement: Placement) -> None:
     """What became of an order, for a person."""
     for line in messages("warning", placement.warnings):
-        out.print(line, style="yellow")
-    out.print(f"{placement.outcome.value}: {placement.external_identifier} {placement.note}".strip())
+        say(line, style="yellow")
+    say(f"{placement.outcome.value}: {placement.external_identifier}")
+    if placement.note:
+        say(placement.note)
     if placement.order is not None:
-        out.print(order_table([placement.order]))
+        show(order_table([placement.order], columns()))
 
 
 def confirm(question: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import enum
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Annotated, Literal
 
 import typer
 
+from ..errors import ConfigurationError
 from ..simulator import Simulator
-from .console import out, run
+from .console import run, say
 
 __all__ = ["register"]
 
@@ -35,23 +38,43 @@ def simulator(
 ) -> None:
     """Serve a simulated brokerage until Ctrl-C.
 
-    Prints address and credentials as lines for a shell, so that other commands can be pointed at it.
+    Prints address, credentials and an account as lines for a shell, so that other commands can be pointed at it:
+    send them to a file and read that with `.` (dot) in the shell.
     """
     run(serve(environment.value, host, port, seed, latency))
 
 
 async def serve(environment: Literal["sandbox", "production"], host: str, port: int, seed: int, latency: float) -> None:
-    async with Simulator(environment=environment, host=host, port=port, seed=seed) as server:
-        server.latency = latency
+    async with listening(
+        Simulator(environment=environment, host=host, port=port, seed=seed, latency=latency)
+    ) as server:
         exports = {
             "BROKERAGE_BASE_URL": server.base_url,
             "BROKERAGE_ENVIRONMENT": environment,
             "BROKERAGE_CLIENT_ID": server.client_id,
             "BROKERAGE_CLIENT_SECRET": server.client_secret,
             "BROKERAGE_REFRESH_TOKEN": server.refresh_token,
+            "BROKERAGE_ACCOUNT": server.account_numbers[0],
         }
         for name, value in exports.items():
-            out.print(f"export {name}={value}", soft_wrap=True)
+            say(f"export {name}={value}")
         accounts = ", ".join(server.account_numbers)
-        out.print(f"# customer {server.customer_id}, accounts {accounts}; Ctrl-C ends it", soft_wrap=True)
+        say(f"# customer {server.customer_id}, accounts {accounts}; Ctrl-C ends it")
         await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def listening(server: Simulator) -> AsyncIterator[Simulator]:
+    """The simulator while it listens.
+
+    Raises:
+        ConfigurationError: the address cannot be had.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(server)
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot listen there: {error.strerror}; choose another --host or --port (0: any free port)"
+            ) from None
+        yield server

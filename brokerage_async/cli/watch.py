@@ -1,4 +1,4 @@
-"""``brokerage-async watch orders | alerts | market``: a table of what changes, or a line of JSON per change."""
+"""``brokerage-async watch orders | alerts | market``: a table of what changes, or a line per change."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..changes import Change
 from ..client import Client
 from ..models import MarketSession, Order, QuoteAlert, converter
 from ..poll import Watcher
-from .console import complain, connect, echo_json, out, run
+from .console import complain, connect, echo_json, out, run, say
 
 __all__ = ["register"]
 
 ROWS = 30  # the table shows the items that changed last
 
-AsJson = Annotated[bool, typer.Option("--json", help="print one change per line instead of a table")]
+AsJson = Annotated[bool, typer.Option("--json", help="print a line of JSON for each change")]
 Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
 Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
 OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out what is there already")]
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def orders(
-    account: Annotated[list[str], typer.Option(help="account number, may be repeated")],
+    account: Annotated[list[str], typer.Option(envvar="BROKERAGE_ACCOUNT", help="account number, may be repeated")],
     customer: Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")] = "me",
     interval: Interval = 2.0,
     as_json: AsJson = False,
@@ -105,7 +105,7 @@ def print_line(change: Change[Any]) -> None:
     record = {
         "kind": change.kind,
         "key": change.key,
-        "at": change.at,
+        "at": change.at.isoformat(),
         "fields": change.fields,
         "before": converter.unstructure(change.before),
         "after": converter.unstructure(change.after),
@@ -124,7 +124,10 @@ class Board:
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[Callable[[Change[Any]], None]]:
-        """Show the table while inside; yields what puts a change on it."""
+        """Show the table while inside; yields what puts a change on it. Without a terminal, each change is a line."""
+        if not out.is_terminal:
+            yield lambda change: say("  ".join(filter(None, self.line(change))))
+            return
         with Live(self.table(), console=out, auto_refresh=False, vertical_overflow="crop") as live:
 
             def show(change: Change[Any]) -> None:
@@ -140,11 +143,13 @@ class Board:
             table.add_column(heading, no_wrap=True)
         table.add_column("change", no_wrap=True, ratio=1)
         for change in list(self.rows.values())[-ROWS:]:
-            at = change.at.astimezone().strftime("%H:%M:%S")
-            what = f"{change.kind} {', '.join(change.fields)}".rstrip()
-            style = "dim" if change.after is None else None
-            table.add_row(at, *map(text, self.cells(change.item)), what, style=style)
+            table.add_row(*self.line(change), style="dim" if change.after is None else None)
         return table
+
+    def line(self, change: Change[Any]) -> tuple[str, ...]:
+        """The cells of a change: when (in local time), of what, and what changed."""
+        what = f"{change.kind} {', '.join(change.fields)}".rstrip()
+        return change.at.astimezone().strftime("%H:%M:%S"), *map(text, self.cells(change.item)), what
 
 
 def text(value: object) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from .._generated.models import GrantType, TokenRequest
 from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
-from ..errors import TokenError
+from ..errors import BrokerageError, TokenError
 from .response import Response, redact, retry_after
 
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
@@ -125,7 +125,8 @@ def refusal(status: int, fields: dict[str, Any]) -> TokenError:
 
 def unreachable(error: Exception) -> TokenError:
     """No answer of the token endpoint."""
-    return _error(f"no answer from the token endpoint: {error}", transient=True)
+    told = error.message if isinstance(error, BrokerageError) else error
+    return _error(f"no answer from the token endpoint: {told}", transient=True)
 
 
 def _error(message: str, *, transient: bool, status: int | None = None, code: str | None = None) -> TokenError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -13,6 +14,7 @@ from brokerage_async.cli.app import app
 from brokerage_async.cli.call import read_arguments, read_body
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewQuoteAlert
+from brokerage_async.operation import Operation
 
 
 def call(*arguments: str, **options: str) -> Result:
@@ -44,11 +46,26 @@ def test_a_body_comes_from_standard_input() -> None:
     assert json.loads(result.stdout)["name"] == "Mine"
 
 
-def test_list_names_every_operation() -> None:
+def test_list_names_every_operation_that_can_be_called() -> None:
     output = call("list").stdout
     for operation in OPERATIONS.values():
-        assert operation.name in output
-        assert operation.path in output
+        assert (operation.name in output) is (operation.scope is not None)
+        assert (operation.path in output) is (operation.scope is not None)
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS.values() if each.scope is not None])
+def test_list_tells_all_of_one_operation(operation: Operation[Any]) -> None:
+    output = call("list", operation.name).stdout
+    for parameter in operation.parameters:
+        assert f"--{parameter.name.replace('_', '-')} " in output
+    assert ("--body" in output) is (operation.body is not None)
+    assert operation.path in output
+
+
+def test_list_of_an_unknown_operation() -> None:
+    result = call("list", "no.such")
+    assert result.exit_code == 1
+    assert "no operation 'no.such'" in result.stderr
 
 
 def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
@@ -64,7 +81,12 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
     [
         (["no.such"], "no operation 'no.such'"),
         (["oauth.token"], "no operation 'oauth.token'"),
-        (["market_time.sessions"], "to-date"),
+        (["market_metrics.dividend"], "did you mean market_metrics.dividends?"),
+        (["market_time.sessions"], "--to-date: is required"),
+        (["market_time.current_sessions"], "--instrument-collections: is required"),
+        (["instruments.warrant"], "--symbol: is required"),
+        (["watchlists.create"], "needs a body"),
+        (["watchlists.create", "--body", "order.json"], "a file is given as @FILE"),
         (["watchlists.create", "--body", "{"], "cannot be read"),
         (["watchlists.list", "--body", "{}"], "takes no body"),
         (["watchlists.create", "--body", "@/no/such/file"], "cannot be read"),
@@ -88,6 +110,8 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     result = call("watchlists.list")
     assert result.exit_code == 1
     assert "127.0.0.1:9" in result.stderr
+    assert "Is BROKERAGE_BASE_URL right (http://127.0.0.1:9), and the network up?" in result.stderr
+    assert result.stderr.count("oauth.token") == 1
     assert "s3cret" not in result.output
     assert "r3fresh" not in result.output
 

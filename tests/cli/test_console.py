@@ -7,6 +7,8 @@ import json
 
 import pytest
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from brokerage_async.cli import console
 from brokerage_async.errors import NotFoundError
@@ -35,6 +37,25 @@ def test_an_error_of_the_system_is_one_message_too(capsys: pytest.CaptureFixture
 def test_a_message_is_not_cut_into_lines(capsys: pytest.CaptureFixture[str]) -> None:
     console.complain(NotFoundError("word " * 100))
     assert capsys.readouterr().err.count("\n") == 1
+
+
+class TestTables:
+    TABLE = Table("heading")
+    TABLE.add_row("word " * 60)
+
+    def test_without_a_terminal_nothing_is_cut(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+        console.show(self.TABLE)
+        assert ("word " * 60).strip() in capsys.readouterr().out
+
+    def test_columns_says_how_wide(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setenv("COLUMNS", "40")
+        monkeypatch.setattr(console, "out", Console())
+        assert console.columns() == 40
+        console.show(self.TABLE)
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
 
 
 def test_a_reader_who_has_had_enough_is_no_error_of_ours(capsys: pytest.CaptureFixture[str]) -> None:

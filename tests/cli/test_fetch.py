@@ -99,8 +99,11 @@ def test_no_symbols_give_an_empty_file(folder):
     [
         (["equities", "--symbols", "symbols", "--out", "out.txt"], "has to end in"),
         (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
-        (["earnings", "--symbols", "symbols", "--out", "out.csv"], "goes with earnings"),
-        (["dividends", "--symbols", "symbols", "--out", "out.csv", "--start-date", "2025-01-01"], "goes with earnings"),
+        (["earnings", "--symbols", "symbols", "--out", "out.csv"], "earnings need their first day"),
+        (
+            ["dividends", "--symbols", "symbols", "--out", "out.csv", "--start-date", "2025-01-01"],
+            "goes with earnings only",
+        ),
         (["bonds", "--symbols", "symbols", "--out", "out.csv"], "bonds"),
         (["equities", "--symbols", sys.executable, "--out", "out.csv"], "not a text file"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -133,9 +134,25 @@ class TestTables:
         assert self.HOSTILE in found
         assert "[/n]" in found
 
+    def test_what_has_no_room_is_left_out_and_named(self) -> None:
+        order = models.Order(
+            id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
+            received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
+        )  # fmt: skip
+
+        def headings(width: int | None) -> list[object]:
+            return [column.header for column in order_table([order], width).columns]
+
+        everything = headings(None)
+        assert len(everything) == 8
+        assert headings(200) == everything
+        assert headings(80) == ["id", "status", "what", "type", "price", "filled"]
+        assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
+        assert headings(1) == ["id", "status", "what", "price", "filled"]
+
     @pytest.mark.parametrize("width", [1, 5, 20, 80])
     def test_any_width_will_do(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-        assert shown(order_table([models.Order(id="7"), models.Order()]), monkeypatch, width)
+        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
 
     def test_a_preview_shows_what_it_was_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
         effect = models.BuyingPowerEffect(

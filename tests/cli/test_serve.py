@@ -24,9 +24,10 @@ def test_what_it_prints_is_all_that_another_process_needs() -> None:
     )  # fmt: skip
     try:
         assert server.stdout is not None
-        lines = [server.stdout.readline() for _ in range(6)]
+        lines = [server.stdout.readline() for _ in range(7)]
         settings = dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
-        assert len(settings) == 5
+        assert len(settings) == 6
+        assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
         call = subprocess.run(
             [sys.executable, "-m", "brokerage_async", "call", "watchlists.list"],
             env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
@@ -58,5 +59,6 @@ def test_an_address_that_cannot_be_had_is_one_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = CliRunner().invoke(app, ["simulator", "--port", str(taken.getsockname()[1])])
     assert result.exit_code == 1
-    assert result.stderr.startswith("OSError: ")
+    assert result.stderr.startswith("ConfigurationError: cannot listen there: ")
+    assert "choose another --host or --port" in result.stderr
     assert "Traceback" not in result.output
