@@ -136,7 +136,7 @@ class OrderLists:
         pager = self._executor.paginate(ORDERS_LIST, path=path, query=query)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
-                if page.pagination is None and not page.items:
+                if not page.items and not _is_counted(page):
                     raise ResponseDecodeError("neither orders nor their number", operation=ORDERS_LIST.name)
                 _check_page(page)
                 yield page.items
@@ -146,13 +146,24 @@ class OrderLists:
                     return
 
 
-def _check_page(page: Page[Order]) -> None:
-    """Refuse a page that shows nothing new before the list is at its end: nobody knows what it should have shown."""
+def _is_counted(page: Page[Order]) -> bool:
     block = page.pagination
-    if page.items or block is None or not block.total_items:
+    return block is not None and (block.total_items, block.current_item_count) != (None, None)
+
+
+def _check_page(page: Page[Order]) -> None:
+    """Refuse a page that does not show what it should, or nothing new before the end of the list: nobody knows what is
+    missing."""
+    block = page.pagination
+    if block is None:
         return
-    if block.total_pages is not None and block.total_pages > page.page_offset:
-        reason = f"page {page.page_offset} of {block.total_pages} shows no orders"
+    shown, told = len(page.items), block.current_item_count or 0
+    reason = None
+    if not shown and block.total_items and (block.total_pages or 1) > page.page_offset:
+        reason = f"page {page.page_offset} of {block.total_pages or 1} shows no orders"
+    elif shown < told and (not shown or page.page_offset == 0):  # later pages lack the orders of earlier ones
+        reason = f"page {page.page_offset} shows {shown} new orders instead of {told}"
+    if reason is not None:
         raise ResponseDecodeError(reason, operation=ORDERS_LIST.name)
 
 

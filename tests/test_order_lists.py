@@ -137,7 +137,9 @@ def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken:
 @on_virtual_time
 async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
     assert not (await look(Account([[]], [Page((), None, 0)]), "a")).complete
+    assert not (await look(Account([[]], [Page((), Pagination(per_page=200), 0)]), "a")).complete
     assert (await look(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
+    assert (await look(Account([[]], [Page((), Pagination(current_item_count=0), 0)]), "a")).complete
 
 
 @pytest.mark.parametrize("listing", ["live", "everything"])
@@ -148,6 +150,17 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
         pages = [Page((), of_three, number)]
         account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
         assert (await look(account, "a")).complete is complete
+    contradictions = [
+        Page((), Pagination(total_items=5), 0),  # none of five, and no number of pages
+        Page((), Pagination(total_items=5, total_pages=0), 0),
+        Page((order("x"),), Pagination(total_items=2, total_pages=1, current_item_count=2), 0),  # a row is unreadable
+        Page((), Pagination(current_item_count=200), 1),  # the first page once more
+    ]
+    for page in contradictions:
+        account = Account([page], [[]]) if listing == "live" else Account([[]], [page])
+        assert not (await look(account, "a")).complete
+    grown = [Page((order("x"),), Pagination(total_items=202, total_pages=2, current_item_count=2), 1)]
+    assert (await look(Account([[]], grown), "a")).complete
     nothing = [Page((), Pagination(total_items=0, total_pages=1), 0)]
     assert (await look(Account(nothing, nothing), "a")).complete
 
