@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
@@ -78,6 +81,10 @@ class House:
         assert response.status == 201, response.body
         return str(json.loads(response.body)["data"]["order"]["id"])
 
+    def cancel(self, identifier: str) -> Response:
+        """Ask for the cancellation of an order of the first account."""
+        return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
+
     def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
         """An order as the account's list shows it."""
         rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
@@ -88,9 +95,33 @@ class House:
         """The status of an order."""
         return str(self.order(identifier, account)["status"])
 
+    def complex_target(self, kind: str) -> str:
+        """Where the complex order of a kind is read and changed."""
+        return f"/accounts/{self.accounts[1]}/complex-orders/{self.sim.complex_order_ids[kind]}"
+
+    def complex_order(self, kind: str) -> dict[str, Any]:
+        """The complex order of a kind; it is what the schema says."""
+        response = self.ask("GET", self.complex_target(kind))
+        codec.decode(OPERATIONS["complex_orders.get"], response.body, strict=True)
+        data: dict[str, Any] = json.loads(response.body)["data"]
+        return data
+
     def history(self, identifier: str) -> list[str]:
         """Every status that an order had, from the ledger."""
         return [event.after for event in self.brokerage.ledger.events if event.order_id == identifier]
+
+    # Alerts
+
+    def alert(self, operator: str = ">", threshold: str = "250.00", **change: Any) -> str:
+        """Ask for a quote alert; return its identifier."""
+        body = {"field": "Last", "operator": operator, "symbol": "AAPL", "threshold": threshold, **change}
+        response = self.ask("POST", "/quote-alerts", body)
+        assert response.status == 201, response.body
+        return str(json.loads(response.body)["data"]["alert-external-id"])
+
+
+EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
+"""A change of an order's price; it rests as before."""
 
 
 def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str = "Equity") -> Any:
@@ -109,3 +140,21 @@ def market(*legs: Any, **more: Any) -> dict[str, Any]:
     """A market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def signed(fields: dict[str, Any], name: str) -> Decimal:
+    """An amount that is sent without a sign and with an effect: what is paid or required is negative."""
+    amount = Decimal(fields[name])
+    assert amount >= 0
+    return -amount if fields[f"{name}-effect"] == "Debit" else amount
+
+
+def check_effect(placed: dict[str, Any]) -> None:
+    """That the figures of a placed-order response add up."""
+    effect, fees = placed["buying-power-effect"], placed["fee-calculation"]
+    change = signed(effect, "change-in-buying-power")
+    assert signed(effect, "current-buying-power") + change == signed(effect, "new-buying-power")
+    assert change == signed(effect, "change-in-margin-requirement") + signed(fees, "total-fees")
+    names = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
+    assert sum(signed(fees, name) for name in names) == signed(fees, "total-fees")
+    assert Decimal(effect["impact"]) == abs(change)

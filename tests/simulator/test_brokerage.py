@@ -1,3 +1,5 @@
+"""What every request has to bring, and what is made of it."""
+
 import json
 
 import pytest
@@ -59,22 +61,6 @@ def test_unknown_addresses(house: House) -> None:
     assert house.ask("GET", "/nowhere").status == 404
     assert house.ask("DELETE", "/watchlists").status == 404
     assert house.ask("GET", "/nowhere", authorization=None).status == 401
-
-
-def test_accounts_of_others_and_of_nobody(house: House) -> None:
-    assert house.ask("GET", f"/accounts/{house.sim.foreign_account_number}/orders").status == 403
-    assert house.ask("GET", "/accounts/NOPE/orders").status == 404
-
-
-def test_customers(house: House) -> None:
-    accounts = f"account-numbers[]={house.account}"
-    assert house.ask("GET", f"/customers/me/orders?{accounts}").status == 200
-    assert house.ask("GET", f"/customers/{house.sim.customer_id}/orders?{accounts}").status == 200
-    assert house.ask("GET", f"/customers/{house.sim.foreign_customer_id}/orders?{accounts}").status == 403
-    for unknown in ("1", "nobody", "9" * 5000, "%D9%A1"):
-        assert house.ask("GET", f"/customers/{unknown}/orders?{accounts}").status == 404
-    assert house.ask("GET", f"/customers/me/orders?account-numbers[]={house.sim.foreign_account_number}").status == 403
-    assert house.ask("GET", "/customers/me/orders").status == 422
 
 
 @pytest.mark.parametrize("operation", [name for name, one in OPERATIONS.items() if one.production_only])

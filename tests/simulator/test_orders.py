@@ -1,367 +1,26 @@
-"""Orders from submission to their end, and that their status never does what it must not."""
+"""Which status may follow which, and what an order knows of itself."""
 
-import json
+from __future__ import annotations
+
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from brokerage_async._generated.models import OrderStatus
-from brokerage_async.simulator.orders import TERMINAL, TRANSITIONS
-from tests.simulator.house import House, leg, limit, market
+from brokerage_async._generated.models import LegAction, OrderStatus, OrderType, PriceEffect, TimeInForce
+from brokerage_async.models import InstrumentType
+from brokerage_async.simulator.accounts import Account
+from brokerage_async.simulator.call import Customer
+from brokerage_async.simulator.instrument import Instrument
+from brokerage_async.simulator.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, Leg, Order, Terms, number_of
 
+SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
 
-def cancel(house: House, identifier: str) -> Any:
-    return house.ask("DELETE", f"/accounts/{house.account}/orders/{identifier}")
 
-
-def test_a_marketable_order_is_received_routed_live_and_filled(house: House) -> None:
-    identifier = house.place(market())
-    assert house.status(identifier) == "Received"
-    house.wait(10)
-    order = house.order(identifier)
-    assert house.history(identifier) == ["Received", "Routed", "Live", "Filled"]
-    assert (order["cancellable"], order["editable"]) == (False, False)
-    assert order["received-at"] < order["in-flight-at"] < order["live-at"] < order["terminal-at"]
-    (filled,) = order["legs"]
-    assert filled["remaining-quantity"] == 0
-    assert sum(fill["quantity"] for fill in filled["fills"]) == 10
-
-
-def test_an_order_off_the_market_rests_until_the_close(house: House) -> None:
-    identifier = house.place(limit("100.00"))
-    house.wait(3600)
-    house.login()
-    assert house.status(identifier) == "Live"
-    house.wait_until("2026-06-10T20:00:01+00:00")
-    assert house.history(identifier) == ["Received", "Routed", "Live", "Expired"]
-    assert house.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
-
-
-def test_an_order_until_cancelled_outlives_the_day(house: House) -> None:
-    identifier = house.place(limit("100.00", time_in_force="GTC"))
-    house.wait_until("2026-06-15T15:00:00+00:00")
-    assert house.status(identifier) == "Live"
-
-
-def test_an_order_until_a_date_ends_with_that_day(house: House) -> None:
-    identifier = house.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
-    house.wait_until("2026-06-12T19:59:00+00:00")
-    assert house.status(identifier) == "Live"
-    house.wait_until("2026-06-12T20:00:01+00:00")
-    assert house.status(identifier) == "Expired"
-
-
-def test_an_order_after_hours_waits_for_the_next_session(house: House) -> None:
-    house.wait_until("2026-06-12T21:00:00+00:00")
-    response = house.ask("POST", f"/accounts/{house.account}/orders", market())
-    placed = json.loads(response.body)["data"]
-    assert [warning["code"] for warning in placed["warnings"]] == ["tif_next_valid_sesssion"]
-    identifier = str(placed["order"]["id"])
-    house.wait_until("2026-06-15T13:29:59+00:00")
-    assert house.status(identifier) == "Received"
-    house.wait_until("2026-06-15T13:31:00+00:00")
-    assert house.status(identifier) == "Filled"
-
-
-def test_extended_hours_fill_after_the_close(house: House) -> None:
-    house.wait_until("2026-06-10T21:00:00+00:00")
-    identifier = house.place(limit("250.00", time_in_force="Ext"))
-    house.wait(10)
-    assert house.status(identifier) == "Filled"
-
-
-def test_immediate_or_cancel_drops_what_does_not_fill(house: House) -> None:
-    identifier = house.place(limit("100.00", time_in_force="IOC"))
-    house.wait(2)
-    order = house.order(identifier)
-    assert order["status"] == "Cancelled"
-    assert order["cancelled-size"] == "10"
-
-
-def test_a_limit_fills_when_the_price_comes_to_it(house: House) -> None:
-    identifier = house.place(limit("150.00"))
-    house.wait(5)
-    house.world.market.set_price("AAPL", Decimal(149), house.now)
-    house.wait(10)
-    order = house.order(identifier)
-    assert order["status"] == "Filled"
-    assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
-
-
-def test_a_stop_waits_for_its_trigger(house: House) -> None:
-    house.place(market(leg(quantity="10")))
-    house.wait(10)
-    stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
-    identifier = house.place(stop)
-    house.wait(600)
-    assert house.status(identifier) == "Live"
-    house.world.market.set_price("AAPL", Decimal("179.50"), house.now)
-    house.wait(10)
-    assert house.status(identifier) == "Filled"
-
-
-def test_a_notional_order_buys_for_an_amount_of_money(house: House) -> None:
-    identifier = house.place(
-        market(leg(quantity=None), order_type="Notional Market", value="500.00", value_effect="Debit")
-    )
-    house.wait(10)
-    order = house.order(identifier)
-    assert order["status"] == "Filled"
-    (fill,) = order["legs"][0]["fills"]
-    assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(500), abs=Decimal(2))
-
-
-def test_a_spread_fills_leg_by_leg_in_proportion(house: House) -> None:
-    legs = [
-        leg("AAPL  260717C00200000", "4", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "8", "Sell to Open", "Equity Option"),
-    ]
-    identifier = house.place(limit("50.00", *legs))
-    house.wait(15)
-    order = house.order(identifier)
-    assert order["status"] == "Filled"
-    first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
-    assert [2 * quantity for quantity in first] == second
-    assert order["size"] == 12
-
-
-def test_halted_instruments_are_rejected_and_warned_of(house: House) -> None:
-    body = market(leg("HALT"))
-    preview = json.loads(house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body).body)["data"]
-    assert preview["warnings"][0]["code"] == "order_would_be_rejected"
-    identifier = house.place(body)
-    house.wait(2)
-    order = house.order(identifier)
-    assert (order["status"], order["reject-reason"]) == ("Rejected", "Trading in the instrument is halted")
-
-
-def test_a_dry_run_creates_nothing(house: House) -> None:
-    before = len(house.sim.ledger.events)
-    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(external_identifier="x"))
-    order = json.loads(response.body)["data"]["order"]
-    assert response.status == 201
-    assert not {"id", "received-at"} & set(order)
-    assert order["updated-at"] == 0
-    assert len(house.sim.ledger.events) == before
-    assert house.sim.ledger.orders(external_identifier="x") == []
-
-
-def test_submissions_are_not_deduplicated(house: House) -> None:
-    body = limit(external_identifier="twice")
-    assert house.place(body) != house.place(body)
-    assert len(house.sim.ledger.orders(external_identifier="twice")) == 2
-
-
-# Cancelling
-
-
-def test_a_live_order_is_cancelled_once_the_exchange_confirms(house: House) -> None:
-    identifier = house.place(limit())
-    house.wait(2)
-    answer = json.loads(cancel(house, identifier).body)["data"]
-    assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
-    assert "cancelled-at" not in answer
-    house.wait(1)
-    order = house.order(identifier)
-    assert order["status"] == "Cancelled"
-    assert order["cancelled-at"] == order["terminal-at"]
-    assert order["cancel-username"] == "simulated-owner"
-
-
-def test_an_order_that_was_not_sent_yet_is_cancelled_at_once(house: House) -> None:
-    answer = json.loads(cancel(house, house.place(limit())).body)["data"]
-    assert answer["status"] == "Cancelled"
-
-
-@pytest.mark.parametrize("wait", [0.0, 10.0])
-def test_what_is_over_or_about_to_be_cannot_be_cancelled(house: House, wait: float) -> None:
-    identifier = house.place(market() if wait else limit())
-    house.wait(wait or 2)
-    if not wait:
-        assert cancel(house, identifier).status == 200
-    response = cancel(house, identifier)
-    assert response.status == 422
-    assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
-
-
-def test_unknown_orders(house: House) -> None:
-    assert cancel(house, "1").status == 404
-    assert cancel(house, "abc").status == 404
-    assert cancel(house, "9" * 5000).status == 404
-    other = house.place(limit(), house.accounts[2])
-    assert cancel(house, other).status == 404
-
-
-# Replacing
-
-EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
-
-
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_replacement_is_a_new_order_that_points_back(house: House, method: str) -> None:
-    old = house.place(limit("100.00", external_identifier="mine"))
-    house.wait(2)
-    response = house.ask(method, f"/accounts/{house.account}/orders/{old}", EDIT)
-    new = json.loads(response.body)["data"]
-    assert response.status == 200
-    assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
-    assert house.status(old) == "Replace Requested"
-    house.wait(3)
-    before = house.order(old)
-    assert (before["status"], before["edited"], before["replacing-order-id"]) == ("Cancelled", True, new["id"])
-    assert house.status(str(new["id"])) == "Live"
-    assert len(house.sim.ledger.orders(external_identifier="mine")) == 2
-
-
-def test_an_edit_dry_run_changes_nothing(house: House) -> None:
-    identifier = house.place(limit())
-    house.wait(2)
-    response = house.ask("POST", f"/accounts/{house.account}/orders/{identifier}/dry-run", EDIT)
-    assert response.status == 201
-    assert "id" not in json.loads(response.body)["data"]["order"]
-    assert (house.status(identifier), house.order(identifier)["edited"]) == ("Live", False)
-
-
-def test_what_is_over_cannot_be_replaced(house: House) -> None:
-    identifier = house.place(market())
-    house.wait(10)
-    for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
-        response = house.ask(method, f"/accounts/{house.account}/orders/{identifier}{suffix}", EDIT)
-        assert response.status == 422
-    assert house.ask("PUT", f"/accounts/{house.account}/orders/1", EDIT).status == 404
-
-
-def test_a_replacement_keeps_its_instrument(house: House) -> None:
-    identifier = house.place(limit())
-    body = {**EDIT, "legs": [leg("MSFT")]}
-    assert house.ask("PUT", f"/accounts/{house.account}/orders/{identifier}", body).status == 422
-    assert house.ask("PUT", f"/accounts/{house.account}/orders/{identifier}", {**EDIT, "legs": [leg()]}).status == 200
-
-
-def test_a_fill_of_the_original_stops_its_replacement(house: House) -> None:
-    stopped = 0
-    for _ in range(20):
-        old = house.place(limit("250.00", leg(quantity="7")))
-        house.wait(0.6)
-        response = house.ask("PUT", f"/accounts/{house.account}/orders/{old}", EDIT)
-        if response.status == 422:
-            continue
-        new = str(json.loads(response.body)["data"]["id"])
-        house.wait(10)
-        if "Rejected" in house.history(new):
-            stopped += 1
-            assert house.status(old) == "Filled"
-            assert "replacing-order-id" not in house.order(old)
-    assert stopped > 0
-
-
-def working(house: House, identifier: str) -> Any:
-    account = house.world.accounts.get(house.account)
-    assert account is not None
-    return house.world.blotter.get(account, identifier)
-
-
-def replaced(house: House, identifier: str, **change: str) -> str:
-    response = house.ask("PUT", f"/accounts/{house.account}/orders/{identifier}", EDIT | change)
-    assert response.status == 200
-    return str(json.loads(response.body)["data"]["id"])
-
-
-def test_a_replacement_never_trades_beside_its_original() -> None:
-    for seed in range(60):
-        house = House(seed=seed, equities=20).login()
-        old = house.place(limit("250.00", leg(quantity="7")))
-        while house.status(old) == "Received":
-            house.wait(0.01)
-        replaced(house, old, price="260.00")
-        house.wait(30)
-        account = house.world.accounts.get(house.account)
-        assert account is not None
-        assert account.held("AAPL") == 7
-
-
-def test_an_order_that_is_being_replaced_shows_no_other_status(house: House) -> None:
-    old = house.place(limit())
-    while house.status(old) == "Received":
-        house.wait(0.01)
-    replaced(house, old)
-    house.wait(3)
-    assert house.history(old) == ["Received", "Routed", "Replace Requested", "Cancelled"]
-
-
-def test_a_replacement_that_still_waits_cannot_be_replaced(house: House) -> None:
-    old = house.place(limit())
-    house.wait(2)
-    new = replaced(house, old)
-    assert not house.order(new)["editable"]
-    assert house.ask("PUT", f"/accounts/{house.account}/orders/{new}", EDIT).status == 422
-    house.wait(3)
-    assert house.order(new)["editable"]
-    assert working(house, replaced(house, new)).replaces is working(house, new)
-
-
-def test_a_replacement_ends_with_the_day_of_its_original(house: House) -> None:
-    house.wait_until("2026-06-10T19:59:30+00:00")
-    old = house.place(limit())
-    house.wait(29.98)
-    new = str(json.loads(house.ask("PUT", f"/accounts/{house.account}/orders/{old}", EDIT).body)["data"]["id"])
-    house.wait(2)
-    assert (house.status(old), house.status(new)) == ("Expired", "Expired")
-
-
-# Rules
-
-
-def test_an_order_can_wait_for_a_time_and_end_at_one(house: House) -> None:
-    rules = {"route-after": "2026-06-10T15:00:00Z", "cancel-at": "2026-06-10T16:00:00Z"}
-    identifier = house.place(limit(rules=rules))
-    house.wait_until("2026-06-10T14:59:59+00:00")
-    assert house.status(identifier) == "Received"
-    house.wait_until("2026-06-10T15:00:02+00:00")
-    assert house.status(identifier) == "Live"
-    house.wait_until("2026-06-10T16:00:02+00:00")
-    order = house.order(identifier)
-    assert order["status"] == "Cancelled"
-    assert {"routed-at", "cancelled-at"} <= set(order["rules"])
-
-
-def test_an_order_can_wait_for_a_price(house: House) -> None:
-    condition = {
-        "action": "route",
-        "symbol": "MSFT",
-        "instrument-type": "Equity",
-        "indicator": "last",
-        "comparator": "lte",
-        "threshold": "400",
-    }
-    identifier = house.place(market(rules={"conditions": [condition]}))
-    house.wait(600)
-    order = house.order(identifier)
-    assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    house.world.market.set_price("MSFT", Decimal(399), house.now)
-    house.wait(120)
-    order = house.order(identifier)
-    assert order["status"] == "Filled"
-    assert order["rules"]["conditions"][0]["triggered-value"] == "399.00"
-
-
-# Forms
-
-
-def test_the_two_wire_forms() -> None:
-    observed, documented = House().login(), House(wire="documented").login()
-    numbers, texts = (house.order(house.place(limit(rules={}))) for house in (observed, documented))
-    assert isinstance(numbers["id"], int)
-    assert isinstance(texts["id"], str)
-    assert (numbers["legs"][0]["quantity"], texts["legs"][0]["quantity"]) == (10, "10")
-    assert "rules" in numbers
-    assert "order-rule" in texts
-
-
-# Invariants
+def order(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN, number: int = 7, **terms: object) -> Order:
+    given = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **terms}
+    account = Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(0))
+    legs = [Leg(SHARE, action, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
+    return Order(number=number, account=account, legs=legs, terms=Terms(**given))  # type: ignore[arg-type]
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:
@@ -369,69 +28,66 @@ def test_no_transition_leaves_a_terminal_status() -> None:
     assert {after for afters in TRANSITIONS.values() for after in afters} - set(TRANSITIONS) <= TERMINAL
 
 
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(["limit", "market", "ioc", "cancel", "replace", "wait", "price"]),
-        st.integers(0, 5),
-        st.floats(0.05, 400.0),
-    ),
-    min_size=3,
-    max_size=25,
+def test_a_status_that_cannot_follow_is_a_mistake() -> None:
+    one = order()
+    with pytest.raises(IllegalTransitionError, match="order 7: Received cannot become Filled"):
+        one.move(OrderStatus.FILLED, 1.0)
+    assert (one.status, one.updated_at) == (OrderStatus.RECEIVED, None)
+
+
+def test_times_go_with_the_status() -> None:
+    one = order()
+    one.written = b"{}"
+    for at, status in enumerate(
+        (
+            *(OrderStatus.ROUTED, OrderStatus.LIVE, OrderStatus.REPLACE_REQUESTED),
+            *(OrderStatus.LIVE, OrderStatus.CANCEL_REQUESTED, OrderStatus.CANCELLED),
+        )
+    ):
+        one.move(status, float(at))
+    assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (0, 1, 5, 5, 5)
+    assert one.written is None
+
+
+@pytest.mark.parametrize(
+    ("quantities", "units"),
+    [(("6",), 6), (("4", "6"), 2), (("0.5",), 1), (("0.5", "2"), 1), (("0",), 1)],
 )
+def test_into_how_many_parts_it_can_be_filled(quantities: tuple[str, ...], units: int) -> None:
+    assert order(*quantities).units == units
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 10_000), steps)
-def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[str, int, float]]) -> None:
-    house = House(seed=seed).login()
-    placed: list[str] = []
-    for action, which, amount in plan:
-        match action:
-            case "limit":
-                placed.append(house.place(limit(f"{195 + which * 2}.00", leg(quantity=str(which + 1)))))
-            case "market":
-                placed.append(house.place(market(leg(quantity=str(which + 1)))))
-            case "ioc":
-                placed.append(house.place(limit("200.00", time_in_force="IOC")))
-            case "cancel" if placed:
-                cancel(house, placed[which % len(placed)])
-            case "replace" if placed:
-                target = f"/accounts/{house.account}/orders/{placed[which % len(placed)]}"
-                response = house.ask("PUT", target, EDIT | {"price": "198.00"})
-                if response.status == 200:
-                    placed.append(str(json.loads(response.body)["data"]["id"]))
-            case "price":
-                house.world.market.set_price("AAPL", Decimal(195 + which), house.now)
-            case _:
-                house.wait(amount)
-                house.login()
-    house.wait(60)
-    check_histories(house)
-    check_quantities(house)
-    account = house.world.accounts.get(house.account)
-    assert account is not None
-    working = [order for order in house.world.blotter.of([account]) if not order.is_terminal]
-    assert account.reserved == sum((order.reserved for order in working), Decimal(0))
+@pytest.mark.parametrize(
+    ("action", "effect", "limit"),
+    [
+        (LegAction.BUY_TO_OPEN, None, 5),
+        (LegAction.SELL_TO_CLOSE, None, -5),
+        (LegAction.SELL_TO_CLOSE, PriceEffect.DEBIT, 5),
+        (LegAction.BUY_TO_OPEN, PriceEffect.CREDIT, -5),
+        (LegAction.BUY_TO_OPEN, PriceEffect.NONE, 5),
+    ],
+)
+def test_the_limit_of_one_unit(action: LegAction, effect: PriceEffect | None, limit: int) -> None:
+    assert order(action=action, price_effect=effect).signed_limit == limit
+    assert order(action=action, price_effect=effect, order_type=OrderType.MARKET).signed_limit is None
 
 
-def check_histories(house: House) -> None:
-    latest: dict[str, str] = {}
-    for event in house.sim.ledger.events:
-        before = latest.get(event.order_id)
-        assert event.before == before
-        if before is not None:
-            assert OrderStatus(event.after) in TRANSITIONS[OrderStatus(before)]
-        latest[event.order_id] = event.after
+@pytest.mark.parametrize(
+    ("time_in_force", "extended", "lasts"),
+    [("Day", False, False), ("Ext", True, False), ("GTC", False, True), ("GTC Ext", True, True), ("GTD", False, True)],
+)
+def test_how_long_it_works(time_in_force: str, extended: bool, lasts: bool) -> None:
+    terms = order(time_in_force=TimeInForce(time_in_force)).terms
+    assert (terms.is_extended, terms.lasts) == (extended, lasts)
 
 
-def check_quantities(house: House) -> None:
-    account = house.world.accounts.get(house.account)
-    assert account is not None
-    held = Decimal(0)
-    for order in house.world.blotter.of([account]):
-        for one in order.legs:
-            filled = sum((Decimal(str(fill.quantity)) for fill in one.fills), Decimal(0))
-            assert filled + one.remaining == one.quantity
-            assert (order.status is OrderStatus.FILLED) == (one.remaining == 0)
-            held += filled * one.sign
-    assert account.held("AAPL") == held
+def test_it_can_be_replaced_once_and_not_while_it_waits() -> None:
+    old, new = order(number=1), order(number=2)
+    assert old.is_editable
+    old.replaced_by, new.replaces = new, old
+    assert not old.is_editable
+    assert not new.is_editable
+    old.move(OrderStatus.CANCELLED, 1.0)
+    assert new.is_editable
+    assert (number_of(old.replaced_by), number_of(old.replaces)) == (2, None)
+    assert len(repr(old)) < 5000

@@ -1,0 +1,48 @@
+"""What there is to trade, and when the lists are made."""
+
+import msgspec
+
+from brokerage_async.simulator import Simulator
+from tests.simulator.house import House
+
+
+def test_real_sizes() -> None:
+    house = House(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
+    pagination = house.get("/instruments/equities?per-page=1000")["pagination"]
+    assert (pagination["total-items"], pagination["total-pages"]) == (10_000, 10)
+    assert len(house.rows("/instruments/equity-options?with-expired=true")) == 5_000
+    chain = house.ask("GET", "/futures-option-chains/ES").body
+    assert len(msgspec.json.decode(chain)["data"]["items"]) == 20_000
+    assert len(chain) > 20_000_000
+
+
+def test_listed_options_can_be_traded(house: House) -> None:
+    catalogue = house.world.catalogue
+    for row in house.rows("/instruments/equity-options"):
+        instrument = catalogue.instrument("Equity Option", row["symbol"])
+        assert instrument is not None
+        assert instrument.underlying == row["underlying-symbol"]
+    for row in house.rows("/futures-option-chains/ES"):
+        instrument = catalogue.instrument("Future Option", row["symbol"])
+        assert instrument is not None
+        assert instrument.underlying == row["underlying-symbol"]
+
+
+def test_unknown_instruments(house: House) -> None:
+    catalogue = house.world.catalogue
+    for kind, symbol in (
+        ("Equity", "NOTTHERE"),
+        ("Equity", "SPX"),
+        ("Equity Option", "AAPL"),
+        ("Equity Option", "AAPL  269999C00100000"),
+        ("Future", "/XXZ6"),
+        ("Future Option", "./ESZ6 EW3U6 269999P9100"),
+        ("Cryptocurrency", "DOGE"),
+        ("Liquidity Pool", "AAPL"),
+    ):
+        assert catalogue.instrument(kind, symbol) is None
+
+
+def test_lists_are_made_lazily() -> None:
+    simulator = Simulator()
+    assert "equities" not in vars(simulator.brokerage.world.catalogue)

@@ -1,0 +1,69 @@
+"""What an order is looked at for before it is taken."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.simulator.house import House, check_effect, leg, limit, market
+
+
+def test_an_order_beyond_the_buying_power_carries_data_and_error(house: House) -> None:
+    response = house.ask("POST", f"/accounts/{house.account}/orders", limit("100.00", leg(quantity="10000000")))
+    body = json.loads(response.body)
+    assert response.status == 422
+    assert body["error"]["code"] == "preflight_check_failure"
+    assert [entry["code"] for entry in body["error"]["errors"]] == ["margin_check_failed"]
+    assert body["data"]["errors"] == body["error"]["errors"]
+    check_effect(body["data"])
+    assert "id" not in body["data"]["order"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (limit(effect="Credit"), "cant_buy_for_credit"),
+        (limit("100.00", leg(action="Sell to Open")), "cant_sell_for_debit"),
+        (limit("100.00", leg("NOTTHERE")), "invalid_symbol"),
+        (limit("100.00", leg(quantity="-1")), "invalid_quantity"),
+        (market(leg("/ESU6", "0.5", "Buy", "Future")), "invalid_quantity"),
+        (market(leg("GONE")), "instrument_closing_only"),
+        (market(leg("AAPL  260116C00200000", "1", "Buy to Open", "Equity Option")), "instrument_expired"),
+        (limit("-1.00"), "invalid_price"),
+        (limit(time_in_force="GTD", gtc_date="2026-06-09"), "invalid_gtc_date"),
+        (
+            market(
+                leg(action="Sell to Close"), **{"advanced-instructions": {"strict-position-effect-validation": True}}
+            ),
+            "invalid_position_effect",
+        ),
+        (
+            market(
+                leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
+                leg("MSFT  260717C00470000", "1", "Buy to Open", "Equity Option"),
+            ),
+            "legs_underlying_mismatch",
+        ),
+    ],
+)
+def test_what_fails_a_preflight(house: House, body: dict[str, Any], code: str) -> None:
+    for target in ("orders", "orders/dry-run"):
+        response = house.ask("POST", f"/accounts/{house.account}/{target}", body)
+        error = json.loads(response.body)["error"]
+        assert (response.status, error["code"]) == (422, "preflight_check_failure")
+        assert code in [entry["code"] for entry in error["errors"]]
+
+
+def test_position_effects_matter_only_when_asked_for(house: House) -> None:
+    assert house.place(market(leg(action="Sell to Close")))
+
+
+def test_a_dry_run_creates_nothing(house: House) -> None:
+    before = len(house.sim.ledger.events)
+    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(external_identifier="x"))
+    order = json.loads(response.body)["data"]["order"]
+    assert response.status == 201
+    assert not {"id", "received-at"} & set(order)
+    assert order["updated-at"] == 0
+    assert len(house.sim.ledger.events) == before
+    assert house.sim.ledger.orders(external_identifier="x") == []
