@@ -182,6 +182,11 @@ class AiohttpTransport:
                 middlewares=(once,),
             )
             body = await self._read(response, request.known)
+        except asyncio.CancelledError:
+            if not self._is_turned_away():
+                raise
+            error = aiohttp.ClientConnectionError("the client was closed")
+            raise _failure(request, error, once.written, None) from None
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             if self._session is not None and self._session.closed and not once.seen:
                 raise ConfigurationError("the http_session of the client is closed") from None
@@ -210,6 +215,13 @@ class AiohttpTransport:
             except (StopIteration, RuntimeError):
                 return
             closing.close()
+
+    def _is_turned_away(self) -> bool:
+        """Whether nobody has cancelled the running task, but a pool that was closed the wait for one of its
+        connections."""
+        task = asyncio.current_task()
+        closed = self._closed or (self._session is not None and self._session.closed)
+        return closed and task is not None and not task.cancelling()
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:

@@ -433,6 +433,24 @@ class TestLife:
             with pytest.raises(ResponseLostError):
                 await sending
 
+    @pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+    @on_real_time
+    async def test_closing_turns_away_who_waits_for_a_connection(self, borrowed):
+        async with RawServer("stall") as server:
+            session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) if borrowed else None
+            transport = AiohttpTransport(session, connections=1)
+            first = asyncio.create_task(transport.send(request_for(server, "POST")))
+            await server.arrived.wait()
+            others = [asyncio.create_task(transport.send(request_for(server, "POST"))) for _ in range(3)]
+            others[0].cancel()
+            await asyncio.sleep(0.01)
+            others[1].cancel()
+            await (transport if session is None else session).close()
+            found = await asyncio.gather(first, *others, return_exceptions=True)
+            kinds = [ResponseLostError, asyncio.CancelledError, asyncio.CancelledError, RequestNotSentError]
+            assert [type(error) for error in found] == kinds
+            assert len(server.requests) == 1
+
     @on_real_time
     async def test_cancelled_send_closes_its_connection(self):
         async with RawServer("stall") as server, OpenTransport() as transport:
