@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 import aiohttp
-from aiohttp.connector import Connection
-from aiohttp.tracing import Trace
 from yarl import URL
 
 from .delivery import Delivery, classify
@@ -27,6 +25,10 @@ from .errors import (
 )
 from .protocol.request import Request
 from .protocol.response import Response
+
+if TYPE_CHECKING:
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
 
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
