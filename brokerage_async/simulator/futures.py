@@ -55,7 +55,7 @@ def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
     What all of them have in common, and what those of one expiration have, is written once.
     """
     shared = dumps(_shared(product))
-    lowest = product.price - product.strike_step * (_STRIKES // 2)
+    lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
     strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
     front = Expiration(day=today, product=product).future_code
     rows: list[bytes] = []

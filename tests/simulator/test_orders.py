@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 from brokerage_async._generated.models import LegAction, OrderStatus, OrderType, PriceEffect, TimeInForce
-from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts import Account
-from brokerage_async.simulator.call import Customer
-from brokerage_async.simulator.instrument import Instrument
-from brokerage_async.simulator.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, Leg, Order, Terms, number_of
-
-SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
-
-
-def order(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN, number: int = 7, **terms: object) -> Order:
-    given = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **terms}
-    account = Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(0))
-    legs = [Leg(SHARE, action, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
-    return Order(number=number, account=account, legs=legs, terms=Terms(**given))  # type: ignore[arg-type]
+from brokerage_async.simulator.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, number_of
+from tests.simulator.made import order
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:

@@ -1,0 +1,39 @@
+"""Accounts, instruments and orders out of nothing, for tests of the parts that need no whole brokerage."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
+from brokerage_async.models import InstrumentType
+from brokerage_async.simulator.accounts import Account
+from brokerage_async.simulator.call import Customer
+from brokerage_async.simulator.instrument import Instrument
+from brokerage_async.simulator.orders import Leg, Order, Terms
+
+START = 1_781_100_000.0
+"""2026-06-10T14:00:00Z, a Wednesday, in epoch seconds."""
+
+OWNER = Customer(1, "one")
+SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
+
+
+def account(number: str = "A") -> Account:
+    """An account with a thousand dollars."""
+    return Account(number=number, customer=OWNER, kind="Margin", cash=Decimal(1000))
+
+
+def legs(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN) -> list[Leg]:
+    """Legs of a share, one per quantity, one of a single share when there is none."""
+    return [Leg(SHARE, action, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
+
+
+def terms(**change: object) -> Terms:
+    """A limit of 5 for the day."""
+    given = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **change}
+    return Terms(**given)  # type: ignore[arg-type]
+
+
+def order(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN, number: int = 7, **change: object) -> Order:
+    """An order that no blotter knows."""
+    return Order(number=number, account=account(), legs=legs(*quantities, action=action), terms=terms(**change))
