@@ -5,6 +5,8 @@ They are there as soon as the package is installed beside pytest and pytest-asyn
     async def test_my_strategy(brokerage_simulator, brokerage_client):
         brokerage_simulator.set_price("AAPL", "150.00")
         await my_strategy(brokerage_client)
+        brokerage_simulator.clock.advance(60)  # simulated seconds; nobody waits
+        brokerage_simulator.settle()
         (order,) = brokerage_simulator.ledger.orders(account_number=brokerage_simulator.account_numbers[0])
         assert order.status == "Filled"
 
@@ -13,6 +15,8 @@ Each test has a simulator of its own, the same every time. Markers set it up oth
     @pytest.mark.brokerage_simulator(environment="production", seed=7, rate_limit=20)
     @pytest.mark.brokerage_client(read_only=True)
     async def test_something(brokerage_client): ...
+
+`Simulator` tells what else can be done to it: faults, prices, the clock.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -59,6 +60,14 @@ def run_program(folder: Path, program: str, mode: str = "strict") -> subprocess.
     command += [] if installed else ["-p", "brokerage_async.pytest_plugin"]
     environment = os.environ | ({} if installed else {"PYTHONPATH": str(root)})
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_module_in_the_documentation_runs_as_it_stands(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "testing.md").read_text("utf-8")
+    (program,) = re.findall(r"^<!-- pytest -->\n```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    done = run_program(tmp_path, program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
 
 
 @pytest.mark.parametrize("mode", ["strict", "auto"])

@@ -23,7 +23,7 @@ def snippets() -> list[object]:
     found: list[object] = []
     for page in PAGES:
         text = page.read_text("utf-8")
-        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for match in re.finditer(r"(?<!<!-- pytest -->\n)^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
             line = text.count("\n", 0, match.start()) + 1
             found.append(pytest.param(match[1], id=f"{page.name}:{line}"))
     return found
@@ -61,6 +61,28 @@ def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
     assert needs in block[1]
 
 
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README.read_text("utf-8")):
-        assert (ROOT / target).exists(), target
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
+def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
+    block = re.search(
+        r"^<!-- command: simulator -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert block is not None
+    program = f"{sys.executable} -m brokerage_async"
+    start = block[1].replace(".venv/bin/brokerage-async", program)
+    done = subprocess.run(
+        ["sh", "-c", f'{start}\n{program} orders list; echo "account $ACCOUNT_NUMBER"; kill $!'],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "Orders" in done.stdout, done.stderr
+    assert re.search(r"^account \w+$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "schema" / "README.md"])
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, heading in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text("utf-8")):
+        leads = page.parent / target if target else page
+        assert leads.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", leads.read_text("utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
