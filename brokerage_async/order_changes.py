@@ -106,8 +106,10 @@ async def replace(
 async def _replace(
     executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, plan: LookPlan
 ) -> OrderChange:
-    account_number, order_id = path["account_number"], path["id"]
-    attempt = await _attempt(executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id))
+    account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
+    attempt = await _attempt(
+        executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id, edit)
+    )
     fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
     if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
         shown = await reader.read_until(plan, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
@@ -115,7 +117,6 @@ async def _replace(
         if shown is Fate.ANSWERED and successor is not None:
             reader = _OrderReader(executor, account_number, successor)
             await reader.read_until(plan, lambda seen: Fate.ANSWERED)
-            edit = terms_of(body, OrderEdit)
             if edit is not None and reader.order is not None and successor_differs_in(edit, reader.order) is not None:
                 shown = Fate.UNKNOWN  # somebody else has replaced the order, it seems
         fate = shown or fate
@@ -124,9 +125,12 @@ async def _replace(
     return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
 
 
-def _shows_replacement(answer: Order, order_id: str) -> bool:
-    """Whether the answer is the order that replaces this one, or this one itself, edited in place."""
-    return bool(answer.id) and (answer.id == order_id or answer.replaces_order_id in (None, order_id))
+def _shows_replacement(answer: Order, order_id: str, edit: OrderEdit | None) -> bool:
+    """Whether the answer is the order that replaces this one, or this one itself, edited in place: with its new terms,
+    not with those that it had before."""
+    if answer.id == order_id:
+        return not answer.replacing_order_id and (edit is None or successor_differs_in(edit, answer) is None)
+    return bool(answer.id) and answer.replaces_order_id in (None, order_id)
 
 
 async def edit_pairs(

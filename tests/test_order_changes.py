@@ -185,6 +185,28 @@ class TestReplace:
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
+    @pytest.mark.parametrize(
+        ("answer", "lists", "expected", "shown"),
+        [
+            (order("Live", price="11"), listed(), APPLIED, "1"),
+            (order("Live", price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+            (order("Live", price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
+            (REPLACED, listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+        ],
+        ids=["edited in place", "not yet replaced", "never replaced", "replaced"],
+    )
+    @on_virtual_time
+    async def test_an_answer_that_shows_the_original_is_looked_into_unless_it_has_the_new_terms(
+        self, answer: Any, lists: Any, expected: Any, shown: Any
+    ) -> None:
+        desk = Desk(
+            orders__edit_dry_run=PREVIEW, orders__replace=ok(answer), orders__list_live=lists, orders__list=lists
+        )
+        change = await self.made(desk)
+        assert change.outcome is expected
+        assert (change.order and change.order.id) == shown
+        assert desk.sent("orders.replace") == 1
+
 
 PAIR = PairsEdit(ratio_price_comparator=Comparator("gte"), ratio_price_threshold=Decimal("1.5"))
 ASKED = {"id": 9, "type": "PAIRS", "ratio-price-comparator": "gte", "ratio-price-threshold": "1.5"}
