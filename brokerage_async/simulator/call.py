@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 import attrs
@@ -76,8 +75,3 @@ class Call:
     def ascending(self) -> bool:
         """Whether the oldest is asked for first."""
         return str(self.query.get("sort", "Desc")).lower() == "asc"
-
-    def day(self, name: str) -> date | None:
-        """A date of the query."""
-        value: date | None = self.query.get(name)
-        return value

@@ -46,8 +46,8 @@ class ComplexOrder:
         return [*self.orders, *([self.trigger] if self.trigger is not None else [])]
 
     def replaced(self, old: Order, new: Order) -> None:
-        """Put a replacement in the place of the order that it replaces."""
-        self.related.append(old)
+        """Put an order in the place of another: a replacement, or the original when that comes to nothing."""
+        self.related = [*(order for order in self.related if order is not new), old]
         if self.trigger is old:
             self.trigger = new
         self.orders = [new if order is old else order for order in self.orders]

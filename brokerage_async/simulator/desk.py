@@ -111,6 +111,8 @@ class Desk:
         if order.status is not OrderStatus.REPLACE_REQUESTED or new is None:
             return
         order.replaced_by = None
+        if order.complex_order is not None:
+            order.complex_order.replaced(new, order)
         self._exchange.abandon_replacement(order, now)
         if not new.is_terminal:
             self._blotter.release(order, new.reserved)

@@ -155,17 +155,7 @@ unauthorized: Fault = Fault(
 
 _PLAIN = {
     fault.name: fault
-    for fault in (
-        refuse,
-        drop_before,
-        drop_after,
-        hang,
-        hang_after,
-        truncate,
-        garbage,
-        rate_limited,
-        unauthorized,
-    )
+    for fault in (refuse, drop_before, drop_after, hang, hang_after, truncate, garbage, rate_limited, unauthorized)
 }
 _NUMBERED: dict[str, Callable[[int], Fault]] = {
     "status": status,
@@ -174,7 +164,7 @@ _NUMBERED: dict[str, Callable[[int], Fault]] = {
     "after_html": after_html,
 }
 _TIMED: dict[str, Callable[[float], Fault]] = {"delay": delay, "delay_after": delay_after}
-_CALLED = re.compile(r"(?P<name>[a-z_]+)\((?P<value>[\d.]+)\)")
+_CALLED = re.compile(r"(?P<name>[a-z_]+)\((?P<value>[0-9]+(?:\.[0-9]+)?)\)")
 
 
 def parse(text: str) -> Fault:
@@ -183,13 +173,15 @@ def parse(text: str) -> Fault:
     Raises:
         ValueError: there is no such fault.
     """
+    text = text.strip()
     if text in _PLAIN:
         return _PLAIN[text]
-    match = _CALLED.fullmatch(text.strip())
-    if match is not None and match["name"] in _NUMBERED:
-        return _NUMBERED[match["name"]](int(match["value"]))
-    if match is not None and match["name"] in _TIMED:
-        return _TIMED[match["name"]](float(match["value"]))
+    match = _CALLED.fullmatch(text)
+    name, value = ("", "") if match is None else match.groups()
+    if name in _NUMBERED and value.isdigit():
+        return _NUMBERED[name](int(value))
+    if name in _TIMED:
+        return _TIMED[name](float(value))
     known = ", ".join([*_PLAIN, *(f"{name}(…)" for name in (*_NUMBERED, *_TIMED))])
     raise ValueError(f"{text!r} is no fault; there are {known}, and body() as a value")
 

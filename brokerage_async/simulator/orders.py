@@ -60,7 +60,7 @@ class Whole(Protocol):
     number: int
 
     def replaced(self, old: Order, new: Order) -> None:
-        """Put a replacement in the place of the component that it replaces."""
+        """Put an order in the place of a component."""
 
 
 @attrs.define(eq=False)

@@ -79,3 +79,28 @@ def test_a_pair_waits_for_its_ratio(house: House) -> None:
     codec.decode(OPERATIONS["complex_orders.edit_pairs"], response.body, strict=True)
     house.wait(120)
     assert statuses(house, "PAIRS") == ["Filled", "Filled"]
+
+
+def test_a_trigger_that_fills_before_it_is_replaced_stays_the_trigger() -> None:
+    stopped = 0
+    for seed in range(30):
+        house = House(seed=seed, equities=20).login()
+        house.wait(5)
+        trigger = house.complex_order("OTOCO")["trigger-order"]["id"]
+        house.world.market.set_price("AAPL", Decimal(99), house.now)
+        house.wait(0.5)
+        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "101.00"}
+        response = house.ask("PUT", f"/accounts/{house.accounts[1]}/orders/{trigger}", edit)
+        if response.status == 422:  # it has been filled already
+            continue
+        new = json.loads(response.body)["data"]["id"]
+        house.wait(1)
+        house.world.market.set_price("AAPL", Decimal(200), house.now)
+        house.wait(1)
+        if house.history(str(new))[-1] == "Rejected":
+            stopped += 1
+            data = house.complex_order("OTOCO")
+            assert data["trigger-order"]["id"] == trigger
+            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(new, "Rejected")]
+            assert {order["status"] for order in data["orders"]} != {"Cancelled"}
+    assert stopped > 0

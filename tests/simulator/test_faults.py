@@ -47,7 +47,9 @@ def test_short_texts(text: str) -> None:
     assert parse(text).name == text
 
 
-@pytest.mark.parametrize("text", ["", "explode", "status", "status(x)", "drop_after(1)"])
+@pytest.mark.parametrize(
+    "text", ["", "explode", "status", "status(x)", "status(5.5)", "delay(1.2.3)", "delay(.)", "drop_after(1)"]
+)
 def test_unknown_faults_name_the_known_ones(text: str) -> None:
     with pytest.raises(ValueError, match="drop_before"):
         parse(text)

@@ -13,6 +13,7 @@ from ..wire import RefusedError, item, items
 __all__ = ["Instruments"]
 
 _PAGE, _LARGEST_PAGE = 1_000, 2_000
+_FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 
 
 class Instruments:
@@ -27,8 +28,9 @@ class Instruments:
         query = call.query
         symbols = query.get("symbols")
         positions: Iterable[int] = range(len(table)) if symbols is None else table.positions(symbols)
-        for name in {"is_etf", "is_index", "lendability"} & query.keys():
-            positions = table.select(positions, lambda row, n=name: getattr(row, n) == query[n])  # type: ignore[misc]
+        wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
+        if wanted:
+            positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
         chosen = positions if isinstance(positions, range) else list(positions)
         page = call.slice(len(chosen), default=_PAGE, most=_LARGEST_PAGE)
         return items(table.rows(chosen[page.start : page.stop]), call.context, page)

@@ -86,11 +86,12 @@ class Margin:
         impact = self._impact(account, legs, terms, now)
         before = self._desk.by_underlying(account).get(asked.underlying_symbol, [])
         after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
+        base = self._result(account, asked, before, now)
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
         report = MarginDryRunWire(
             orders=[order_wire(order, self._dialect) for order in draft],
-            last_results=self._result(account, asked, before, now),
-            base_results=self._result(account, asked, before, now),
+            last_results=base,
+            base_results=base,
             new_order_results=self._result(account, asked, after, now),
             **impact.comparison(),
             is_spread=impact.is_spread,

@@ -66,7 +66,7 @@ class MarketTime:
 
     def current_sessions(self, call: Call) -> Response:
         """The session that is on, for each collection asked for."""
-        asked = dict.fromkeys(next(value for value in call.query.values() if isinstance(value, list)))
+        asked = dict.fromkeys(call.query["instrument_collections"])
         rows = [current_session(CALENDARS[collection], call.now) for collection in asked]
         if self._dialect.form == "documented" and len(rows) == 1:
             return item(rows[0], call.context)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...protocol.response import Response
-from ..calendar import local_date
 from ..call import Call
 from ..transactions import Transaction
 from ..wire import items
@@ -23,22 +25,21 @@ class Transactions:
 
     def list(self, call: Call) -> Response:
         """A page of transactions, newest first unless asked otherwise."""
+        query = call.query
+        types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
         booked = self._access.account(call).transactions
-        chosen = [transaction for transaction in booked if _passes(call, transaction)]
+        chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
         if not call.ascending:
             chosen.reverse()
         page = call.slice(len(chosen), default=_PAGE, most=_LARGEST_PAGE)
         return items((transaction.row for transaction in chosen[page.start : page.stop]), call.context, page)
 
 
-def _passes(call: Call, transaction: Transaction) -> bool:
-    query, wire = call.query, transaction.wire
-    at, day = transaction.executed_at, local_date(transaction.executed_at)
-    first, last = call.day("start_date"), call.day("end_date")
-    types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
+def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
+    wire, at = transaction.wire, transaction.executed_at
+    day = wire.transaction_date
     return (
-        (first is None or day >= first)
-        and (last is None or day <= last)
+        query.get("start_date", day) <= day <= query.get("end_date", day)
         and query.get("start_at", at) <= at <= query.get("end_at", at)
         and (not types or wire.transaction_type in types)
         and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
