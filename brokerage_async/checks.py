@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
@@ -97,9 +98,9 @@ def positive_rates(instance: Any, attribute: attrs.Attribute[Any], rates: Mappin
 
 
 def not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    """A number from 0 on."""
-    if not (is_number(value) and value >= 0):
-        raise ConfigurationError(f"{_field(instance, attribute)} must not be negative, not {value!r}")
+    """A finite number from 0 on."""
+    if not (is_number(value) and 0 <= value <= sys.float_info.max):
+        raise ConfigurationError(f"{_field(instance, attribute)} must be a finite number of at least 0, not {value!r}")
 
 
 def at_least_one(instance: Any, attribute: attrs.Attribute[Any], value: int | None) -> None:

@@ -160,7 +160,7 @@ class TestPolicies:
         [
             {"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0},
             {"max_attempts": None}, {"max_attempts": 2.5}, {"max_attempts": float("inf")}, {"budget": 0.5},
-            {"jitter": 0.5},
+            {"jitter": 0.5}, {"base_delay": float("inf")}, {"max_delay": 10**400}, {"max_retry_after": float("inf")},
         ],
     )  # fmt: skip
     def test_senseless_retry_policy(self, arguments):
