@@ -55,7 +55,7 @@ class MarketWatcher(Watcher[MarketSession]):
     def _take(self) -> Change[MarketSession] | None:
         known, now = self._boundaries(), self._now()
         self._looked = now
-        if self._since is None and known:
+        if self._since is None and (known or not self._initial):  # what passes before the first timetable comes counts
             self._since = last_passed(known, now) if self._initial else now
         for each in known:
             if self._since is not None and self._since <= each.at <= now and each not in self._told:

@@ -96,6 +96,21 @@ async def test_waiting_with_a_timeout_loses_nothing() -> None:
 
 
 @on_virtual_time
+async def test_an_opening_before_the_timetable_can_be_read_is_told_late() -> None:
+    loop = asyncio.get_running_loop()
+    opening = 2.5 * 3600
+
+    async def late() -> list[MarketSession]:
+        if loop.time() < opening + 300:
+            raise ServerError("down", status=503)
+        return list(WEEK)
+
+    async with watching(Wall(), late, on_error=lambda error: None) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        assert opening + 300 <= loop.time() <= opening + 300 + 3600
+
+
+@on_virtual_time
 async def test_two_consumers_share_the_boundaries() -> None:
     async with watching(Wall()) as market:
         both = await asyncio.gather(anext(market), anext(market))
