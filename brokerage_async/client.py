@@ -311,5 +311,8 @@ def _tokens(
         key = store_key(environment, credentials)
         return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)
     if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
-        raise ConfigurationError(f"{type(credentials).__name__} holds no credentials that a client can use")
+        raise ConfigurationError(
+            f"{type(credentials).__name__} holds no credentials that a client can use; give a RefreshToken, an "
+            "AuthorizationCode, a StaticToken or a TokenProvider"
+        )
     return ProvidedTokens(credentials)

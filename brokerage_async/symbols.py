@@ -145,11 +145,13 @@ def _text(symbol: object) -> str:
     return symbol
 
 
-def _problems(root: str, expiration: date, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:
+def _problems(root: str, expiration: object, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:
     problems = []
     if not isinstance(root, str) or not ROOT.fullmatch(root):
         problems.append(ErrorDetail("root", f"1 to 6 capital letters or digits, not {root!r}", "root"))
-    if not isinstance(expiration, date) or not CENTURY <= expiration.year < CENTURY + 100:
+    if not isinstance(expiration, date):
+        problems.append(ErrorDetail("expiration", f"a datetime.date, not {expiration!r}", "expiration"))
+    elif not CENTURY <= expiration.year < CENTURY + 100:
         problems.append(ErrorDetail("expiration", f"a day of this century, not {expiration}", "expiration"))
     if option_type not in ("C", "P"):
         problems.append(ErrorDetail("option_type", f"C or P, not {option_type!r}", "option_type"))

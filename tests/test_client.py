@@ -81,7 +81,7 @@ class TestArguments:
 
     @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
     def test_wrong_credentials(self, wrong):
-        with pytest.raises(ConfigurationError, match="no credentials"):
+        with pytest.raises(ConfigurationError, match="no credentials that a client can use; give a RefreshToken"):
             Client(SANDBOX, wrong, transport=FakeTransport())
 
     def test_transport_of_ones_own_excludes_the_options_of_aiohttp(self):

@@ -80,6 +80,7 @@ def test_what_is_no_occ_symbol(text: str) -> None:
     [
         (("TOOLONG", date(2026, 6, 12), "C", 110), ["root"]),
         (("AAPL", date(1999, 6, 12), "C", 110), ["expiration"]),
+        (("AAPL", "2026-06-12", "C", 110), ["expiration"]),
         (("AAPL", date(2026, 6, 12), "call", 110), ["option_type"]),
         (("AAPL", date(2026, 6, 12), "C", 0), ["strike"]),
         (("AAPL", date(2026, 6, 12), "C", "110.0005"), ["strike"]),

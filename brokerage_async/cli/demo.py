@@ -23,7 +23,7 @@ from ..journal import MemoryJournal
 from ..observers import Attempt
 from ..simulator import Simulator
 from ..tickets import buy_to_open, market
-from .console import err, on_real_service, out, run
+from .console import err, on_real_service, out, run, say, show
 
 __all__ = ["register"]
 
@@ -78,10 +78,10 @@ def demo() -> None:
 
     Orders are placed on the embedded simulator only.
     """
-    run(show())
+    run(perform())
 
 
-async def show() -> None:
+async def perform() -> None:
     report = Report()
     async with stage(report) as (client, simulator):
         await read_market(client, report)
@@ -90,9 +90,9 @@ async def show() -> None:
         await fetch_chain(client, report)
         if simulator is not None:
             await trade(client, simulator, report)
-    out.print(report.table())
+    show(report.table())
     if simulator is None:
-        out.print("No order was sent: orders are shown on the simulator only (unset BROKERAGE_BASE_URL).")
+        say("No order was sent: orders are shown on the simulator only (unset BROKERAGE_BASE_URL).")
 
 
 @asynccontextmanager
@@ -153,7 +153,7 @@ async def trade(client: Client, simulator: Simulator, report: Report) -> None:
     with report.step("order dry-run") as row:
         preview = await client.orders.dry_run(account, order)
         row.update(what=f"{len(preview.warnings or ())} warnings", items=1)
-    out.print(preview_table(preview))
+    show(preview_table(preview))
     with report.step("order placed") as row:
         entry = client.order_entry(MemoryJournal())  # on the simulator nothing is worth recovering
         placement = await entry.place(account, order, allow_warnings=True)
@@ -163,7 +163,7 @@ async def trade(client: Client, simulator: Simulator, report: Report) -> None:
     with report.step("order watched") as row:
         history = await watch_to_the_end(client, simulator, account, placement.order.id)
         row.update(what=" → ".join(history.statuses), items=len(history.statuses))
-    out.print(fills_table(history.order))
+    show(fills_table(history.order))
 
 
 @attrs.define

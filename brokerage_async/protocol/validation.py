@@ -111,9 +111,10 @@ def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _warn_unknown(name: str, domain: str, value: str) -> None:
+def _warn_unknown(name: str, domain: str, value: str, choices: type[enum.Enum]) -> None:
     """Warn of a value outside the known enumeration, once per operation, field and value."""
-    logger.warning("%s: %s has the value %r, which is not among the known ones", name, domain, value)
+    known = ", ".join(str(member.value) for member in choices)
+    logger.warning("%s: %s has the value %r, which is not among the known ones: %s", name, domain, value, known)
 
 
 def _check_single(findings: _Findings, field: Parameter | BodyField, value: object, domain: str) -> None:
@@ -130,7 +131,7 @@ def _check_single(findings: _Findings, field: Parameter | BodyField, value: obje
         if findings.strict:
             findings.add("unknown_value", f"{shown!r} is not among the known values", domain)
         else:
-            _warn_unknown(findings.name, domain, shown)
+            _warn_unknown(findings.name, domain, shown, field.choices)
 
 
 def _check_value(findings: _Findings, field: Parameter | BodyField, value: object, domain: str) -> None:

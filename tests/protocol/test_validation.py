@@ -283,7 +283,7 @@ class TestEnumerations:
             assert query_problems({"collections[]": ["Moon"]}) == []
             assert query_problems({"collections[]": ["Moon"]}) == []
         assert [record.getMessage() for record in caplog.records] == [
-            "time.sessions: collections[0] has the value 'Moon', which is not among the known ones"
+            "time.sessions: collections[0] has the value 'Moon', which is not among the known ones: Equity, CME"
         ]
 
     def test_strict_refuses_it(self, caplog):
