@@ -22,6 +22,7 @@ STEP = 60.0
 """Seconds between two changes of a price."""
 
 _SWING = 0.002
+_BEYOND_PRICES = 10**9
 _SPREAD = Decimal("0.0002")
 
 
@@ -41,10 +42,10 @@ class Market:
         """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
 
         Raises:
-            ValueError: ``price`` is not a positive number.
+            ValueError: ``price`` is not positive, or not below a thousand million.
         """
-        if not price.is_finite() or price <= 0:
-            raise ValueError(f"a price is positive, unlike {price}")
+        if not price.is_finite() or not 0 < price < _BEYOND_PRICES:
+            raise ValueError(f"a price is positive and below {_BEYOND_PRICES}, unlike {price}")
         self._levels[symbol] = price
         self._fixed.add(symbol)
         self.version += 1

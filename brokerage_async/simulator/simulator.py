@@ -221,7 +221,7 @@ class Simulator:
         """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
 
         Raises:
-            ValueError: ``price`` is not a positive number.
+            ValueError: ``price`` is not positive, or not below a thousand million.
         """
         self.settle()
         self.brokerage.world.market.set_price(symbol, Decimal(price), self.clock.now())
