@@ -144,7 +144,7 @@ class RefreshToken:
 class AuthorizationCode:
     """The code of an authorization-code grant. It is exchanged once, on first use, for a refresh token.
 
-    Keep the refresh token that ``await client.authorize()`` returns: the code cannot be used a second time.
+    Keep the ``refresh_token`` of what ``await client.authorize()`` returns: the code cannot be used a second time.
     """
 
     client_id: str = attrs.field(validator=_given)

@@ -124,6 +124,15 @@ class Watch:
         is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
         ``replacing_order_id`` names the one that works in its place.
 
+        Args:
+            customer_id: the customer, or ``me``.
+            account_number: the account of the order.
+            id: the order.
+            interval: seconds between polls, or a pace such as `market_hours`.
+            timeout: seconds to wait at most, None for as long as it takes.
+            floor: the least interval in seconds; hard polling of this list can get the access suspended.
+            on_error: hears every failure that may pass. Default: a logged warning.
+
         Raises:
             DeadlineExceededError: it was not terminal within ``timeout`` seconds.
             NotFoundError: it was found nowhere, several times.
