@@ -162,6 +162,8 @@ class OrderEntry:
 
         Raises:
             JournalError: the journal cannot be read or written.
+            asyncio.CancelledError: as any error, with an attribute ``placements``: what was handled until then, which
+                is closed in the journal and returned by no later call.
         """
         return await recovery.recover(self._desk, self._plan(settle, looks))
 

@@ -22,12 +22,27 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.01, 1.0
 
 
 async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
-    """Look for every order that is open now, oldest first, and return those that this worker handled.
+    """Look for every order that is open now, and return those that this worker handled, oldest first.
+
+    Whatever ends it early, a cancellation or a journal that fails, has them as its attribute ``placements``: what was
+    found out and written down is not found out again.
+    """
+    placements = list[Placement]()
+    try:
+        await _recover(desk, plan, placements)
+    except BaseException as gone:
+        gone.placements = _in_order(placements)  # type: ignore[attr-defined]
+        raise
+    return _in_order(placements)
+
+
+async def _recover(desk: Desk, plan: LookPlan, placements: list[Placement]) -> None:
+    """Handle the open entries.
 
     Entries that another worker holds are waited for until it has handled them, or until its claim ends. Which entries
     are still to be handled is told by the entries themselves, not by the clock, which is set back now and then.
     """
-    owner, placements = new_owner(), list[Placement]()
+    owner = new_owner()
     left = {entry.key: entry for entry in await _open_entries(desk)}
     while left:
         now_open = {entry.key: entry for entry in await _open_entries(desk)}
@@ -36,12 +51,15 @@ async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
                 del left[key]
         now = await desk.journal.now()
         ends = {key: now_open[key].claimed_until or now for key in left}
-        free = [key for key in left if ends[key] <= now]
-        handled = await _Sweep(desk, plan, owner).run(left, free, now) if free else []
-        placements += handled
-        if left and not handled:
+        free, handled = [key for key in left if ends[key] <= now], len(placements)
+        if free:
+            await _Sweep(desk, plan, owner, placements).run(left, free, now)
+        if left and len(placements) == handled:
             wait = min(ends[key] for key in left) - now
             await asyncio.sleep(min(max(wait.total_seconds(), SHORTEST_WAIT), LONGEST_WAIT))
+
+
+def _in_order(placements: Iterable[Placement]) -> list[Placement]:
     return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
 
 
@@ -55,17 +73,17 @@ def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
 
 
 class _Sweep:
-    """Handles the entries that are free together: one series of looks for each account."""
+    """Handles the entries that are free together: one series of looks for each account; adds to ``placements``."""
 
-    def __init__(self, desk: Desk, plan: LookPlan, owner: str) -> None:
+    def __init__(self, desk: Desk, plan: LookPlan, owner: str, placements: list[Placement]) -> None:
         self._desk = desk
         self._plan = plan
         self._owner = owner
         self._held = dict[EntryKey, JournalEntry]()
         self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
-        self._placements: list[Placement] = []
+        self._placements = placements
 
-    async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> list[Placement]:
+    async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> None:
         """Look for those of ``free`` that can still be had; they are not ``left`` then. ``now`` is the journal's time.
 
         Their claims are renewed from the first one on, and let go of whenever this ends too early.
@@ -82,7 +100,6 @@ class _Sweep:
         except BaseException:
             await undisturbed(self._let_go())
             raise
-        return self._placements
 
     async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
         """Take an entry, unless somebody else has taken or handled it meanwhile."""
@@ -130,9 +147,9 @@ class _Sweep:
 
     async def _conclude(self, entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
         conclusion = Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note)
+        self._placements.append(_placement(entry, conclusion))  # first: a write that is cancelled may have been made
         await write_outcome(self._desk, entry.key, conclusion, self._owner)
         self._held.pop(entry.key, None)
-        self._placements.append(_placement(entry, conclusion))
 
 
 def _placement(entry: JournalEntry, conclusion: Conclusion) -> Placement:

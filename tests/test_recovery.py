@@ -15,7 +15,7 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, PLAN, SUBMIT, Floor, floor, order, place_unknown
+from tests.trading import LISTS, PLAN, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
 
 
 @on_virtual_time
@@ -204,6 +204,29 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
                 await here.entry.recover()
         (entry,) = await here.journaled()
         assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "journal"])
+@on_virtual_time
+async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) -> None:
+    """One order is found at once; the other one is still being looked for when the caller or the journal gives up."""
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("listed"))
+        for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
+            key = EntryKey("sandbox", here.account, name)
+            await here.journal.open(key, b"{}", owner="dead", lease=lease)
+        recovering = asyncio.create_task(here.entry.recover())
+        if end == "cancelled":
+            await asyncio.sleep(5)
+            recovering.cancel()
+        else:
+            await asyncio.sleep(35)
+            here.journal.entries = FailingJournal("entries").entries  # type: ignore[method-assign]
+        with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
+            await recovering
+        told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
+        missing = [] if end == "cancelled" else [("missing", Outcome.UNKNOWN)]
+        assert told == [("listed", Outcome.PLACED), *missing]
 
 
 class SlowClaims(MemoryJournal):
