@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from os import PathLike
 from typing import Any, Protocol, TypeGuard
 from weakref import WeakKeyDictionary
 
@@ -80,6 +81,8 @@ class OrderEntry:
         check_function("identifiers", identifiers)
         if journal is None:
             journal = _memory_of(client)
+        if isinstance(journal, str | PathLike):
+            raise ConfigurationError(f"a journal is opened with SqliteJournal({str(journal)!r}), and closed by you")
         check_methods("journal", journal, "now", "open", "find", "entries", "claim", "renew", "release", "close")
         if check_seconds("lease", lease) is None:
             raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")

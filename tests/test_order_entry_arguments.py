@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -97,13 +98,21 @@ async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["orders.journal", MemoryJournal, 5, object()], ids=["path", "class", "int", "object"]
+    "wrong", [b"orders.journal", MemoryJournal, 5, object()], ids=["bytes", "class", "int", "object"]
 )
 @on_virtual_time
 async def test_what_is_no_journal(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
             here.client.order_entry(wrong)
+
+
+@pytest.mark.parametrize("path", ["orders.journal", Path("orders.journal")], ids=["text", "path"])
+@on_virtual_time
+async def test_a_path_is_no_journal_but_names_one(path: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(ConfigurationError, match=r"SqliteJournal\('orders.journal'\)"):
+            here.client.order_entry(path)
 
 
 @pytest.mark.parametrize("wrong", ["order-1", 5, None])

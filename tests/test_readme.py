@@ -40,7 +40,7 @@ async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
             "BROKERAGE_CLIENT_ID": brokerage.client_id,
             "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
             "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
-            "ACCOUNT_NUMBER": brokerage.account_numbers[0],
+            "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
             "PYTHONPATH": str(ROOT),
         }
         program = await asyncio.create_subprocess_exec(
@@ -64,13 +64,13 @@ def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
 def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
     block = re.search(
-        r"^<!-- command: simulator -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        r"^<!-- snippet: simulator -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     assert block is not None
     program = f"{sys.executable} -m brokerage_async"
     start = block[1].replace(".venv/bin/brokerage-async", program)
     done = subprocess.run(
-        ["sh", "-c", f'{start}\n{program} orders list; echo "account $ACCOUNT_NUMBER"; kill $!'],
+        ["sh", "-c", f'{start}\n{program} orders list; echo "account $BROKERAGE_ACCOUNT"; kill $!'],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
