@@ -42,6 +42,6 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own BROKERAGE_ variables must not reach a test."""
-    for name in [name for name in os.environ if name.startswith("BROKERAGE_")]:
+    """A developer's own BROKERAGE_ variables must not reach a test, nor must the size of a terminal."""
+    for name in [name for name in os.environ if name.startswith("BROKERAGE_") or name in ("COLUMNS", "LINES")]:
         monkeypatch.delenv(name)
