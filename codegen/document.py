@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,6 +137,7 @@ class Document:
         self.folder = folder
         self.problems: list[str] = []
         self.files: dict[str, Any] = {}
+        self._hash = hashlib.sha256()
         for path in sorted(folder.glob("*.yaml")):
             self.files[path.name] = self._parse(path)
         if "openapi.yaml" not in self.files:
@@ -143,8 +145,10 @@ class Document:
 
     def _parse(self, path: Path) -> Any:
         try:
+            text = path.read_text(encoding="utf-8")
+            self._hash.update(f"{path.name}\0{text}\0".encode())
             # The loader is a SafeLoader.
-            return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+            return yaml.load(text, Loader=_Loader)  # noqa: S506
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
@@ -152,6 +156,11 @@ class Document:
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             self.problems.append(f"{path.name}: $: not readable as YAML: {' '.join(str(error).split())}")
         return {}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over names and texts of all files."""
+        return self._hash.hexdigest()
 
     def root(self, file: str = "openapi.yaml") -> Node:
         """The whole of one file."""

@@ -57,7 +57,7 @@ def load(folder: Path) -> Spec:
             root.problem(f"tags: there is none for {operation.namespace!r}, the namespace of {operation.name}")
     if document.problems:
         raise SchemaError(sorted(document.problems))
-    return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces)
+    return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces, digest=document.digest)
 
 
 def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict[str, Enum]) -> None:

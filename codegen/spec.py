@@ -125,12 +125,14 @@ class Operation:
 
 @attrs.frozen(kw_only=True)
 class Spec:
-    """Everything that is generated from: models and enums in the order of the schema, operations by path."""
+    """Everything that is generated from: models and enums in the order of the schema, operations by path; ``digest``
+    is that of the files."""
 
     models: dict[str, Model]
     enums: dict[str, Enum]
     operations: tuple[Operation, ...]
     namespaces: dict[str, str]
+    digest: str
 
     def request_models(self) -> Iterator[Model]:
         """The models of request bodies with everything nested in them, the nested ones first."""

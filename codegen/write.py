@@ -15,7 +15,11 @@ HEADER = "# Written by `python -m codegen` from schema/; edit the schema and run
 
 ATTRIBUTES = "*.py linguist-generated=true\n"
 
-INIT = '"""What is generated from the schema: models, their converters, the operations and the endpoints."""\n'
+INIT = '''"""What is generated from the schema: models, their converters, the operations and the endpoints."""
+
+SCHEMA: str = "{digest}"
+"""SHA-256 of the schema that all of this was written from: no change of it goes unnoticed, be it a remark."""
+'''
 
 
 def render(spec: Spec) -> dict[str, str]:
@@ -23,7 +27,7 @@ def render(spec: Spec) -> dict[str, str]:
     environment = _environment()
     return {
         ".gitattributes": ATTRIBUTES,
-        "__init__.py": INIT,
+        "__init__.py": INIT.format(digest=spec.digest),
         "models.py": formatted(models.render(spec, f"{HEADER}\n# ruff: noqa: S105")),
         "converters.py": formatted(converters.render(spec, environment)),
         "operations.py": formatted(operations.render(spec, environment)),

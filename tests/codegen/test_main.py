@@ -39,10 +39,26 @@ def test_check_writes_nothing_and_names_what_is_stale_and_what_to_run(
 
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
 
-    assert capsys.readouterr().err.strip() == f"stale in {out}: models.py; run: python -m codegen"
+    assert capsys.readouterr().err.strip() == f"stale in {out}: __init__.py, models.py; run: python -m codegen"
     assert {path.name: path.read_text() for path in out.iterdir()} == before
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 0
+
+
+@pytest.mark.parametrize("name", ["openapi.yaml", "common.yaml", "garden.yaml"])
+@pytest.mark.parametrize("edit", ["\n# a remark\n", "\n"], ids=["remark", "empty line"])
+def test_no_edit_goes_unnoticed(
+    name: str,
+    edit: str,
+    toy: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    assert main(["--schema", str(toy), "--out", str(out)]) == 0
+    (toy / name).write_text((toy / name).read_text() + edit)
+    assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
+    assert capsys.readouterr().err.strip() == f"stale in {out}: __init__.py; run: python -m codegen"
 
 
 def test_missing_and_left_over_files_are_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
