@@ -10,6 +10,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from datetime import date
 from typing import Protocol, TypeVar
 
+from ._arguments import check_count
 from ._generated.endpoints import Endpoints
 from ._generated.models import (
     Dividend,
@@ -22,7 +23,6 @@ from ._generated.models import (
     Warrant,
 )
 from .bulk_engine import BulkFetch, BulkResult, Progress
-from .checks import check_count
 from .errors import InvalidRequestError, NotFoundError
 from .halving import Fetch, Verdict, judge
 from .ranges import check_date, over_range, split_range

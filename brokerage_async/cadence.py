@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import attrs
 
-from .checks import is_number
+from ._arguments import is_number
 from .errors import (
     AuthenticationError,
     ConfigurationError,

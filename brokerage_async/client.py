@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
+from ._arguments import check_flag, check_function, check_methods, check_seconds
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
-from .checks import check_flag, check_function, check_methods, check_seconds
 from .config import (
     DEFAULT_USER_AGENT,
     AuthorizationCode,

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from . import order_changes, recovery
+from ._arguments import check_function, check_methods, check_seconds
 from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from .checks import check_function, check_methods, check_seconds
 from .config import Environment
 from .errors import ConfigurationError, InvalidRequestError
 from .journal_entry import EntryKey, EntryState, Journal

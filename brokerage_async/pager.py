@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
 
-from .checks import check_count
+from ._arguments import check_count
 from .errors import BrokerageError, ResponseDecodeError
 from .operation import Operation, Page, Pager
 from .protocol.codec import Decoded
@@ -115,7 +115,7 @@ class OffsetPager(Pager[E], Generic[E]):
         are structs, unknown fields JSON text in ``extra``. Pages are turned into columns as they arrive.
         """
         _check_bound(max_items)
-        from .frames import joined, table_of  # only here: pyarrow is an extra
+        from .arrow import joined, table_of  # only here: pyarrow is an extra
 
         model = self._operation.result
         assert model is not None, "every paginated operation has a model"

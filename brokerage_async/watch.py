@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from ._arguments import check_seconds
 from ._generated.endpoints import Endpoints
 from ._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from ._generated.operations import ORDERS_LIVE
 from .cadence import Cadence, Pacing
 from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
-from .checks import check_seconds
 from .errors import DeadlineExceededError, InvalidRequestError
 from .market_clock import MarketHours, timetable_range
 from .market_watch import MarketWatcher

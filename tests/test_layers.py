@@ -15,11 +15,11 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_version", "checks", "errors", "operation", "values"},
+    {"_arguments", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
     {"protocol", "models"},
     {"delivery", "limiter", "observers", "transport"},
-    {"call", "engine", "frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
+    {"call", "arrow", "engine", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
     {
         *("batches", "bulk", "bulk_engine", "halving", "ranges"),
         *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
@@ -33,7 +33,7 @@ LAYERS = (
 )
 """Lowest first; a folder stands for all that is in it."""
 
-SIMULATOR_SEES = {"errors", "operation", "values", "_generated", "models", "protocol", "simulator"}
+SIMULATOR_SEES = {"errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
 SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
 
 
@@ -113,7 +113,7 @@ def test_only_the_transport_knows_aiohttps_client() -> None:
 def test_the_protocol_does_no_io() -> None:
     forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
     for module in WITHIN:
-        if place(module) in {"protocol", "_generated", "errors", "operation", "values", "models"}:
+        if place(module) in {"protocol", "_generated", "errors", "operation", "_values", "models"}:
             assert not imported_packages(module) & forbidden, module
 
 

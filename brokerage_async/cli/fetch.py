@@ -100,7 +100,7 @@ def fetch(
 
 def require_frames() -> None:
     try:
-        from .. import frames  # noqa: F401
+        from .. import arrow as frames  # noqa: F401
     except ImportError as missing:
         raise typer.BadParameter(str(missing), param_hint="--out") from None
 

@@ -17,7 +17,7 @@ import attrs
 import msgspec
 
 from .._generated.converters import WIRES, Wire
-from ..values import OpenStrEnum
+from .._values import OpenStrEnum
 
 __all__ = ["Slot", "equivalents", "layout", "nested"]
 

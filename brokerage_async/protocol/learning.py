@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from .._generated.converters import WIRES, Wire
-from ..values import Extra
+from .._values import Extra
 from .layout import Slot, equivalents, layout, nested
 
 __all__ = ["arrange", "current", "forget", "is_arranged", "learn", "learned_keys", "relax"]

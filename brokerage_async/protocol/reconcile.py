@@ -22,8 +22,8 @@ from typing import Any
 
 import attrs
 
+from .._arguments import a_count, is_number
 from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
-from ..checks import a_count, is_number
 from ..errors import (
     APIError,
     AuthenticationError,

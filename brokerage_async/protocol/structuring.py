@@ -10,7 +10,7 @@ import cattrs
 import msgspec
 
 from .._generated.converters import WIRES
-from ..values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
+from .._values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
 from .learning import current
 from .tolerance import UNREADABLE, Findings, structure_one, structure_rows
 

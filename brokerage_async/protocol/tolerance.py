@@ -18,8 +18,8 @@ import attrs
 import msgspec
 
 from .._generated.converters import WIRES, Wire
+from .._values import Extra
 from ..errors import ResponseDecodeError
-from ..values import Extra
 from .layout import Slot, equivalents, layout
 from .learning import current, learn, relax
 

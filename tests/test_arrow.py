@@ -13,7 +13,7 @@ from brokerage_async.pager import OffsetPager
 from brokerage_async.protocol.codec import Decoded
 
 pa = pytest.importorskip("pyarrow")
-frames = pytest.importorskip("brokerage_async.frames")
+frames = pytest.importorskip("brokerage_async.arrow")
 
 MOMENT = dt.datetime(2026, 3, 4, 9, 30, 0, 123456, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
 
@@ -138,6 +138,6 @@ async def test_a_pager_becomes_a_table_page_by_page():
 
 def test_without_pyarrow_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "brokerage_async.frames")
+    monkeypatch.delitem(sys.modules, "brokerage_async.arrow")
     with pytest.raises(ImportError, match=r"pip install .brokerage-async\[frames\]"):
         BulkResult(found={}).to_arrow()

@@ -1,4 +1,4 @@
-"""Models as Arrow tables, every column typed by the model. Needs pyarrow: ``pip install "brokerage-async[frames]"``.
+"""Models as Arrow tables, every column typed by the model. Needs pyarrow: ``pip install "brokerage-async[arrow]"``.
 
 The columns of a table depend on the model alone, never on the rows at hand, so tables of the same model can be
 concatenated and written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly
@@ -22,7 +22,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as _missing:
-    raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[frames]"') from _missing
+    raise ImportError('Arrow tables need pyarrow: pip install "brokerage-async[arrow]"') from _missing
 
 __all__ = ["Column", "columns_of", "joined", "schema_of", "table_of", "table_of_found", "write_parquet"]
 

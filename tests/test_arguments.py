@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from brokerage_async.checks import check_count, check_flag, check_function, check_methods, check_seconds, is_number
+from brokerage_async._arguments import check_count, check_flag, check_function, check_methods, check_seconds, is_number
 from brokerage_async.errors import ConfigurationError
 
 
