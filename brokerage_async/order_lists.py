@@ -17,8 +17,8 @@ from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from .errors import BrokerageError, ResponseDecodeError
 from .journal_entry import JournalEntry
 from .operation import Executor, Page
+from .protocol.decoding.lenient import Findings, parse, structure_one
 from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
-from .protocol.tolerance import Findings, parse, structure_one
 
 __all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until", "terms_of"]
 

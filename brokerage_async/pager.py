@@ -19,7 +19,7 @@ import attrs
 from ._arguments import check_count
 from .errors import BrokerageError, ResponseDecodeError
 from .operation import Operation, Page, Pager
-from .protocol.codec import Decoded
+from .protocol.decoding.codec import Decoded
 from .protocol.pagination import next_offset
 from .seen import Seen
 

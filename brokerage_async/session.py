@@ -16,8 +16,8 @@ from .engine import Engine, Options
 from .errors import ConfigurationError, ResponseDecodeError
 from .operation import Effect, Operation, Shape
 from .pager import OFFSET, OffsetPager
-from .protocol import codec
-from .protocol.codec import Decoded
+from .protocol.decoding import codec
+from .protocol.decoding.codec import Decoded
 from .protocol.pagination import next_offset
 from .protocol.request import build
 from .protocol.response import Response, read_error

@@ -12,7 +12,7 @@ from brokerage_async._generated.operations import ORDERS_DRY_RUN, WATCHLISTS_LIS
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, StaticToken
 from brokerage_async.errors import NotFoundError, PreflightError, UnprocessableError
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport
 

@@ -20,7 +20,8 @@ import attrs
 from ..config import base_address
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import Operation, Parameter
-from . import codec, validation
+from . import validation
+from .decoding import codec
 
 __all__ = [
     "Request",

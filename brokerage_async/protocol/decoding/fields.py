@@ -16,8 +16,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import attrs
 import msgspec
 
-from .._generated.converters import WIRES, Wire
-from .._values import OpenStrEnum
+from ..._generated.converters import WIRES, Wire
+from ..._values import OpenStrEnum
 
 __all__ = ["Slot", "equivalents", "layout", "nested"]
 

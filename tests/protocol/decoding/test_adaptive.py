@@ -12,7 +12,9 @@ import pytest
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
 from brokerage_async._generated.converters import EquityWire, OrderLegWire, OrderWire, TickSizeWire
-from brokerage_async.protocol import codec, learning, tolerance
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
 
 
 @pytest.fixture(autouse=True)

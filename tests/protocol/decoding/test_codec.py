@@ -15,7 +15,9 @@ from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
 from brokerage_async.errors import ErrorDetail
 from brokerage_async.operation import Operation
-from brokerage_async.protocol import codec, learning, tolerance
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
 
 
 @pytest.fixture(autouse=True)

@@ -17,11 +17,11 @@ from typing import Any
 import attrs
 import msgspec
 
-from .._generated.converters import WIRES, Wire
-from .._values import Extra
-from ..errors import ResponseDecodeError
-from .layout import Slot, equivalents, layout
-from .learning import current, learn, relax
+from ..._generated.converters import WIRES, Wire
+from ..._values import Extra
+from ...errors import ResponseDecodeError
+from .adaptive import current, learn, relax
+from .fields import Slot, equivalents, layout
 
 __all__ = ["UNREADABLE", "Findings", "kind_of", "parse", "structure_one", "structure_rows", "structure_steps"]
 

@@ -18,7 +18,7 @@ from brokerage_async._generated.converters import (
     OrderWire,
     Wire,
 )
-from brokerage_async.protocol.layout import equivalents, layout, nested
+from brokerage_async.protocol.decoding.fields import equivalents, layout, nested
 
 ORDER, OPTION = layout(OrderWire), layout(EquityOptionWire)
 

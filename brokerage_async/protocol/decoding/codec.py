@@ -15,14 +15,14 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 import msgspec
 
-from .._generated.converters import WIRES, Wire
-from .._generated.models import Pagination
-from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
-from ..operation import Operation, Shape
-from .layout import layout
-from .learning import arrange, current, is_arranged
-from .slices import PLACE, SIZE, Slicer
-from .tolerance import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
+from ..._generated.converters import WIRES, Wire
+from ..._generated.models import Pagination
+from ...errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
+from ...operation import Operation, Shape
+from .adaptive import arrange, current, is_arranged
+from .chunks import PLACE, SIZE, Slicer
+from .fields import layout
+from .lenient import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
 
 __all__ = ["Decoded", "ErrorAnswer", "decode", "decode_error", "decode_slices", "encode"]
 

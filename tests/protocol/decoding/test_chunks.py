@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol import codec, learning, slices, tolerance
-from brokerage_async.protocol.codec import Decoded
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import chunks as slices
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding.codec import Decoded
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
 

@@ -13,7 +13,9 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol import codec, learning, tolerance
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
 
 SEARCH = ops.ORDERS_SEARCH
 

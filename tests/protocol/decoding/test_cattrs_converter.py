@@ -10,7 +10,7 @@ import cattrs
 import pytest
 
 from brokerage_async import errors, models
-from brokerage_async.protocol import structuring
+from brokerage_async.protocol.decoding import cattrs_converter as structuring
 
 
 def test_it_is_a_converter_made_once() -> None:

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from .._generated.converters import WIRES, Wire
-from .._values import Extra
-from .layout import Slot, equivalents, layout, nested
+from ..._generated.converters import WIRES, Wire
+from ..._values import Extra
+from .fields import Slot, equivalents, layout, nested
 
 __all__ = ["arrange", "current", "forget", "is_arranged", "learn", "learned_keys", "relax"]
 

@@ -9,10 +9,10 @@ from typing import Any, get_args, get_origin
 import cattrs
 import msgspec
 
-from .._generated.converters import WIRES
-from .._values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
-from .learning import current
-from .tolerance import UNREADABLE, Findings, structure_one, structure_rows
+from ..._generated.converters import WIRES
+from ..._values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
+from .adaptive import current
+from .lenient import UNREADABLE, Findings, structure_one, structure_rows
 
 __all__ = ["make_converter"]
 
