@@ -30,7 +30,7 @@ from .limiter import LaneName, Limiter
 from .observers import Observer, Watchers
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
-from .protocol.validation import is_array
+from .protocol.validation.requests import is_array
 from .session import BrokerageSession
 from .token_endpoint import TokenEndpoint
 from .token_manager import ProvidedTokens, TokenManager, Tokens

@@ -28,9 +28,9 @@ from .journal_memory import MemoryJournal
 from .operation import Executor, Operation
 from .placement import ChangeOutcome, OrderChange, Outcome, Placement
 from .placing import Desk
-from .protocol import validation
 from .protocol.reconcile import LookPlan
 from .protocol.request import encode_body
+from .protocol.validation import requests as validation
 from .submission import Submission
 
 __all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]

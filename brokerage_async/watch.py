@@ -23,7 +23,7 @@ from .market_watch import MarketWatcher
 from .operation import Executor
 from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
-from .protocol.validation import check
+from .protocol.validation.requests import check
 from .rereading import unless_same
 
 __all__ = [

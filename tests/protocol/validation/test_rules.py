@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async.operation import Rule
-from brokerage_async.protocol.rules import CompiledRule
+from brokerage_async.protocol.validation.rules import CompiledRule
 
 
 def field(item, wire):

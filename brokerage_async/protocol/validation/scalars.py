@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from ..operation import BodyField, Parameter
+from ...operation import BodyField, Parameter
 
 __all__ = ["Fault", "fault_of", "wrong_type"]
 

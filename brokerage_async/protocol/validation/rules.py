@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
-from ..operation import Rule
+from ...operation import Rule
 
 __all__ = ["CompiledRule"]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
-from brokerage_async.protocol import validation
-from brokerage_async.protocol.validation import check, problems_of
+from brokerage_async.protocol.validation import requests as validation
+from brokerage_async.protocol.validation.requests import check, problems_of
 
 
 class Kind(enum.StrEnum):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.operation import BodyField, Parameter
-from brokerage_async.protocol.kinds import fault_of, wrong_type
+from brokerage_async.protocol.validation.scalars import fault_of, wrong_type
 
 DAY, MOMENT = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)
 

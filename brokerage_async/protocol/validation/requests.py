@@ -20,11 +20,11 @@ from typing import Any, TypeGuard
 
 import attrs
 
-from .._generated.operations import REQUEST_MODELS
-from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
-from ..operation import BodyField, Operation, Parameter
-from .kinds import fault_of, wrong_type
+from ..._generated.operations import REQUEST_MODELS
+from ...errors import ConfigurationError, ErrorDetail, InvalidRequestError
+from ...operation import BodyField, Operation, Parameter
 from .rules import CompiledRule
+from .scalars import fault_of, wrong_type
 
 __all__ = ["check", "is_array", "problems_of"]
 
