@@ -19,7 +19,7 @@ from urllib.parse import quote
 import attrs
 
 from .errors import ConfigurationError, InvalidRequestError
-from .seen import Seen
+from .http.dedup import Seen
 
 __all__ = ["Batch", "Cutter", "url_length"]
 

@@ -13,6 +13,9 @@ import attrs
 from ._arguments import check_flag, check_function, check_methods, check_seconds
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
+from .auth.endpoint import TokenEndpoint
+from .auth.manager import ProvidedTokens, TokenManager
+from .auth.store import TokenStore, store_key
 from .config import (
     DEFAULT_USER_AGENT,
     AuthorizationCode,
@@ -24,25 +27,22 @@ from .config import (
     TokenProvider,
     settings_from_env,
 )
-from .engine import Engine, Options
 from .errors import ConfigurationError
-from .limiter import LaneName, Limiter
+from .http.limiter import LaneName, Limiter
+from .http.session import BrokerageSession
+from .http.shared import Engine, Options, Tokens
 from .observers import Observer, Watchers
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
-from .session import BrokerageSession
-from .token_endpoint import TokenEndpoint
-from .token_manager import ProvidedTokens, TokenManager, Tokens
-from .token_store import TokenStore, store_key
 
 if TYPE_CHECKING:
     import aiohttp
 
     from .bulk import Bulk
+    from .http.transport import Transport
     from .journal import Journal
     from .order_entry import LookPlan, OrderEntry
-    from .transport import Transport
     from .watch import Watch
 
 __all__ = ["Client"]
@@ -283,7 +283,7 @@ def _transport(
         if http_session is not None or trace_configs:
             raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
         return given
-    from .transport import AiohttpTransport
+    from .http.transport import AiohttpTransport
 
     bounds = (limits.reads, limits.trades, limits.tokens)
     connections = UNLIMITED_CONNECTIONS if None in bounds else sum(filter(None, bounds))

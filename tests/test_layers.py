@@ -17,15 +17,15 @@ ROOT = Path(brokerage_async.__file__).parent
 LAYERS = (
     {"_arguments", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
-    {"protocol", "models"},
-    {"delivery", "limiter", "observers", "transport"},
-    {"call", "arrow", "engine", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
+    {"arrow", "models", "observers", "protocol", "symbols", "tickets"},
+    {"http"},
+    {"auth"},
     {
         *("batches", "bulk", "bulk_engine", "halving", "ranges"),
         *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
         *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
         *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
-        *("recovery", "rereading", "submission", "symbols", "tickets"),
+        *("recovery", "rereading", "submission"),
     },
     {"client"},
     {"cli", "pytest_plugin", "simulator"},
@@ -107,7 +107,7 @@ def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
 def test_only_the_transport_knows_aiohttps_client() -> None:
     """And the client, which is handed sessions and trace configurations of aiohttp."""
     pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
-    assert {place(module) for module in pattern} <= {"client", "config", "delivery", "transport", "simulator"}
+    assert {place(module) for module in pattern} <= {"client", "config", "http", "simulator"}
 
 
 def test_the_protocol_does_no_io() -> None:

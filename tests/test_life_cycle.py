@@ -19,7 +19,7 @@ import pytest
 from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
 from brokerage_async.errors import BrokerageError, ConfigurationError, TransportError
-from brokerage_async.limiter import LaneName
+from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
 from tests.loops import on_real_time, on_virtual_time, run_in
 from tests.raw_server import RawServer, answer

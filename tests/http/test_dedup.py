@@ -3,7 +3,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.seen import Seen
+from brokerage_async.http.dedup import Seen
 
 
 @given(st.lists(st.text(max_size=3)), st.integers(0, 5))

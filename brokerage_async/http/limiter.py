@@ -11,8 +11,8 @@ import enum
 from collections import deque
 from collections.abc import Callable
 
-from .config import Limits
-from .operation import Effect, Operation
+from ..config import Limits
+from ..operation import Effect, Operation
 
 __all__ = ["Lane", "LaneName", "Limiter"]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
+from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import Effect, Operation, Shape
-from brokerage_async.pager import OffsetPager
 from brokerage_async.simulator import Simulator
 
 pytestmark = pytest.mark.looptime

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from brokerage_async.auth.store import FileTokenStore, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
-from brokerage_async.token_store import FileTokenStore, StoredToken, store_key
 from tests.loops import on_real_time
 
 TOKEN = StoredToken("s3cr3t", 100.0)

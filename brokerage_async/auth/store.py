@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from .config import AuthorizationCode, Environment, RefreshToken, Secret
+from ..config import AuthorizationCode, Environment, RefreshToken, Secret
 
 __all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
 

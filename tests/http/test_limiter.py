@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
-from brokerage_async.limiter import Lane, LaneName, Limiter
+from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.operation import Effect, Operation, Shape
 from tests.loops import on_virtual_time
 

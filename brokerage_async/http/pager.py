@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
 
-from ._arguments import check_count
-from .errors import BrokerageError, ResponseDecodeError
-from .operation import Operation, Page, Pager
-from .protocol.decoding.codec import Decoded
-from .protocol.pagination import next_offset
-from .seen import Seen
+from .._arguments import check_count
+from ..errors import BrokerageError, ResponseDecodeError
+from ..operation import Operation, Page, Pager
+from ..protocol.decoding.codec import Decoded
+from ..protocol.pagination import next_offset
+from .dedup import Seen
 
 if TYPE_CHECKING:
     import pyarrow
@@ -115,7 +115,7 @@ class OffsetPager(Pager[E], Generic[E]):
         are structs, unknown fields JSON text in ``extra``. Pages are turned into columns as they arrive.
         """
         _check_bound(max_items)
-        from .arrow import joined, table_of  # only here: pyarrow is an extra
+        from ..arrow import joined, table_of  # only here: pyarrow is an extra
 
         model = self._operation.result
         assert model is not None, "every paginated operation has a model"

@@ -20,7 +20,6 @@ from aiohttp import client_exceptions
 from aiohttp.client_reqrep import ConnectionKey
 
 from brokerage_async.config import Secret
-from brokerage_async.delivery import Delivery, classify
 from brokerage_async.errors import (
     BrokerageError,
     ConfigurationError,
@@ -28,8 +27,9 @@ from brokerage_async.errors import (
     ResponseDecodeError,
     ResponseLostError,
 )
+from brokerage_async.http.delivery import Delivery, classify
+from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
-from brokerage_async.transport import AiohttpTransport
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from .engine import Engine, Options
-from .errors import (
+from ..errors import (
     BrokerageError,
     DeadlineExceededError,
     RequestNotSentError,
@@ -16,11 +15,12 @@ from .errors import (
     ResponseLostError,
     TransportError,
 )
-from .observers import Attempt
-from .operation import Operation
-from .protocol.request import Request
-from .protocol.response import Response, is_success, read_error
-from .protocol.retry import Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
+from ..observers import Attempt
+from ..operation import Operation
+from ..protocol.request import Request
+from ..protocol.response import Response, is_success, read_error
+from ..protocol.retry import Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
+from .shared import Engine, Options
 
 __all__ = ["Call"]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from brokerage_async.auth.manager import ProvidedTokens, TokenManager
+from brokerage_async.auth.store import FileTokenStore, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken, RetryPolicy, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.protocol.token import Grant
-from brokerage_async.token_manager import ProvidedTokens, TokenManager
-from brokerage_async.token_store import FileTokenStore, StoredToken, store_key
 from tests.loops import VirtualLoop, on_real_time, on_virtual_time
 
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")

@@ -21,7 +21,7 @@ from brokerage_async._generated.operations import (
 )
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, Limits, RefreshToken, RetryPolicy, StaticToken
-from brokerage_async.limiter import LaneName
+from brokerage_async.http.limiter import LaneName
 from brokerage_async.operation import Effect, Operation
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator

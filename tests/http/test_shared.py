@@ -8,13 +8,13 @@ from typing import Any
 import attrs
 import pytest
 
+from brokerage_async.auth.manager import ProvidedTokens
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
-from brokerage_async.engine import Engine, Options
 from brokerage_async.errors import ConfigurationError, RequestNotSentError
-from brokerage_async.limiter import LaneName, Limiter
+from brokerage_async.http.limiter import LaneName, Limiter
+from brokerage_async.http.shared import Engine, Options
 from brokerage_async.observers import Watchers
 from brokerage_async.protocol.retry import RetryBudget
-from brokerage_async.token_manager import ProvidedTokens
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 

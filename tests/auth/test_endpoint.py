@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
-from brokerage_async.limiter import Lane
-from brokerage_async.token_endpoint import TokenEndpoint
+from brokerage_async.http.limiter import Lane
 from tests.fake_transport import FakeTransport, fail
 from tests.loops import on_virtual_time
 

@@ -11,16 +11,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
+from ..errors import ConfigurationError, ResponseDecodeError
+from ..operation import Effect, Operation, Shape
+from ..protocol.decoding import codec
+from ..protocol.decoding.codec import Decoded
+from ..protocol.pagination import next_offset
+from ..protocol.request import build
+from ..protocol.response import Response, read_error
 from .call import Call
-from .engine import Engine, Options
-from .errors import ConfigurationError, ResponseDecodeError
-from .operation import Effect, Operation, Shape
 from .pager import OFFSET, OffsetPager
-from .protocol.decoding import codec
-from .protocol.decoding.codec import Decoded
-from .protocol.pagination import next_offset
-from .protocol.request import build
-from .protocol.response import Response, read_error
+from .shared import Engine, Options
 
 __all__ = ["BrokerageSession"]
 

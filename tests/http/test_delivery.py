@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 from aiohttp import client_exceptions
 
-from brokerage_async import delivery
-from brokerage_async.delivery import Delivery, classify
+from brokerage_async.http import delivery
+from brokerage_async.http.delivery import Delivery, classify
 
 EVERY = [
     kind

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from .config import Environment, RetryPolicy
-from .errors import ConfigurationError, RequestNotSentError
+from ..config import Environment, RetryPolicy
+from ..errors import ConfigurationError, RequestNotSentError
+from ..observers import Watchers
+from ..protocol.retry import RetryBudget
 from .limiter import Limiter
-from .observers import Watchers
-from .protocol.retry import RetryBudget
-from .token_manager import Tokens
 
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
 
-__all__ = ["Engine", "Options"]
+__all__ = ["Engine", "Options", "Tokens"]
 
 
 @attrs.frozen(kw_only=True)
@@ -31,6 +30,26 @@ class Options:
     headers: Mapping[str, str] = attrs.field(hash=False)
     strict: bool = False
     read_only: bool = False
+
+
+class Tokens(Protocol):
+    """What the session asks for. Tokens are handled as whole ``Authorization`` values."""
+
+    def peek(self, now: float) -> str | None:
+        """The present value, if it can be had without waiting."""
+        ...
+
+    async def get(self) -> str:
+        """A value that serves now."""
+        ...
+
+    def invalidate(self, authorization: str) -> bool:
+        """Hear that the service refused this value; answer whether another one can be had."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        ...
 
 
 class Engine:

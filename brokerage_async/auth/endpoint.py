@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ._generated.operations import OAUTH_TOKEN
-from .config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
-from .errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
-from .limiter import Lane
-from .protocol.request import Request, build
-from .protocol.retry import bounded_wait, throttle_pause
-from .protocol.token import Grant, grant_request, read_grant, unreachable
+from .._generated.operations import OAUTH_TOKEN
+from ..config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
+from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
+from ..http.limiter import Lane
+from ..protocol.request import Request, build
+from ..protocol.retry import bounded_wait, throttle_pause
+from ..protocol.token import Grant, grant_request, read_grant, unreachable
 
 if TYPE_CHECKING:
-    from .transport import Transport
+    from ..http.transport import Transport
 
 __all__ = ["TokenEndpoint"]
 

@@ -8,15 +8,15 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from .config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
-from .errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
-from .protocol.retry import throttle_pause
-from .protocol.token import Grant, Lease, is_token
-from .token_store import StoredToken, TokenStore
+from ..config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
+from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
+from ..protocol.retry import throttle_pause
+from ..protocol.token import Grant, Lease, is_token
+from .store import StoredToken, TokenStore
 
-__all__ = ["ProvidedTokens", "TokenManager", "Tokens"]
+__all__ = ["ProvidedTokens", "TokenManager"]
 
 T = TypeVar("T")
 
@@ -39,26 +39,6 @@ STORE_PATIENCE = 5.0
 
 LEAST_STORED_LIFE = 30.0
 """Seconds that a token from a store must still live to be taken."""
-
-
-class Tokens(Protocol):
-    """What the session asks for. Tokens are handled as whole ``Authorization`` values."""
-
-    def peek(self, now: float) -> str | None:
-        """The present value, if it can be had without waiting."""
-        ...
-
-    async def get(self) -> str:
-        """A value that serves now."""
-        ...
-
-    def invalidate(self, authorization: str) -> bool:
-        """Hear that the service refused this value; answer whether another one can be had."""
-        ...
-
-    async def close(self) -> None:
-        """Stop what runs in the background."""
-        ...
 
 
 class ProvidedTokens:

@@ -15,16 +15,10 @@ from weakref import WeakSet
 import aiohttp
 from yarl import URL
 
+from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
+from ..protocol.request import Request
+from ..protocol.response import Response
 from .delivery import Delivery, classify
-from .errors import (
-    BrokerageError,
-    ConfigurationError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    ResponseLostError,
-)
-from .protocol.request import Request
-from .protocol.response import Response
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection
