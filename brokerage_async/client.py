@@ -39,7 +39,7 @@ from .protocol.validation.requests import is_array
 if TYPE_CHECKING:
     import aiohttp
 
-    from .bulk import Bulk
+    from .bulk.api import Bulk
     from .http.transport import Transport
     from .journal import Journal
     from .order_entry import LookPlan, OrderEntry
@@ -216,7 +216,7 @@ class Client(Endpoints):
     @cached_property
     def bulk(self) -> Bulk:
         """Many keys at once: `bulk.equities(symbols)` and the like."""
-        from .bulk import Bulk
+        from .bulk.api import Bulk
 
         return Bulk(self)
 

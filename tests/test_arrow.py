@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from brokerage_async import models
-from brokerage_async.bulk_engine import BulkResult
+from brokerage_async.bulk.fetch import BulkResult
 from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding.codec import Decoded

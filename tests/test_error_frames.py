@@ -10,9 +10,9 @@ import pytest
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.config import SecretBytes
 from brokerage_async.errors import BrokerageError, TokenError
+from tests.http.test_transport import closed_port
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
-from tests.test_transport import closed_port
 
 SECRETS = ("zq81jfkd02mxsecret", "zq81jfkd02mxrefresh", "zq81jfkd02mxcode", "zq81jfkd02mxaccess")
 CREDENTIALS = {

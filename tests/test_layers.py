@@ -21,7 +21,7 @@ LAYERS = (
     {"http"},
     {"auth"},
     {
-        *("batches", "bulk", "bulk_engine", "halving", "ranges"),
+        "bulk",
         *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
         *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
         *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),

@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import date, datetime, timedelta
 from typing import TypeVar
 
-from ._arguments import check_count
-from .errors import InvalidRequestError
+from .._arguments import check_count
+from ..errors import InvalidRequestError
 
 __all__ = ["add_months", "check_date", "over_range", "split_range"]
 

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from datetime import date
 from typing import Protocol, TypeVar
 
-from ._arguments import check_count
-from ._generated.endpoints import Endpoints
-from ._generated.models import (
+from .._arguments import check_count
+from .._generated.endpoints import Endpoints
+from .._generated.models import (
     Dividend,
     EarningsReport,
     Equity,
@@ -22,10 +22,10 @@ from ._generated.models import (
     MarketSession,
     Warrant,
 )
-from .bulk_engine import BulkFetch, BulkResult, Progress
-from .errors import InvalidRequestError, NotFoundError
-from .halving import Fetch, Verdict, judge
-from .ranges import check_date, over_range, split_range
+from ..errors import InvalidRequestError, NotFoundError
+from .bisect import Fetch, Verdict, judge
+from .date_ranges import check_date, over_range, split_range
+from .fetch import BulkFetch, BulkResult, Progress
 
 __all__ = ["Bulk", "BulkFetch", "BulkResult", "Fetch", "Progress", "Symbols", "Verdict", "judge", "over_range",
            "split_range"]  # fmt: skip

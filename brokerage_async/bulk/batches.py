@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 import attrs
 
-from .errors import ConfigurationError, InvalidRequestError
-from .http.dedup import Seen
+from ..errors import ConfigurationError, InvalidRequestError
+from ..http.dedup import Seen
 
 __all__ = ["Batch", "Cutter", "url_length"]
 

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from brokerage_async import errors
-from brokerage_async.batches import Batch
-from brokerage_async.halving import LONGEST_WAIT, PATIENCE, Halving, Verdict, judge
+from brokerage_async.bulk.batches import Batch
+from brokerage_async.bulk.bisect import LONGEST_WAIT, PATIENCE, Halving, Verdict, judge
 
 
 class Service:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.bulk.date_ranges import add_months, over_range, split_range
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.ranges import add_months, over_range, split_range
 
 DAY = timedelta(days=1)
 

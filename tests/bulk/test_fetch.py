@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk_engine import BulkFetch
-from brokerage_async.halving import PATIENCE, Verdict, judge
+from brokerage_async.bulk.bisect import PATIENCE, Verdict, judge
+from brokerage_async.bulk.fetch import BulkFetch
 
 
 class Service:

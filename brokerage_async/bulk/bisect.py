@@ -7,8 +7,7 @@ import enum
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from .batches import Batch
-from .errors import (
+from ..errors import (
     APIError,
     AuthenticationError,
     InvalidRequestError,
@@ -19,6 +18,7 @@ from .errors import (
     ServerError,
     VersionNotSupportedError,
 )
+from .batches import Batch
 
 __all__ = ["Fetch", "Halving", "Verdict", "judge"]
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
-from ._arguments import check_count, check_function
+from .._arguments import check_count, check_function
+from ..errors import ConfigurationError
 from .batches import Batch, Cutter, url_length
-from .errors import ConfigurationError
-from .halving import Fetch, Halving, Verdict, judge
+from .bisect import Fetch, Halving, Verdict, judge
 
 if TYPE_CHECKING:
     import pyarrow
@@ -52,7 +52,7 @@ class BulkResult(Generic[T]):
         A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
         ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields JSON text in ``extra``.
         """
-        from .arrow import table_of_found  # only here: pyarrow is an extra
+        from ..arrow import table_of_found  # only here: pyarrow is an extra
 
         return table_of_found(self.found, self.model)
 

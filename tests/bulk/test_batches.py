@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.batches import Cutter, url_length
+from brokerage_async.bulk.batches import Cutter, url_length
 
 
 def cutter(source, *, size=3, room=10_000, length=url_length):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import Limits, RetryPolicy, errors, models
-from brokerage_async.bulk import _by_asked
+from brokerage_async.bulk.api import _by_asked
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
