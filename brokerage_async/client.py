@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .http.transport import Transport
     from .journal import Journal
     from .order_entry import LookPlan, OrderEntry
-    from .watch import Watch
+    from .watch.api import Watch
 
 __all__ = ["Client"]
 
@@ -223,7 +223,7 @@ class Client(Endpoints):
     @cached_property
     def watch(self) -> Watch:
         """Polling as streams of changes: `watch.orders(...)` and the like."""
-        from .watch import Watch
+        from .watch.api import Watch
 
         return Watch(self)
 

@@ -22,10 +22,10 @@ LAYERS = (
     {"auth"},
     {
         "bulk",
-        *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
+        "watch",
         *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
-        *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
-        *("recovery", "rereading", "submission"),
+        *("order_changes", "order_entry", "order_lists", "placement", "placing", "preview"),
+        *("recovery", "submission"),
     },
     {"client"},
     {"cli", "pytest_plugin", "simulator"},

@@ -14,10 +14,10 @@ from datetime import date, datetime, timedelta
 
 import attrs
 
-from ._generated.models import MarketSession
-from .cadence import is_fatal
-from .changes import Change, MarketKind
-from .errors import InvalidRequestError
+from .._generated.models import MarketSession
+from ..errors import InvalidRequestError
+from .diff import Change, MarketKind
+from .schedule import is_fatal
 
 __all__ = ["Boundary", "MarketHours", "boundaries", "interval_at", "is_open", "last_passed", "timetable_range"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from ._generated.endpoints import Endpoints
-from .operation import Executor, Operation, Pager
+from .._generated.endpoints import Endpoints
+from ..operation import Executor, Operation, Pager
 from .poll import UNCHANGED, Fetch
 
 __all__ = ["Rereading", "SameBody", "unless_same"]

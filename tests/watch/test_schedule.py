@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.cadence import CATCH_UP, MOST_PATIENCE, Cadence, Streak, is_fatal
+from brokerage_async.watch.schedule import CATCH_UP, MOST_PATIENCE, Cadence, Streak, is_fatal
 
 seconds = st.floats(0.01, 100)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.models import MarketSession
-from brokerage_async.market_clock import (
+from brokerage_async.watch.market_hours import (
     MarketHours,
     boundaries,
     interval_at,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.models import Order, OrderStatus
-from brokerage_async.cadence import Cadence
 from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
-from brokerage_async.order_life import LOOKS, RECHECK, SETTLE, is_terminal, until_terminal
-from brokerage_async.poll import Feed, Watcher
+from brokerage_async.watch.order_life import LOOKS, RECHECK, SETTLE, is_terminal, until_terminal
+from brokerage_async.watch.poll import Feed, Watcher
+from brokerage_async.watch.schedule import Cadence
 from tests.loops import on_virtual_time
 
 

@@ -19,10 +19,10 @@ from itertools import chain
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
-from ._arguments import check_function
-from .cadence import Cadence, Pacing, Streak, is_fatal
-from .changes import UNCHANGED, Change, Unchanged, diff, keyed, state_of
-from .errors import BrokerageError, ConfigurationError
+from .._arguments import check_function
+from ..errors import BrokerageError, ConfigurationError
+from .diff import UNCHANGED, Change, Unchanged, diff, keyed, state_of
+from .schedule import Cadence, Pacing, Streak, is_fatal
 
 __all__ = ["UNCHANGED", "Feed", "Fetch", "Unchanged", "Watcher", "poll", "utc_now"]
 

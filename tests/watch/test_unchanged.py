@@ -7,9 +7,9 @@ import pytest
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
 from brokerage_async.errors import ServerError
-from brokerage_async.poll import UNCHANGED
 from brokerage_async.protocol.response import Response
-from brokerage_async.rereading import Rereading, SameBody, unless_same
+from brokerage_async.watch.poll import UNCHANGED
+from brokerage_async.watch.unchanged import Rereading, SameBody, unless_same
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 

@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.changes import AlertKind, Change, ChangeKind, alert_changes, changed_fields, diff, keyed, state_of
 from brokerage_async.errors import ConfigurationError
+from brokerage_async.watch.diff import (
+    AlertKind,
+    Change,
+    ChangeKind,
+    alert_changes,
+    changed_fields,
+    diff,
+    keyed,
+    state_of,
+)
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 states = st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=8)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.models import MarketSession
-from brokerage_async.cadence import Cadence
 from brokerage_async.errors import PermissionDeniedError, ServerError
-from brokerage_async.market_watch import MarketWatcher
-from brokerage_async.poll import Feed
+from brokerage_async.watch.market_sessions import MarketWatcher
+from brokerage_async.watch.poll import Feed
+from brokerage_async.watch.schedule import Cadence
 from tests.loops import VirtualLoop, on_virtual_time
 
 START = datetime(2026, 12, 31, 12, tzinfo=UTC)  # a Thursday before a holiday and a weekend

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
 
-from .errors import ConfigurationError
+from ..errors import ConfigurationError
 
 __all__ = [
     "UNCHANGED",

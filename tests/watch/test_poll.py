@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.cadence import Cadence
-from brokerage_async.changes import Change
-from brokerage_async.poll import UNCHANGED, Feed, Watcher, poll
+from brokerage_async.watch.diff import Change
+from brokerage_async.watch.poll import UNCHANGED, Feed, Watcher, poll
+from brokerage_async.watch.schedule import Cadence
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

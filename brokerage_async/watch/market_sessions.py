@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from ._generated.models import MarketSession
-from .changes import Change
-from .market_clock import Boundary, boundaries, last_passed
+from .._generated.models import MarketSession
+from .diff import Change
+from .market_hours import Boundary, boundaries, last_passed
 from .poll import Feed, Watcher
 
 __all__ = ["MarketWatcher"]

@@ -11,20 +11,20 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from ._arguments import check_seconds
-from ._generated.endpoints import Endpoints
-from ._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
-from ._generated.operations import ORDERS_LIVE
-from .cadence import Cadence, Pacing
-from .changes import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
-from .errors import DeadlineExceededError, InvalidRequestError
-from .market_clock import MarketHours, timetable_range
-from .market_watch import MarketWatcher
-from .operation import Executor
+from .._arguments import check_seconds
+from .._generated.endpoints import Endpoints
+from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
+from .._generated.operations import ORDERS_LIVE
+from ..errors import DeadlineExceededError, InvalidRequestError
+from ..operation import Executor
+from ..protocol.validation.requests import check
+from .diff import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
+from .market_hours import MarketHours, timetable_range
+from .market_sessions import MarketWatcher
 from .order_life import is_terminal, until_terminal
 from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
-from .protocol.validation.requests import check
-from .rereading import unless_same
+from .schedule import Cadence, Pacing
+from .unchanged import unless_same
 
 __all__ = [
     "UNCHANGED",

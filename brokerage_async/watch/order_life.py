@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ._generated.models import Order
-from .cadence import is_fatal
-from .errors import NotFoundError
+from .._generated.models import Order
+from ..errors import NotFoundError
+from ..protocol.reconcile import TERMINAL
 from .poll import Feed, Watcher
-from .protocol.reconcile import TERMINAL
+from .schedule import is_fatal
 
 __all__ = ["is_terminal", "until_terminal"]
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import attrs
 
-from ._arguments import is_number
-from .errors import (
+from .._arguments import is_number
+from ..errors import (
     AuthenticationError,
     ConfigurationError,
     RateLimitError,
