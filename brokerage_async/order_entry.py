@@ -23,8 +23,8 @@ from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
 from .config import Environment
 from .errors import ConfigurationError, InvalidRequestError
-from .journal_entry import EntryKey, EntryState, Journal
-from .journal_memory import MemoryJournal
+from .journal.base import EntryKey, EntryState, Journal
+from .journal.memory import MemoryJournal
 from .operation import Executor, Operation
 from .placement import ChangeOutcome, OrderChange, Outcome, Placement
 from .placing import Desk

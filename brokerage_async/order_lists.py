@@ -15,7 +15,7 @@ import attrs
 from ._generated.models import NewOrder, Order, SortOrder
 from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from .errors import BrokerageError, ResponseDecodeError
-from .journal_entry import JournalEntry
+from .journal.base import JournalEntry
 from .operation import Executor, Page
 from .protocol.decoding.lenient import Findings, parse, structure_one
 from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look

@@ -18,7 +18,7 @@ import attrs
 from ._generated.models import NewOrder, Order
 from ._generated.operations import ORDERS_SUBMIT
 from .errors import BrokerageError
-from .journal_entry import EntryKey, EntryState, Journal, JournalEntry
+from .journal.base import EntryKey, EntryState, Journal, JournalEntry
 from .operation import Executor
 from .order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
 from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, differs_in, fate_of

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ._generated.models import Order
 from .errors import BrokerageError
-from .journal_entry import EntryKey, EntryState, JournalEntry
+from .journal.base import EntryKey, EntryState, JournalEntry
 from .order_lists import IdentifierSearch, Sighting, Window, look_until
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, holding, new_owner, quietly, undisturbed, write_outcome

@@ -11,7 +11,7 @@ import attrs
 from ._generated.models import PlacedOrderResponse
 from ._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from .errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
-from .journal_entry import EntryKey, EntryState, JournalEntry
+from .journal.base import EntryKey, EntryState, JournalEntry
 from .order_lists import IdentifierSearch, Window
 from .placement import Outcome, Placement
 from .placing import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome

@@ -23,7 +23,7 @@ LAYERS = (
     {
         "bulk",
         "watch",
-        *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
+        "journal",
         *("order_changes", "order_entry", "order_lists", "placement", "placing", "preview"),
         *("recovery", "submission"),
     },

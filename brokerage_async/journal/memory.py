@@ -9,7 +9,7 @@ from types import TracebackType
 
 import attrs
 
-from .journal_entry import EntryKey, EntryState, JournalEntry
+from .base import EntryKey, EntryState, JournalEntry
 
 __all__ = ["MemoryJournal"]
 

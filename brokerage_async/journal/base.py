@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 import attrs
 
-from .errors import BrokerageError
+from ..errors import BrokerageError
 
 __all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError"]
 

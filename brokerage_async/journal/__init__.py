@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .journal_entry import EntryKey, EntryState, Journal, JournalEntry, JournalError
-from .journal_memory import MemoryJournal
+from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError
+from .memory import MemoryJournal
 
 if TYPE_CHECKING:
-    from .journal_postgres import PostgresJournal
-    from .journal_sqlite import SqliteJournal
+    from .postgres import PostgresJournal
+    from .sqlite import SqliteJournal
 
 __all__ = [
     "EntryKey",
@@ -32,11 +32,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "SqliteJournal":
-        from .journal_sqlite import SqliteJournal
+        from .sqlite import SqliteJournal
 
         return SqliteJournal
     if name == "PostgresJournal":
-        from .journal_postgres import PostgresJournal
+        from .postgres import PostgresJournal
 
         return PostgresJournal
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .journal_entry import EntryKey, EntryState, JournalEntry
+from .base import EntryKey, EntryState, JournalEntry
 
 __all__ = ["SqlJournal", "schema_of", "text_of"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import journal_sql
-from brokerage_async.journal_entry import EntryKey, EntryState
-from brokerage_async.journal_sql import SqlJournal, schema_of, text_of
+from brokerage_async.journal import sql as journal_sql
+from brokerage_async.journal.base import EntryKey, EntryState
+from brokerage_async.journal.sql import SqlJournal, schema_of, text_of
 
 KEY = EntryKey("sandbox", "A1", "one")
 STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM_KEY", "CLAIM_DUE", "RENEW", "RELEASE", "CLOSE")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import ConfigurationError
-from .journal_entry import JournalError
-from .journal_sql import SqlJournal, schema_of, text_of
+from ..errors import ConfigurationError
+from .base import JournalError
+from .sql import SqlJournal, schema_of, text_of
 
 if TYPE_CHECKING:
     import psycopg

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from brokerage_async.errors import BrokerageError
-from brokerage_async.journal_entry import EntryKey, EntryState, JournalEntry, JournalError
+from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, JournalError
 
 KEY = EntryKey("sandbox", "5WT00001", "order-1")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))

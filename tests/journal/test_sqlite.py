@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.journal_entry import EntryKey, EntryState, JournalError
-from brokerage_async.journal_sqlite import SqliteJournal
+from brokerage_async.journal.base import EntryKey, EntryState, JournalError
+from brokerage_async.journal.sqlite import SqliteJournal
 from tests.loops import on_real_time
 
 KEY = EntryKey("sandbox", "A1", "one")

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.journal_entry import EntryKey, JournalError
-from brokerage_async.journal_postgres import PostgresJournal
+from brokerage_async.journal.base import EntryKey, JournalError
+from brokerage_async.journal.postgres import PostgresJournal
 from tests.loops import on_real_time
 
 KEY = EntryKey("sandbox", "A1", "one")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from brokerage_async.journal_entry import EntryKey, EntryState
-from brokerage_async.journal_memory import MemoryJournal
+from brokerage_async.journal.base import EntryKey, EntryState
+from brokerage_async.journal.memory import MemoryJournal
 
 KEY = EntryKey("sandbox", "A1", "one")
 OTHER = EntryKey("sandbox", "A1", "two")

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .journal_entry import JournalError
-from .journal_sql import SqlJournal, schema_of, text_of
+from .base import JournalError
+from .sql import SqlJournal, schema_of, text_of
 
 __all__ = ["SqliteJournal"]
 
