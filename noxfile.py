@@ -130,7 +130,7 @@ def simulate(session: nox.Session) -> None:
 def order_entry(session: nox.Session) -> None:
     """What order entry promises, at length: histories by seed, and processes killed while they place orders."""
     session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.test_order_entry_seeds", "1000")
+    session.run("python", "-m", "tests.scenarios.test_order_entry_seeds", "1000")
     session.run("python", "-m", "tests.kill.test_sigkill", "200")
 
 

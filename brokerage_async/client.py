@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .bulk.api import Bulk
     from .http.transport import Transport
     from .journal import Journal
-    from .order_entry import LookPlan, OrderEntry
+    from .order_entry.api import LookPlan, OrderEntry
     from .watch.api import Watch
 
 __all__ = ["Client"]
@@ -231,7 +231,7 @@ class Client(Endpoints):
         self, journal: Journal | None = None, *, looks: LookPlan | None = None, lease: float = 30.0
     ) -> OrderEntry:
         """Placing orders so that none is doubled or lost; see `OrderEntry`."""
-        from .order_entry import USUAL_PLAN, OrderEntry
+        from .order_entry.api import USUAL_PLAN, OrderEntry
 
         return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
 

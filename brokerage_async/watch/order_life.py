@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from .._generated.models import Order
 from ..errors import NotFoundError
-from ..protocol.reconcile import TERMINAL
+from ..protocol.order_status import TERMINAL
 from .poll import Feed, Watcher
 from .schedule import is_fatal
 

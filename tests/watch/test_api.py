@@ -12,7 +12,7 @@ import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
 from brokerage_async._generated.models import Order, OrderStatus
-from brokerage_async.protocol.reconcile import TERMINAL
+from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Change, Watch, Watcher, is_terminal

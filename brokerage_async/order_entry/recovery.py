@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from ._generated.models import Order
-from .errors import BrokerageError
-from .journal.base import EntryKey, EntryState, JournalEntry
-from .order_lists import IdentifierSearch, Sighting, Window, look_until
-from .placement import Outcome, Placement
-from .placing import Conclusion, Desk, holding, new_owner, quietly, undisturbed, write_outcome
-from .protocol.reconcile import Decision, LookPlan
+from .._generated.models import Order
+from ..errors import BrokerageError
+from ..journal.base import EntryKey, EntryState, JournalEntry
+from .decisions import Decision, LookPlan
+from .results import Outcome, Placement
+from .search import IdentifierSearch, Sighting, Window, look_until
+from .submit import Conclusion, Desk, holding, new_owner, quietly, undisturbed, write_outcome
 
 __all__ = ["recover"]
 

@@ -11,8 +11,7 @@ from yarl import URL
 
 from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async.tickets import buy_to_open, limit
-
-from .mocked_http import http
+from tests.mocked_http import http
 
 __all__ = ["http"]
 

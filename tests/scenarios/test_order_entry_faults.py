@@ -1,6 +1,6 @@
 """Everything that can go wrong with a submit, against everything that looking for the order can show.
 
-The brokerage's own books say what is true. ``python -m tests.test_order_entry_faults`` writes the table of outcomes
+The brokerage's own books say what is true. ``python -m tests.scenarios.test_order_entry_faults`` writes the table
 into the documentation; a test checks that it is up to date.
 """
 
@@ -32,7 +32,7 @@ from tests.trading import (
     order,
 )
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "order-entry-faults.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "order-entry-faults.md"
 NAME = "order-under-test"
 
 
@@ -250,8 +250,8 @@ def document() -> str:
     """The page that holds the table."""
     return f"""# What becomes of an order when things go wrong
 
-Written by `python -m tests.test_order_entry_faults`, which plays every cell against the simulated brokerage and checks
-it with the brokerage's own books: never more than one order, and the outcome reported is the truth. How to read the
+Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage
+and checks it with the books: never more than one order, and the outcome reported is the truth. How to read the
 outcomes, and what to do with an unknown one, is told in [order entry](order-entry.md).
 
 *Unknown (absent)* means that the order was not listed in repeated looks until after the settling time of

@@ -12,19 +12,11 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from ._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, PlacedOrderResponse
-from ._generated.operations import (
-    COMPLEX_ORDERS_EDIT_PAIRS,
-    COMPLEX_ORDERS_GET,
-    ORDERS_CANCEL,
-    ORDERS_EDIT_DRY_RUN,
-)
-from .errors import BrokerageError, ConfigurationError, InvalidRequestError
-from .operation import Executor, Operation
-from .order_lists import START, OrderLists, Sighting, Window, look_until, terms_of
-from .placement import ChangeOutcome, OrderChange
-from .preview import errors_told, is_blank, objection
-from .protocol.reconcile import (
+from .._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, PlacedOrderResponse
+from .._generated.operations import COMPLEX_ORDERS_EDIT_PAIRS, COMPLEX_ORDERS_GET, ORDERS_CANCEL, ORDERS_EDIT_DRY_RUN
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
+from ..operation import Executor, Operation
+from .decisions import (
     Fate,
     LookPlan,
     cancel_shown,
@@ -34,6 +26,9 @@ from .protocol.reconcile import (
     replace_shown,
     successor_differs_in,
 )
+from .preflight import errors_told, is_blank, objection
+from .results import ChangeOutcome, OrderChange
+from .search import START, OrderLists, Sighting, Window, look_until, terms_of
 
 __all__ = ["cancel", "edit_pairs", "replace"]
 

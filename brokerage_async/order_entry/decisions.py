@@ -36,6 +36,7 @@ from ..errors import (
     TokenError,
     TransportError,
 )
+from ..protocol.order_status import TERMINAL
 
 __all__ = [
     "Decision",
@@ -54,9 +55,6 @@ __all__ = [
     "replace_shown",
     "successor_differs_in",
 ]
-
-TERMINAL = frozenset({"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed"})
-"""Statuses after which an order does not change any more."""
 
 AMBIGUOUS = frozenset({408, 409, 425, 499})
 """Client-error statuses that proxies send while the service may still be at work, or that hint at an earlier copy."""

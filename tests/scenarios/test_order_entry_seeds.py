@@ -1,6 +1,6 @@
 """Whole histories of order entry on virtual time, one per seed: random faults, delays, cancellations and deaths.
 
-``python -m tests.test_order_entry_seeds 1000`` plays many of them. Whatever happens, at the end
+``python -m tests.scenarios.test_order_entry_seeds 1000`` plays many of them. Whatever happens, at the end
 
 - the brokerage has at most one order for each external identifier,
 - nothing was ever reported that its books do not bear out,
@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import placing
 from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
-from brokerage_async.protocol import reconcile
-from brokerage_async.protocol.reconcile import Decision, Fate, Finding
+from brokerage_async.order_entry import decisions as reconcile
+from brokerage_async.order_entry import submit as placing
+from brokerage_async.order_entry.decisions import Decision, Fate, Finding
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
 from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order

@@ -17,21 +17,22 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from . import order_changes, recovery
-from ._arguments import check_function, check_methods, check_seconds
-from ._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
-from ._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from .config import Environment
-from .errors import ConfigurationError, InvalidRequestError
-from .journal.base import EntryKey, EntryState, Journal
-from .journal.memory import MemoryJournal
-from .operation import Executor, Operation
-from .placement import ChangeOutcome, OrderChange, Outcome, Placement
-from .placing import Desk
-from .protocol.reconcile import LookPlan
-from .protocol.request import encode_body
-from .protocol.validation import requests as validation
-from .submission import Submission
+from .._arguments import check_function, check_methods, check_seconds
+from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
+from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
+from ..config import Environment
+from ..errors import ConfigurationError, InvalidRequestError
+from ..journal.base import EntryKey, EntryState, Journal
+from ..journal.memory import MemoryJournal
+from ..operation import Executor, Operation
+from ..protocol.request import encode_body
+from ..protocol.validation import requests as validation
+from . import amend as order_changes
+from . import recovery
+from .decisions import LookPlan
+from .place import Submission
+from .results import ChangeOutcome, OrderChange, Outcome, Placement
+from .submit import Desk
 
 __all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]
 

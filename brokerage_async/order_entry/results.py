@@ -7,8 +7,8 @@ from datetime import datetime
 
 import attrs
 
-from ._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
-from .errors import BrokerageError
+from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
+from ..errors import BrokerageError
 
 __all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement"]
 

@@ -12,13 +12,14 @@ from typing import TypeVar
 
 import attrs
 
-from ._generated.models import NewOrder, Order, SortOrder
-from ._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
-from .errors import BrokerageError, ResponseDecodeError
-from .journal.base import JournalEntry
-from .operation import Executor, Page
-from .protocol.decoding.lenient import Findings, parse, structure_one
-from .protocol.reconcile import TERMINAL, Finding, Look, LookPlan, differs_in, is_hopeless, next_look
+from .._generated.models import NewOrder, Order, SortOrder
+from .._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
+from ..errors import BrokerageError, ResponseDecodeError
+from ..journal.base import JournalEntry
+from ..operation import Executor, Page
+from ..protocol.decoding.lenient import Findings, parse, structure_one
+from ..protocol.order_status import TERMINAL
+from .decisions import Finding, Look, LookPlan, differs_in, is_hopeless, next_look
 
 __all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until", "terms_of"]
 

@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager
 
 import attrs
 
-from ._generated.models import NewOrder, Order
-from ._generated.operations import ORDERS_SUBMIT
-from .errors import BrokerageError
-from .journal.base import EntryKey, EntryState, Journal, JournalEntry
-from .operation import Executor
-from .order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
-from .protocol.reconcile import Decision, Fate, Finding, LookPlan, decide, differs_in, fate_of
+from .._generated.models import NewOrder, Order
+from .._generated.operations import ORDERS_SUBMIT
+from ..errors import BrokerageError
+from ..journal.base import EntryKey, EntryState, Journal, JournalEntry
+from ..operation import Executor
+from .decisions import Decision, Fate, Finding, LookPlan, decide, differs_in, fate_of
+from .search import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
 
 __all__ = ["Conclusion", "Desk", "Placing", "holding", "new_owner", "quietly", "undisturbed", "write_outcome"]
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from brokerage_async import models
-from brokerage_async.preview import objection
-from brokerage_async.protocol.reconcile import Fate
+from brokerage_async.order_entry.decisions import Fate
+from brokerage_async.order_entry.preflight import objection
 
 SOUND = {"order": {"order-type": "Limit"}}
 WARNED = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code="tif_next_valid_session"),))

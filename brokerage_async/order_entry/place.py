@@ -8,15 +8,15 @@ from contextlib import contextmanager
 
 import attrs
 
-from ._generated.models import PlacedOrderResponse
-from ._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
-from .errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
-from .journal.base import EntryKey, EntryState, JournalEntry
-from .order_lists import IdentifierSearch, Window
-from .placement import Outcome, Placement
-from .placing import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome
-from .preview import objection
-from .protocol.reconcile import Decision, Finding, LookPlan, preflight_fate_of
+from .._generated.models import PlacedOrderResponse
+from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from ..journal.base import EntryKey, EntryState, JournalEntry
+from .decisions import Decision, Finding, LookPlan, preflight_fate_of
+from .preflight import objection
+from .results import Outcome, Placement
+from .search import IdentifierSearch, Window
+from .submit import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome
 
 __all__ = ["Submission"]
 

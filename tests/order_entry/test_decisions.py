@@ -42,8 +42,7 @@ from brokerage_async.errors import (
     VersionNotSupportedError,
 )
 from brokerage_async.models import converter
-from brokerage_async.protocol.reconcile import (
-    TERMINAL,
+from brokerage_async.order_entry.decisions import (
     Decision,
     Fate,
     Finding,
@@ -60,6 +59,7 @@ from brokerage_async.protocol.reconcile import (
     replace_shown,
     successor_differs_in,
 )
+from brokerage_async.protocol.order_status import TERMINAL
 
 FATES = [
     (ResponseDecodeError("x", status=201), Fate.ACCEPTED),

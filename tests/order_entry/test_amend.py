@@ -15,9 +15,9 @@ from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async._generated.models import Comparator, PairsEdit
 from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import ConfigurationError, ResponseLostError
-from brokerage_async.order_changes import cancel, edit_pairs, replace
-from brokerage_async.placement import ChangeOutcome
-from brokerage_async.protocol.reconcile import LookPlan
+from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
+from brokerage_async.order_entry.decisions import LookPlan
+from brokerage_async.order_entry.results import ChangeOutcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from brokerage_async._generated.models import Order
-from brokerage_async.placement import ChangeOutcome, OrderChange, Outcome, Placement
+from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement
 
 PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", body=b'{"price":"1"}')
 

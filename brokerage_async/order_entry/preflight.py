@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import attrs
 
-from ._generated.models import PlacedOrderResponse, PreflightMessage
-from .errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
-from .protocol.reconcile import Fate
+from .._generated.models import PlacedOrderResponse, PreflightMessage
+from ..errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
+from .decisions import Fate
 
 __all__ = ["Objection", "errors_told", "is_blank", "objection"]
 

@@ -13,8 +13,8 @@ from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagi
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.operation import Page
-from brokerage_async.order_lists import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
-from brokerage_async.protocol.reconcile import Finding, LookPlan
+from brokerage_async.order_entry.decisions import Finding, LookPlan
+from brokerage_async.order_entry.search import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
 from tests.loops import on_virtual_time
 
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
