@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_function, check_methods, check_seconds
+from .._arguments import check_function, check_methods, check_timeout
 from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
 from ..config import Environment
@@ -85,7 +85,7 @@ class OrderEntry:
         if isinstance(journal, str | PathLike):
             raise ConfigurationError(f"a journal is opened with SqliteJournal({str(journal)!r}), and closed by you")
         check_methods("journal", journal, "now", "open", "find", "entries", "claim", "renew", "release", "close")
-        if check_seconds("lease", lease) is None:
+        if check_timeout("lease", lease) is None:
             raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")
         self._desk = Desk(executor=client.session, journal=journal, environment=client.environment.name, lease=lease)
         self._looks = _checked_plan(looks)

@@ -22,7 +22,7 @@ from typing import Any
 
 import attrs
 
-from .._arguments import a_count, is_number
+from .._arguments import check_count, is_number, validator
 from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
 from ..errors import (
     APIError,
@@ -136,7 +136,7 @@ class LookPlan:
     first: float = attrs.field(default=0.5, validator=_number(0, or_more=False))
     factor: float = attrs.field(default=2.0, validator=_number(1, most=MOST_FACTOR))
     longest: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
-    confirmations: int = attrs.field(default=2, validator=a_count)
+    confirmations: int = attrs.field(default=2, validator=validator(check_count))
     give_up: float = attrs.field(default=120.0, validator=_number(0))
 
 

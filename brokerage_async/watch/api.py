@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from .._arguments import check_seconds
+from .._arguments import check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
@@ -139,7 +139,7 @@ class Watch:
         """
         if not isinstance(id, int | str) or isinstance(id, bool) or not str(id).strip():
             raise InvalidRequestError(f"an order id is a text or an integer, not {id!r}")
-        check_seconds("timeout", timeout)
+        check_timeout("timeout", timeout)
         feed = self._orders(customer_id, (account_number,), Cadence(interval=interval, floor=floor))
         search = self._endpoints.orders.search
 
