@@ -209,7 +209,9 @@ class RetryPolicy:
     max_delay: float = attrs.field(default=20.0, validator=validator(check_number))
     max_retry_after: float = attrs.field(default=60.0, validator=validator(check_number))
     budget: int | None = attrs.field(default=500, validator=validator(check_count, optional=True))
-    jitter: Callable[[], float] = attrs.field(default=random.random, eq=False, repr=False, validator=validator(check_function))
+    jitter: Callable[[], float] = attrs.field(
+        default=random.random, eq=False, repr=False, validator=validator(check_function)
+    )
 
     @classmethod
     def none(cls) -> RetryPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 import attrs
 
@@ -17,7 +18,7 @@ from .limiter import Limiter
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
 
-__all__ = ["Engine", "Options", "Tokens"]
+__all__ = ["Closeable", "Engine", "Options", "Tokens"]
 
 
 @attrs.frozen(kw_only=True)
@@ -52,6 +53,14 @@ class Tokens(Protocol):
         ...
 
 
+class Closeable(Protocol):
+    """A background activity of a client, such as a polling loop, that ends with the client."""
+
+    async def aclose(self) -> None:
+        """End it and wait for its end."""
+        ...
+
+
 class Engine:
     """What all views of one client share, and the checks that come before any I/O."""
 
@@ -62,6 +71,7 @@ class Engine:
         "closed",
         "environment",
         "limiter",
+        "resources",
         "tokens",
         "transport",
         "watchers",
@@ -83,6 +93,7 @@ class Engine:
         self.budget: RetryBudget = budget
         self.watchers: Watchers = watchers
         self.closed: bool = False
+        self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def enter(self) -> asyncio.AbstractEventLoop:
@@ -107,6 +118,10 @@ class Engine:
         self.closed = True
         self.limiter.close(lambda: RequestNotSentError("the client was closed"))
         try:
-            await self.tokens.close()
+            for resource in list(self.resources):
+                await resource.aclose()
         finally:
-            await self.transport.close()
+            try:
+                await self.tokens.close()
+            finally:
+                await self.transport.close()

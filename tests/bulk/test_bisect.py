@@ -4,7 +4,13 @@ import pytest
 
 from brokerage_async import errors
 from brokerage_async.bulk.batches import Batch
-from brokerage_async.bulk.bisect import MAX_THROTTLE_PAUSE, MAX_CONSECUTIVE_AMBIGUOUS, Bisection, FailureScope, failure_scope
+from brokerage_async.bulk.bisect import (
+    MAX_THROTTLE_PAUSE,
+    MAX_CONSECUTIVE_AMBIGUOUS,
+    Bisection,
+    FailureScope,
+    failure_scope,
+)
 
 
 class Service:

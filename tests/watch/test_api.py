@@ -140,9 +140,9 @@ async def test_five_hundred_watchers_share_one_request_per_interval(service: Ser
 
 async def test_live_orders_are_not_polled_more_often_than_the_floor(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
-    for floor, expected in [({}, 5), ({"floor": 0.1}, 41)]:
+    for options, expected in [({}, 5), ({"min_interval": 0.1}, 41)]:
         service.requests.clear()
-        watcher = client.watch.orders("me", ["A1"], interval=0.1, **floor)
+        watcher = client.watch.orders("me", ["A1"], interval=0.1, **options)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(watcher), 4.05)
         await watcher.aclose()
@@ -525,7 +525,7 @@ async def test_waiting_for_what_is_no_order_is_refused(
 @pytest.mark.parametrize("name", ["trading", "resting"])
 async def test_a_pace_is_made_of_seconds(service: Service, client: Client, name: str, wrong: Any) -> None:
     seconds: Any = {"trading": 1, "resting": 60, name: wrong}
-    with pytest.raises(errors.InvalidRequestError, match=name):
+    with pytest.raises(errors.ConfigurationError, match=name):
         client.watch.market_hours(**seconds)
 
 

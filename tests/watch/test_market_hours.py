@@ -177,8 +177,8 @@ async def test_market_hours_survive_failures_that_may_pass(caplog: pytest.LogCap
     assert await pace() == 600
     assert reader.times == [0, 60, 3660]
     assert caplog.messages == [
-        "the market's timetable could not be read: ServerError",
-        "the market's timetable could not be read: ResponseLostError",
+        "reading the market timetable failed: ServerError",
+        "reading the market timetable failed: ResponseLostError",
     ]
 
 
@@ -196,5 +196,5 @@ async def test_a_timetable_that_does_not_come_holds_no_poll_up(caplog: pytest.Lo
     loop = asyncio.get_running_loop()
     pace = MarketHours(never, trading=1, resting=60, now=lambda: at(date(2026, 11, 27), 10))
     assert [await pace(), await pace()] == [1, 1]
-    assert loop.time() == MarketHours.HOLD_UP
-    assert caplog.messages == ["the market's timetable could not be read: TimeoutError"]
+    assert loop.time() == MarketHours.READ_TIMEOUT
+    assert caplog.messages == ["reading the market timetable failed: TimeoutError"]

@@ -12,9 +12,9 @@ import pytest
 
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import PermissionDeniedError, ServerError
-from brokerage_async.watch.market_sessions import MarketWatcher
-from brokerage_async.watch.poll import Feed
-from brokerage_async.watch.schedule import Cadence
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.market_hours import MarketWatcher
+from brokerage_async.watch.schedule import Schedule
 from tests.loops import VirtualLoop, on_virtual_time
 
 START = datetime(2026, 12, 31, 12, tzinfo=UTC)  # a Thursday before a holiday and a weekend
@@ -51,7 +51,7 @@ async def week() -> list[MarketSession]:
 def watching(
     wall: Wall, fetch: Callable[[], Awaitable[list[MarketSession]]] = week, interval: float = 3600.0, **options: Any
 ) -> MarketWatcher:
-    feed = Feed(fetch, key=lambda each: each.session_date, cadence=Cadence(interval=interval), now=wall)
+    feed = Feed(fetch, key=lambda each: each.session_date, schedule=Schedule(interval=interval), now=wall)
     settings: dict[str, Any] = {"now": wall, "extended": False, "initial": False, "on_error": None} | options
     return MarketWatcher(feed, **settings)
 

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.diff import Change
-from brokerage_async.watch.poll import UNCHANGED, Feed, Watcher, poll
-from brokerage_async.watch.schedule import Cadence
+from brokerage_async.watch.diff import UNCHANGED, Change
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.poll import Watcher, poll
+from brokerage_async.watch.schedule import Schedule
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -137,7 +138,7 @@ async def test_a_pace_is_asked_after_every_poll() -> None:
         return next(paces)
 
     script = Script({})
-    async with watch(script, interval=pace, floor=1.0) as watcher:
+    async with watch(script, interval=pace, min_interval=1.0) as watcher:
         await quiet(watcher, 50)
     assert script.starts == [0, 1, 6, 7]
 
@@ -237,7 +238,7 @@ async def test_items_to_keep_are_told_even_when_they_left_before_the_consumer_lo
     feed = Feed(
         Script({"a": 1}, {"a": 9, "b": 9, "c": 2}, {}, {"d": 1}),
         key=first,
-        cadence=Cadence(interval=1.0),
+        schedule=Schedule(interval=1.0),
         now=loop_clock,
     )
     async with Watcher(feed, keep=lambda item: item[1] == 9) as watcher:
@@ -278,7 +279,7 @@ async def test_derived_changes_replace_the_change_they_come_from() -> None:
     def twice_unless_b(change: Change[Item]) -> list[Change[Item]]:
         return [] if change.key == "b" else [change, change]
 
-    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, cadence=Cadence(interval=1.0))
+    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, schedule=Schedule(interval=1.0))
     async with Watcher(feed, derive=twice_unless_b) as watcher:
         assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
@@ -369,7 +370,7 @@ async def test_a_loop_cancelled_from_outside_is_an_error_not_an_end() -> None:
 
 async def test_watchers_of_one_feed_share_its_polls_and_its_end() -> None:
     script = Script({"a": 1}, {"a": 2}, errors.NotFoundError("gone"))
-    feed = Feed(script, key=first, cadence=Cadence(interval=1.0), now=loop_clock)
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), now=loop_clock)
     watchers = [Watcher(feed) for _ in range(500)]
 
     async def consume(watcher: Watcher[Item]) -> list[Any]:
@@ -386,7 +387,7 @@ async def test_watchers_of_one_feed_share_its_polls_and_its_end() -> None:
 
 
 async def test_a_late_watcher_starts_with_the_state_that_is_known() -> None:
-    feed = Feed(Script({"a": 1}), key=first, cadence=Cadence(interval=100.0))
+    feed = Feed(Script({"a": 1}), key=first, schedule=Schedule(interval=100.0))
     async with Watcher(feed) as early:
         await take(early, 1)
         async with Watcher(feed) as late:
@@ -464,7 +465,7 @@ async def unawaited(*_: object) -> bool:
     [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
-        ("interval", "1"), ("floor", -1), ("jitter", 2), ("max_backoff", None),
+        ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
     ],
     ids=lambda value: getattr(value, "__name__", None) or str(value),
 )  # fmt: skip

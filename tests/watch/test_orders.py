@@ -9,9 +9,16 @@ import pytest
 
 from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
-from brokerage_async.watch.order_life import LOOKS, RECHECK, SETTLE, is_terminal, until_terminal
-from brokerage_async.watch.poll import Feed, Watcher
-from brokerage_async.watch.schedule import Cadence
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.orders import (
+    ABSENT_LOOKUP_INTERVAL,
+    LOOKUP_INTERVAL,
+    MAX_LOOKUPS,
+    is_terminal,
+    until_terminal,
+)
+from brokerage_async.watch.poll import Watcher
+from brokerage_async.watch.schedule import Schedule
 from tests.loops import on_virtual_time
 
 
@@ -35,7 +42,7 @@ class List:
         return found
 
     async def wait(self, id: str = "1") -> Order:
-        feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, cadence=Cadence(interval=1.0))
+        feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
         async with Watcher(feed, on_error=self.errors.append) as lease:
             return await until_terminal(feed, lease, id, self.look_up)
 
@@ -84,22 +91,22 @@ async def test_an_order_that_is_gone_from_the_list_is_looked_up_at_once() -> Non
 async def test_a_working_order_off_the_list_is_looked_up_now_and_then() -> None:
     orders = List(older=[of("Live"), of("Live"), of("Filled")])
     assert (await orders.wait()).status == "Filled"
-    assert orders.looks == [0, RECHECK, 2 * RECHECK]
+    assert orders.looks == [0, LOOKUP_INTERVAL, 2 * LOOKUP_INTERVAL]
 
 
 @on_virtual_time
 async def test_an_order_found_nowhere_is_looked_for_several_times() -> None:
     orders = List()
-    with pytest.raises(NotFoundError, match="order 1 was found nowhere"):
+    with pytest.raises(NotFoundError, match="order 1 was not found in"):
         await orders.wait()
-    assert orders.looks == [number * SETTLE for number in range(LOOKS)]
+    assert orders.looks == [number * ABSENT_LOOKUP_INTERVAL for number in range(MAX_LOOKUPS)]
 
 
 @on_virtual_time
 async def test_an_order_that_shows_up_late_on_the_list_counts() -> None:
     orders = List()
     waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(SETTLE + 1)
+    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
     orders.listed.append(of("Filled"))
     assert (await waiting).status == "Filled"
 
