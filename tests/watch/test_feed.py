@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -206,12 +207,33 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
 
 
 @on_real_time
-async def test_watcher_collected_in_another_thread_stops_the_loop() -> None:
+async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     async def fetch() -> list[int]:
         return [1]
 
     held = [poll(fetch, key=int, interval=3600)]
     await anext(held[0])
-    await asyncio.to_thread(held.clear)
-    await asyncio.wait(polls() or {asyncio.ensure_future(asyncio.sleep(0))}, timeout=5)
-    assert polls() == []
+    timer = threading.Timer(0.05, held.clear)
+    timer.start()
+    started = asyncio.get_running_loop().time()
+    await asyncio.wait(polls(), timeout=5)
+    timer.join()
+    assert asyncio.get_running_loop().time() - started < 4
+
+
+@on_virtual_time
+async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> None:
+    async def consume() -> None:
+        async for _ in client.watch.orders("me", ["A1"], interval=3600):
+            pass
+
+    async with client_of(Service()) as client:
+        consumer = asyncio.create_task(consume())
+        await asyncio.sleep(1)
+        consumer.cancel()
+        results = await asyncio.gather(consumer, return_exceptions=True)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert polls() == []
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert consumer.cancelled()
