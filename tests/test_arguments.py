@@ -28,9 +28,9 @@ def test_check_seconds_valid_returns_it(value: float) -> None:
 
 @pytest.mark.parametrize("value", NOT_SECONDS, ids=shortened)
 def test_check_seconds_invalid_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="^wait must be a number of seconds greater than 0, got "):
+    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, got "):
         arguments.check_seconds("wait", value)
-    with pytest.raises(ConfigurationError, match="^wait must be a number of seconds greater than 0, or None, got "):
+    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, or None, got "):
         arguments.check_timeout("wait", value)
 
 
@@ -47,13 +47,13 @@ def test_check_number_within_bounds_returns_it(value: float) -> None:
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, True, "0", None, float("nan")])
 def test_check_number_out_of_bounds_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="^share must be a number from 0 to 1, got "):
+    with pytest.raises(ConfigurationError, match=r"^share must be a number from 0 to 1, got "):
         arguments.check_number("share", value, maximum=1)
 
 
 @pytest.mark.parametrize("value", [-1, float("inf"), 10**400, None], ids=shortened)
 def test_check_number_without_maximum_must_be_finite(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="^delay must be a finite number of at least 0, got "):
+    with pytest.raises(ConfigurationError, match=r"^delay must be a finite number of at least 0, got "):
         arguments.check_number("delay", value)
 
 
@@ -64,14 +64,14 @@ def test_check_count_of_at_least_minimum_returns_it(value: int) -> None:
 
 @pytest.mark.parametrize("value", [1, 2.5, True, "2", None, float("inf")])
 def test_check_count_invalid_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="^pages must be an integer of at least 2, got "):
+    with pytest.raises(ConfigurationError, match=r"^pages must be an integer of at least 2, got "):
         arguments.check_count("pages", value, minimum=2)
 
 
 def test_check_flag_accepts_only_bool() -> None:
     assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
     for value in (0, 1, None, "", "false"):
-        with pytest.raises(ConfigurationError, match="^strict must be True or False, got "):
+        with pytest.raises(ConfigurationError, match=r"^strict must be True or False, got "):
             arguments.check_flag("strict", value)
 
 
@@ -79,7 +79,7 @@ def test_check_function_accepts_callables() -> None:
     for value in (print, len, lambda: None, functools.partial(print), str):
         arguments.check_function("on_error", value)
     for wrong in (None, 5, "print"):
-        with pytest.raises(ConfigurationError, match="^on_error must be a function, got "):
+        with pytest.raises(ConfigurationError, match=r"^on_error must be a function, got "):
             arguments.check_function("on_error", wrong)
 
 
@@ -99,7 +99,7 @@ def test_is_number_excludes_bool_and_decimal() -> None:
 def test_check_methods_names_all_that_are_needed() -> None:
     arguments.check_methods("store", {}, "get", "items")
     for wrong in (dict, None, [], object()):
-        with pytest.raises(ConfigurationError, match="^store must be an object with get, keys and items, got "):
+        with pytest.raises(ConfigurationError, match=r"^store must be an object with get, keys and items, got "):
             arguments.check_methods("store", wrong, "get", "keys", "items")
 
 
@@ -108,7 +108,7 @@ def test_check_rates_names_the_rate_at_fault() -> None:
     for wrong in ({"a": 0}, {"a": "1"}, {"a": True}):
         with pytest.raises(ConfigurationError, match=r"^rates\['a'\] must be a number greater than 0, got "):
             arguments.check_rates("rates", wrong)
-    with pytest.raises(ConfigurationError, match="^rates must map operation names to rates, got "):
+    with pytest.raises(ConfigurationError, match=r"^rates must map operation names to rates, got "):
         arguments.check_rates("rates", [("a", 1)])
 
 
@@ -122,7 +122,7 @@ def test_check_date_datetime_raises() -> None:
 def test_check_order_id_returns_a_str() -> None:
     assert [arguments.check_order_id("id", value) for value in (7, "7")] == ["7", "7"]
     for wrong in (None, True, 1.5, "", " ", b"7"):
-        with pytest.raises(InvalidRequestError, match="^id must be a non-empty str or an int, got "):
+        with pytest.raises(InvalidRequestError, match=r"^id must be a non-empty str or an int, got "):
             arguments.check_order_id("id", wrong)
 
 

@@ -45,8 +45,9 @@ class Bulk:
     """The bulk fetches of one client.
 
     All of them take the same options: ``concurrency`` is the number of batches in flight (the client's read lane bounds
-    it as well), ``batch_size`` the maximum number of symbols in a request where the service takes several (the length of
-    the URL bounds it as well), ``on_progress`` is called with ``(done, total or None, elapsed seconds)`` after each batch.
+    it as well), ``batch_size`` the maximum number of symbols in a request where the service takes several (the length
+    of the URL bounds it as well). ``on_progress`` is called with ``(done, total or None, elapsed seconds)`` after each
+    batch.
 
     Invalid arguments raise InvalidRequestError or ConfigurationError before anything is sent.
     An error that is not specific to a symbol, such as a revoked grant, ends the fetch and is raised from it.

@@ -56,7 +56,7 @@ async def over_range(
 ) -> list[T]:
     """Return the results of ``fetch(from_date, to_date)`` over a range of any length, in the order of the dates.
 
-    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error is raised.
+    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
     """
     check_count("concurrency", concurrency)
     parts = split_range(from_date, to_date, months=months)

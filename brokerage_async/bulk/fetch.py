@@ -50,7 +50,7 @@ class BulkResult(Generic[T]):
         """Return an Arrow table (extra ``arrow``) with a column ``key`` and one for each field of the model.
 
         A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
-        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields a JSON string in ``extra``.
+        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields are JSON in ``extra``.
         """
         from ..arrow import table_of_found  # only here: pyarrow is an extra
 

@@ -19,9 +19,9 @@ R = TypeVar("R")
 class ConcurrentMap(Generic[S, R]):
     """Calls of one function for the items of a source, a bounded number of them in flight.
 
-    Iterating yields ``(index, result)`` as calls complete; the index counts the items from 0. The source is read only as
-    far as needed: at most ``2 * concurrency`` items are in flight or waiting for the consumer. The first error of the
-    function or of the source ends the iteration, and the calls in flight are cancelled. It runs once.
+    Iterating yields ``(index, result)`` as calls complete; the index counts the items from 0. The source is read only
+    as far as needed: at most ``2 * concurrency`` items are in flight or waiting for the consumer. The first error of
+    the function or of the source ends the iteration, and the calls in flight are cancelled. It runs once.
 
     Args:
         function: called for each item of the source.

@@ -48,6 +48,10 @@ class Tokens(Protocol):
         """Hear that the service refused this value; answer whether another one can be had."""
         ...
 
+    def accept(self, authorization: str) -> None:
+        """Record that the service accepted this value."""
+        ...
+
     async def close(self) -> None:
         """Stop what runs in the background."""
         ...

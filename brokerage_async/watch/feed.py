@@ -50,8 +50,8 @@ class Listener(Protocol):
 class Feed(Generic[T]):
     """One polling loop: the latest state of a collection for all its listeners.
 
-    It starts when a listener first waits. It is cancelled as soon as the last listener is detached or garbage-collected,
-    or when the client is closed. A feed that has ended never starts again.
+    It starts when a listener first waits. It is cancelled as soon as the last listener is detached or is
+    garbage-collected, or when the client is closed. A feed that has ended never starts again.
 
     Attributes:
         latest: the items by key, None before the first answer.
@@ -93,11 +93,11 @@ class Feed(Generic[T]):
 
     def attach(self, listener: Listener) -> None:
         """Poll until ``listener`` is detached or garbage-collected."""
-        this = weakref.ref(self)
+        remove = weakref.WeakMethod(self._remove)  # a strong reference would make a cycle
 
         def collected(reference: weakref.ref[Listener]) -> None:
-            if (feed := this()) is not None:
-                feed._remove(reference)
+            if (method := remove()) is not None:
+                method(reference)
 
         self._listeners.add(weakref.ref(listener, collected))
 

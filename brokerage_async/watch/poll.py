@@ -1,7 +1,7 @@
 """Polling as a stream: any coroutine function that returns a collection becomes an async iterator of changes.
 
-One `Feed` polls on a fixed schedule and keeps the latest state; any number of `Watcher` s read it, each at its own pace.
-A watcher holds no queue: it compares the latest state with the last one that its consumer saw. A slow consumer
+One `Feed` polls on a fixed schedule and keeps the latest state; any number of `Watcher` s read it, each at its own
+pace. A watcher holds no queue: it compares the latest state with the last one that its consumer saw. A slow consumer
 therefore gets fewer changes, never outdated ones.
 """
 
@@ -29,7 +29,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 class Watcher(AsyncIterator[Change[T]], Generic[T]):
     """Async iterator over the changes of a collection, from `poll` or ``client.watch``.
 
-    Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled ``anext``, such as
+    Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled ``anext``, as in
     ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue after it.
     """
 
@@ -68,6 +68,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         return self
 
     async def __anext__(self) -> Change[T]:
+        waited = False
         try:
             while not self._closed:
                 if (change := self._take()) is not None:
@@ -77,9 +78,10 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
                     self._closed = True
                     self.check()
                 else:
+                    waited = True
                     await self._feed.wait(self._max_wait())
-                    if self._closed:  # by another call, which waited too and came first
-                        self.check()
+            if waited:  # closed by another call, which waited too and raised the error first
+                self.check()
             raise StopAsyncIteration
         except BaseException:
             del self  # a traceback keeps its frames, and with this one the watcher of a cancelled task would live on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import stat
@@ -197,15 +198,49 @@ class TestRefusedToken:
         assert len(endpoint.asked) == 2
 
     @on_virtual_time
-    async def test_service_that_refuses_every_token_is_not_flooded(self):
+    async def test_invalidate_every_fresh_token_rejected_pauses(self):
         endpoint = Endpoint(latency=0.1)
         tokens = manager(endpoint)
-        replaced = 0
+        used: list[str] = []
         while now() < 300:
-            replaced += tokens.invalidate(await tokens.get())
+            with contextlib.suppress(TokenError):
+                used.append(await tokens.get())
+                tokens.invalidate(used[-1])
             await asyncio.sleep(0.1)
-        assert replaced == pytest.approx(5 + 300 / 20, abs=1)
-        assert len(endpoint.asked) == replaced + 1
+        assert len(set(used)) == len(used) == len(endpoint.asked)
+        assert len(used) == pytest.approx(5 + 300 / 20, abs=1)
+
+    @on_virtual_time
+    async def test_get_during_the_pause_raises_and_afterwards_continues(self):
+        tokens = manager(Endpoint(latency=0.0))
+        answers = [tokens.invalidate(await tokens.get()) for _ in range(5)]
+        assert answers == [True, True, True, True, False]
+        with pytest.raises(TokenError, match="rejected 5 fresh access tokens in a row") as caught:
+            await tokens.get()
+        assert caught.value.transient
+        assert caught.value.retry_after == 20
+        await asyncio.sleep(20)
+        tokens.accept(await tokens.get())
+        assert tokens.invalidate("Bearer t6") is True
+
+    @on_virtual_time
+    async def test_invalidate_accepted_tokens_never_pauses(self):
+        endpoint = Endpoint(latency=0.0)
+        tokens = manager(endpoint)
+        for number in range(1, 101):
+            assert await tokens.get() == f"Bearer t{number}"
+            tokens.accept(f"Bearer t{number}")
+            assert tokens.invalidate(f"Bearer t{number}")
+        assert now() == 0
+
+    @on_virtual_time
+    async def test_invalidate_one_success_in_between_starts_the_count_again(self):
+        tokens = manager(Endpoint(latency=0.0))
+        for _ in range(4):
+            tokens.invalidate(await tokens.get())
+        tokens.accept(await tokens.get())
+        assert [tokens.invalidate(await tokens.get()) for _ in range(5)] == [True, True, True, True, True]
+        assert tokens.invalidate(await tokens.get()) is False
 
     @on_virtual_time
     async def test_suspended_machine_is_found_out_by_the_401(self):

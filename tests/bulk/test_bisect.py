@@ -5,8 +5,8 @@ import pytest
 from brokerage_async import errors
 from brokerage_async.bulk.batches import Batch
 from brokerage_async.bulk.bisect import (
-    MAX_THROTTLE_PAUSE,
     MAX_CONSECUTIVE_AMBIGUOUS,
+    MAX_THROTTLE_PAUSE,
     Bisection,
     FailureScope,
     failure_scope,

@@ -66,17 +66,11 @@ async def test_map_async_source_is_read_by_one_worker_at_a_time() -> None:
 
 @on_virtual_time
 async def test_map_slow_consumer_bounds_what_is_read() -> None:
-    read = 0
-
-    def source() -> Iterator[int]:
-        nonlocal read
-        for read in itertools.count(1):  # noqa: B007 - counted for the assertion
-            yield read
-
-    async with aclosing(aiter(ConcurrentMap(Calls(), source(), concurrency=3))) as completed:
+    numbers = itertools.count()
+    async with aclosing(aiter(ConcurrentMap(Calls(), numbers, concurrency=3))) as completed:
         await anext(completed)
         await asyncio.sleep(100)
-        assert read == 1 + 2 * 3
+        assert next(numbers) == 1 + 2 * 3
 
 
 @on_virtual_time

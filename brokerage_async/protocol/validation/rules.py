@@ -16,7 +16,7 @@ import attrs
 
 from ...operation import Rule
 
-__all__ = ["add_months", "CompiledRule"]
+__all__ = ["CompiledRule", "add_months"]
 
 Read = Callable[[object, str], "object | None"]
 """Reads a field of an item of an array by wire name; None when it is not given, or the item has no such field."""
