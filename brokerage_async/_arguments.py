@@ -34,7 +34,7 @@ __all__ = [
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return True if ``value`` is an int or a float, and not a bool."""
+    """Return True for an int or a float that is not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -61,14 +61,14 @@ def check_positive(name: str, value: object) -> float:
 
 
 def check_seconds(name: str, value: object) -> float:
-    """Return ``value`` if it is a finite number of seconds greater than 0."""
+    """Return ``value`` if it is finite and greater than 0."""
     if not _is_finite(value) or value <= 0:
         raise ConfigurationError(f"{name} must be a number of seconds greater than 0, got {value!r}")
     return value
 
 
 def check_timeout(name: str, value: object) -> float | None:
-    """Return ``value`` if it is a number of seconds, or None for no bound."""
+    """Return ``value`` if it is None, or finite and greater than 0."""
     if value is None:
         return None
     if not _is_finite(value) or value <= 0:
@@ -84,7 +84,7 @@ def check_count(name: str, value: object, *, minimum: int = 1) -> int:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return ``value`` if it is a bool; strings such as ``"false"`` are rejected."""
+    """Return ``value`` if it is a bool; the string ``"false"`` is not."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name} must be True or False, got {value!r}")
     return value
@@ -100,7 +100,7 @@ def check_function(name: str, value: object) -> Callable[..., Any]:
 
 
 def check_methods(name: str, value: object, *methods: str) -> object:
-    """Return ``value`` if it is an instance, not a class, with all ``methods``."""
+    """Return ``value`` if it is an instance with all ``methods``."""
     if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
         needed = f"{', '.join(methods[:-1])} and {methods[-1]}"
         raise ConfigurationError(f"{name} must be an object with {needed}, got {value!r}")
@@ -117,14 +117,14 @@ def check_rates(name: str, value: object) -> Mapping[str, float]:
 
 
 def check_date(name: str, value: object) -> date:
-    """Return ``value`` if it is a date; the day of a datetime depends on its zone."""
+    """Return ``value`` if it is a date and not a datetime."""
     if not isinstance(value, date) or isinstance(value, datetime):
         raise InvalidRequestError(f"{name} must be a datetime.date, got {value!r}")
     return value
 
 
 def check_order_id(name: str, value: object) -> str:
-    """Return an order id as a str, if it is an integer or a non-blank str."""
+    """Return an int or a non-blank str as a str."""
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
         raise InvalidRequestError(f"{name} must be a non-empty str or an int, got {value!r}")
     return str(value)
@@ -133,7 +133,7 @@ def check_order_id(name: str, value: object) -> str:
 def validator(
     check: Callable[..., object], *, optional: bool = False, **options: object
 ) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
-    """Build an attrs validator that names the field as ``Class.field``; None is valid if ``optional``."""
+    """Build an attrs validator from a check; it names the field ``Class.field``."""
 
     def validate(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value is not None or not optional:

@@ -55,7 +55,7 @@ class TokenEndpoint:
         """Exchange credentials for an access token, with one request.
 
         Raises:
-            TokenError: there was no answer, or the credentials were rejected; see `read_grant`.
+            TokenError: the answer is missing, or rejects the credentials; see `read_grant`.
         """
         request = build(
             OAUTH_TOKEN,

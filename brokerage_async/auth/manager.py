@@ -75,7 +75,7 @@ class ProvidedTokens:
         raise failure  # outside of the handler: the provider's exception must not become its context
 
     def invalidate(self, authorization: str) -> bool:
-        """Invalidate the provider's token; return True if it can supply a new one.
+        """Invalidate the token; return True if the provider has another.
 
         Raises:
             TokenError: the provider raised an exception; see `get`.
@@ -144,11 +144,14 @@ class TokenManager:
 
     @property
     def credentials(self) -> RefreshToken | AuthorizationCode:
-        """The current credentials; an authorization code is replaced by the refresh token of its exchange."""
+        """The current credentials: the refresh token, once a code was exchanged."""
         return self._credentials
 
     def peek(self, now: float) -> str | None:
-        """Return the header value of a token that has not expired, starting a background refresh when due."""
+        """Return the header value of a valid token, or None.
+
+        A background refresh starts when it is due.
+        """
         lease = self._lease
         if lease is None or now >= lease.expires_at:
             return None
@@ -157,7 +160,9 @@ class TokenManager:
         return lease.authorization
 
     async def get(self) -> str:
-        """Return a token's header value, waiting for a refresh if necessary; all callers share one refresh.
+        """Return a token's header value, after a refresh if necessary.
+
+        All callers share one refresh.
 
         Raises:
             TokenError: the refresh failed, or the pause after an earlier failure is not over.
@@ -180,9 +185,9 @@ class TokenManager:
                 return self._lease.authorization  # new: used even if its lifetime is over already
 
     def invalidate(self, authorization: str) -> bool:
-        """Drop a rejected token unless a newer one has replaced it; return True if another can be had now.
+        """Drop a rejected token; return True if another is available.
 
-        A service that rejects one fresh token after another gets a pause, in which `get` raises.
+        A newer token stays. A service that rejects one fresh token after another gets a pause, in which `get` raises.
         """
         lease = self._lease
         if lease is not None and lease.authorization == authorization:
@@ -198,7 +203,7 @@ class TokenManager:
         return asyncio.get_running_loop().time() >= self._rest_until
 
     def accept(self, authorization: str) -> None:
-        """Record that the service accepted a token, which ends a row of rejections."""
+        """Record that the service accepted a token."""
         self._accepted = authorization
         self._fresh_rejections = 0
 
@@ -227,7 +232,7 @@ class TokenManager:
             self._rest(TokenError(message, transient=True), TRANSIENT_PAUSE)
 
     async def _run(self) -> None:
-        """Refresh once: load from the store, else request a token, retrying transient failures."""
+        """Load a token from the store, or request one with retries."""
         loop = asyncio.get_running_loop()
         if await self._load(loop.time()):
             return
@@ -250,7 +255,10 @@ class TokenManager:
                 return
 
     def _may_retry(self, error: TokenError) -> bool:
-        """Return True if another request is safe: a code can be used only once, a refresh token any number of times."""
+        """Return True if another request is safe.
+
+        A code can be used only once, a refresh token any number of times.
+        """
         if isinstance(self._credentials, AuthorizationCode):
             return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
         return error.transient
@@ -271,7 +279,7 @@ class TokenManager:
             await _from_store("save", partial(self._store.save, self._store_key, stored))
 
     async def _load(self, now: float) -> bool:
-        """Load a token from the store; return False unless it is valid, not just rejected, and lives long enough."""
+        """Load a token from the store; return False unless it is usable."""
         if self._store is None or isinstance(self._credentials, AuthorizationCode):
             return False  # only the exchange of the code returns its refresh token
         stored = await _from_store("load", partial(self._store.load, self._store_key))
@@ -303,7 +311,10 @@ class TokenManager:
 
     @staticmethod
     def _remembered(error: TokenError, seconds: float) -> TokenError:
-        """Return a copy to raise: one exception raised in many tasks would collect all their tracebacks."""
+        """Return a copy to raise.
+
+        One exception raised in many tasks would collect all their tracebacks.
+        """
         again = copy.copy(error)
         again.__cause__ = error.__cause__
         again.retry_after = seconds
@@ -311,7 +322,7 @@ class TokenManager:
 
 
 async def _from_store(method: str, work: Callable[[], Awaitable[T]]) -> T | None:
-    """Return the result of a token store, or None if it fails or is too slow: it is optional."""
+    """Return the result of a token store, or None if it fails."""
     try:
         async with asyncio.timeout(STORE_TIMEOUT):
             return await work()

@@ -47,7 +47,7 @@ class FileTokenStore:
         self._path = Path(path)
 
     async def load(self, key: str) -> StoredToken | None:
-        """Return the token kept under ``key``, or None if there is none or the file is invalid."""
+        """Return the token kept under ``key``; None also if the file is invalid."""
         entry = (await asyncio.to_thread(self._read)).get(key)
         match entry:
             case {"access_token": str(token), "expires_at": int() | float() as expires_at} if token:

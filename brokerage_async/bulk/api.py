@@ -178,7 +178,7 @@ class Bulk:
         batch_size: int = 1,
         on_progress: Progress | None = None,
     ) -> BulkFetch[list[EarningsReport]]:
-        """Fetch the earnings reports of each symbol from ``start_date`` to ``end_date`` (default: today).
+        """Fetch the earnings reports of each symbol, until today by default.
 
         The service takes one symbol at a time, whatever ``batch_size`` is.
         """
@@ -206,7 +206,10 @@ class Bulk:
         instrument_collection: InstrumentCollection | str | None = None,
         concurrency: int = 8,
     ) -> list[MarketSession]:
-        """Return the trading sessions of a range of any length, in order, fetched nine months at a time."""
+        """Return the trading sessions of a range of any length, in order.
+
+        They are fetched nine months at a time.
+        """
 
         def fetch_range(start: date, end: date) -> Awaitable[list[MarketSession]]:
             return self._endpoints.market_time.sessions(
@@ -217,12 +220,12 @@ class Bulk:
 
 
 def _one(batch_size: int) -> int:
-    """Return 1, the batch size of an endpoint that takes one symbol, after checking the argument."""
+    """Check the batch size, and return 1: the endpoint takes one symbol."""
     return min(check_count("batch_size", batch_size), 1)
 
 
 def _one_by_one(fetch_one: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
-    """Adapt an endpoint that takes one symbol and answers 404 for an unknown one."""
+    """Adapt an endpoint for one symbol that answers 404 if unknown."""
 
     async def fetch(batch: tuple[str, ...]) -> Mapping[str, T]:
         (symbol,) = batch

@@ -37,7 +37,10 @@ class Batch(Generic[T]):
 
 
 def url_length(keys: Sequence[str]) -> int:
-    """Return the characters that ``keys`` add to a URL as values of an array parameter, its repeated name included."""
+    """Return the characters that ``keys`` add to a URL as array parameter.
+
+    The name of the parameter, which repeats, is included.
+    """
     joined = "".join(keys)
     encoded = joined if joined.isascii() and joined.isalnum() else quote(joined, safe="", errors="replace")
     return 16 * len(keys) + len(encoded)
@@ -79,7 +82,7 @@ class Batcher:
         self.rejected: dict[str, Exception] = {}
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
-        """Yield the batches, each as soon as it is full or the keys end."""
+        """Yield each batch as soon as it is full."""
         seen, pending = Seen(), list[str]()
         async with aclosing(_chunks(self._source, self._max_size)) as chunks:
             async for keys in chunks:
@@ -123,7 +126,7 @@ def _check_keys(keys: Iterable[object]) -> None:
 
 
 async def _chunks(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
-    """Yield the keys of either kind of source, up to ``size`` at a time, read no further than that."""
+    """Yield the keys of any source, up to ``size`` at a time."""
     if isinstance(source, AsyncIterable):
         keys: list[str] = []
         iterator = aiter(source)

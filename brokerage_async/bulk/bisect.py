@@ -82,7 +82,9 @@ class Bisection(Generic[T]):
         self._max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * concurrency * max_size.bit_length())
 
     async def resolve(self, batch: Batch[T]) -> Batch[T]:
-        """Request a batch, then ever smaller parts of it, until every key is found, missing or failed.
+        """Request a batch, and bisect it until every key is resolved.
+
+        Each key ends as found, missing or failed.
 
         Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
         """
@@ -99,7 +101,7 @@ class Bisection(Generic[T]):
         return batch
 
     async def _parts_after(self, error: Exception, keys: tuple[str, ...], batch: Batch[T]) -> list[tuple[str, ...]]:
-        """Return the parts to request next, or raise ``error`` if it ends the fetch."""
+        """Return the parts to request next, or raise ``error``."""
         scope = self._scope(error)
         self._ambiguous = self._ambiguous + 1 if scope in (FailureScope.AMBIGUOUS, FailureScope.THROTTLED) else 0
         if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:

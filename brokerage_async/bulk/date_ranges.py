@@ -28,7 +28,9 @@ MAX_MONTHS = 9
 
 
 def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
-    """Split a range, both ends included, into the fewest consecutive ranges shorter than ``months``.
+    """Split a range into the fewest consecutive ranges shorter than ``months``.
+
+    Both ends of every range are included.
 
     Raises:
         InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
@@ -54,7 +56,9 @@ async def over_range(
     months: int = MAX_MONTHS,
     concurrency: int = 8,
 ) -> list[T]:
-    """Return the results of ``fetch(from_date, to_date)`` over a range of any length, in the order of the dates.
+    """Return the joined results of ``fetch`` over a range of any length.
+
+    ``fetch(from_date, to_date)`` is called for each part; the results keep the order of the dates.
 
     At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
     """

@@ -47,7 +47,9 @@ class BulkResult(Generic[T]):
     model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return an Arrow table (extra ``arrow``) with a column ``key`` and one for each field of the model.
+        """Return the values as an Arrow table (extra ``arrow``).
+
+        The first column is ``key``, followed by one for each field of the model.
 
         A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
         ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields are JSON in ``extra``.
@@ -58,7 +60,9 @@ class BulkResult(Generic[T]):
 
 
 class BulkFetch(Generic[T]):
-    """Values for many keys. Nothing is sent before it is iterated or awaited, and it runs once::
+    """Values for many keys, fetched in batches.
+
+    Nothing is sent before it is iterated or awaited, and it runs once::
 
         async for symbol, equity in client.bulk.equities(symbols): ...       # as they arrive, in bounded memory
         result = await client.bulk.equities(symbols)                         # a BulkResult, in the order of the input
@@ -170,7 +174,7 @@ class BulkFetch(Generic[T]):
     async def _run(
         self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
     ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Yield the batches as they are resolved; further ones are in flight while the consumer is busy."""
+        """Yield the batches as they are resolved."""
         clock = asyncio.get_running_loop().time
         started, reported = clock(), 0
         if self._closed:

@@ -42,11 +42,6 @@ class ConcurrentMap(Generic[S, R]):
         self._completed: asyncio.Queue[tuple[int, R] | asyncio.Task[None]] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
 
-    @property
-    def closed(self) -> bool:
-        """Return True once it has been closed, by its end or by `aclose`."""
-        return self._closed
-
     async def __aiter__(self) -> AsyncGenerator[tuple[int, R], None]:
         finished = 0
         if not self._closed:
@@ -66,7 +61,7 @@ class ConcurrentMap(Generic[S, R]):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel the calls in flight and wait for their end; an iteration under way ends."""
+        """Cancel the calls in flight; an iteration under way ends."""
         self._closed = True
         for worker in self._workers:
             worker.cancel()
@@ -98,7 +93,10 @@ class ConcurrentMap(Generic[S, R]):
 
 
 async def map_in_order(function: Callable[[S], Awaitable[R]], items: Iterable[S], *, concurrency: int) -> list[R]:
-    """Return the results in the order of ``items``; the first failure cancels the other calls."""
+    """Return the results in the order of ``items``.
+
+    The first failure cancels the other calls.
+    """
     async with aclosing(aiter(ConcurrentMap(function, items, concurrency=concurrency))) as completed:
         results = {index: result async for index, result in completed}
     return [results[index] for index in range(len(results))]

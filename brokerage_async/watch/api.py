@@ -68,7 +68,9 @@ class Watch:
         min_interval: float = MIN_INTERVAL,
         on_error: OnError | None = None,
     ) -> Watcher[Order]:
-        """Watch today's orders of several accounts, keyed by order id::
+        """Watch today's orders of several accounts, keyed by order id.
+
+        Each change has the order before and after it::
 
             async for change in client.watch.orders("me", [account]):
                 print(change.key, change.item.status, change.fields)
@@ -186,7 +188,7 @@ class Watch:
         initial: bool = False,
         on_error: OnError | None = None,
     ) -> Watcher[MarketSession]:
-        """Watch the sessions of a market open and close, keyed by trading day.
+        """Watch the sessions of a market, keyed by trading day.
 
         Kinds are ``opened`` (``after`` is the session) and ``closed`` (``before`` is the session), with ``extended``
         also ``started`` and ``ended`` of the hours around it. ``at`` is the time in the timetable. The timetable is
@@ -210,7 +212,9 @@ class Watch:
         resting: float = 60.0,
         extended: bool = False,
     ) -> MarketHours:
-        """Return a pacing function: ``trading`` seconds in market hours, ``resting`` seconds outside of them::
+        """Return a pacing function that follows the market hours.
+
+        Polls come every ``trading`` seconds in market hours, every ``resting`` seconds outside of them::
 
             pace = client.watch.market_hours(trading=1, resting=300)
             client.watch.orders("me", [account], interval=pace)
@@ -249,7 +253,7 @@ class Watch:
         read: Callable[[Endpoints], Awaitable[Iterable[T]]],
         key: Callable[[T], Hashable],
     ) -> Feed[T]:
-        """Return the feed of the list ``name`` with this schedule, a new one unless it is running already."""
+        """Return the running feed of the list with this schedule, or a new one."""
         feed: Feed[T] | None = self._feeds.get((name, schedule))
         if feed is None or feed.ended:
             fetch = fetch_if_changed(self._session, read)

@@ -54,7 +54,7 @@ class Change(Generic[T]):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of the fields that differ, in their order; empty unless there is a before and an after."""
+        """Names of the fields that differ; empty without before or after."""
         return changed_fields(self.before, self.after)
 
     @property
@@ -66,7 +66,10 @@ class Change(Generic[T]):
 
 
 def changed_fields(before: object, after: object) -> tuple[str, ...]:
-    """Return the names of the fields that differ between two attrs values of one class, or two mappings."""
+    """Return the names of the fields that differ.
+
+    Both values must be attrs instances of one class, or mappings; otherwise there are none.
+    """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         absent = object()
         return tuple(str(k) for k in {**before, **after} if before.get(k, absent) != after.get(k, absent))
@@ -94,7 +97,7 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
 
 
 def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hashable]) -> dict[Any, T] | None:
-    """Return a ``seed`` as a state; it may be items or the snapshot of a watcher.
+    """Return a ``seed`` (items, or the snapshot of a watcher) as a state.
 
     Raises:
         ConfigurationError: it holds something that ``key`` does not accept.
@@ -108,7 +111,10 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
 
 
 def diff(before: Mapping[Any, T], after: Mapping[Any, T], at: datetime) -> Iterator[Change[T]]:
-    """Yield the changes that lead from ``before`` to ``after``: present items in their order, then removed ones."""
+    """Yield the changes that lead from ``before`` to ``after``.
+
+    Items of ``after`` come first, in their order, then the removed ones.
+    """
     for key, new in after.items():
         old = before.get(key)
         if old is None:

@@ -102,13 +102,13 @@ class Feed(Generic[T]):
         self._listeners.add(weakref.ref(listener, collected))
 
     async def detach(self, listener: Listener) -> None:
-        """Stop polling for ``listener``; after the last one, wait until the loop has been cancelled."""
+        """Stop polling for ``listener``; the last one ends the loop."""
         self._remove(weakref.ref(listener))
         if self._stopped:
             await self._join()
 
     async def aclose(self) -> None:
-        """End the loop because the client was closed; every listener gets an error."""
+        """End the loop with an error, because the client was closed."""
         if not self.ended:
             self.error = ConfigurationError("the client is closed")
             self._stop()
@@ -116,7 +116,7 @@ class Feed(Generic[T]):
         await self._join()
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait for a new state or the end of the loop, at most ``seconds``."""
+        """Wait for a new state or the end, at most ``seconds``."""
         if self._task is None and not self._stopped:
             self._task = asyncio.create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
@@ -126,7 +126,7 @@ class Feed(Generic[T]):
                     await self._updated.wait()
 
     def check(self) -> None:
-        """Raise the error that ended the loop, if any, always with its original traceback."""
+        """Raise the error that ended the loop, with its original traceback."""
         if self.error is not None:
             raise self.error.with_traceback(self._traceback)
 

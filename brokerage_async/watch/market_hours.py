@@ -78,7 +78,7 @@ class Boundary:
 
 
 def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> list[Boundary]:
-    """Return the boundaries of the regular and, if ``extended``, the extended sessions, oldest first."""
+    """Return the boundaries of the sessions, extended ones if asked, oldest first."""
     found = [
         Boundary(kind, session.session_date, at, session)
         for session in sessions
@@ -89,17 +89,17 @@ def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> 
 
 
 def last_passed(known: Iterable[Boundary], now: datetime) -> datetime:
-    """Return the time of the last boundary at or before ``now``; ``now`` itself if there is none."""
+    """Return the time of the last boundary until ``now``, by default ``now``."""
     return max((each.at for each in known if each.at <= now), default=now)
 
 
 def timetable_range(now: datetime) -> tuple[date, date]:
-    """Return the first and last day to read so that the last and the next session are included."""
+    """Return days between which the last and next session lie."""
     return (now - timedelta(days=7)).date(), (now + timedelta(days=10)).date()
 
 
 def is_open(sessions: Iterable[MarketSession], now: datetime, *, extended: bool = False) -> bool:
-    """Return True if ``now`` is in a regular session or, if ``extended``, in an extended one."""
+    """Return True if ``now`` is within a session, extended if asked."""
     for session in sessions:
         begin, end = session.open_at, session.close_at
         if extended:

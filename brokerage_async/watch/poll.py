@@ -61,7 +61,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
     @property
     def snapshot(self) -> dict[Any, T]:
-        """The items by key after all changes reported so far; usable as a seed later."""
+        """The items by key after all changes reported so far."""
         return dict(self._seen or {})
 
     def __aiter__(self) -> Watcher[T]:
@@ -88,13 +88,16 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
             raise
 
     def check(self) -> None:
-        """Raise the error that ended the polling, if any, ahead of changes that are still due."""
+        """Raise the error that ended the polling, if any."""
         if self._error is not None:
             raise self._error
         self._feed.check()
 
     async def aclose(self) -> None:
-        """End the iteration now, even while it waits; the last watcher of a feed ends its polling."""
+        """End the iteration now, even while it waits.
+
+        The last watcher of a feed ends its polling.
+        """
         if not self._closed:
             self._closed = True
             self._feed.announce()
@@ -127,11 +130,11 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
             self._feed.announce()
 
     def _max_wait(self) -> float | None:
-        """Return the seconds after which a change may be due without a new state; None for never."""
+        """Return when a change may be due without a new state."""
         return None
 
     def _take(self) -> Change[T] | None:
-        """Return the next change that is due, or None if the consumer has seen the latest state."""
+        """Return the next change that is due, if any."""
         latest = self._feed.latest
         if latest is not None and latest is not self._target and not self._ready:
             self._turn_to(latest)
@@ -144,7 +147,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         return self._ready.popleft()
 
     def _turn_to(self, latest: Mapping[Any, T]) -> None:
-        """Replace the pending changes by those that lead from the state last seen to ``latest``."""
+        """Replace the pending changes by those that lead to ``latest``."""
         base = whole = latest if self._seen is None else self._seen
         at = self._feed.at
         if kept := {name: item for name, item in self._kept.items() if name not in latest}:
@@ -154,7 +157,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         self._target, self._seen, self._base = latest, base, base
 
     def _record(self, change: Change[T]) -> None:
-        """Apply a reported change to a copy of the state that the pending changes start from."""
+        """Apply a reported change to the state last seen."""
         seen = dict(self._base) if self._seen is self._base else self._seen
         assert isinstance(seen, dict)
         if change.after is None:
@@ -178,7 +181,9 @@ def poll(
     fatal: Callable[[Exception, int], bool] = is_fatal,
     now: Callable[[], datetime] = utc_now,
 ) -> Watcher[T]:
-    """Call ``fetch`` repeatedly and iterate over the changes of its collection::
+    """Call ``fetch`` repeatedly and iterate over the changes of its collection.
+
+    It turns any list into a stream::
 
         async for change in poll(client.watchlists.list, key=lambda each: each.name, interval=60):
             print(change.kind, change.key, change.fields)

@@ -69,8 +69,9 @@ class Schedule:
         return max(interval, self.min_interval)
 
     def next_due(self, due: float, interval: float, now: float) -> float:
-        """Return when to poll after the poll due at ``due`` ended at ``now``, on the grid of the interval.
+        """Return the time of the next poll, on the grid of the interval.
 
+        ``due`` is when the last poll was due, ``now`` when it ended.
         Polls late by more than `MAX_LATENESS` are skipped, so that no burst follows a stall.
         """
         following = due + interval
@@ -79,7 +80,7 @@ class Schedule:
         return following + math.ceil((now - following) / interval) * interval
 
     def backoff(self, failures: int, interval: float, retry_after: float | None = None) -> float:
-        """Return the pause after ``failures`` in a row: doubling from the interval up to ``max_backoff``."""
+        """Return the pause after ``failures`` in a row, doubling up to ``max_backoff``."""
         doubled = min(interval * 2.0 ** min(failures - 1, 30), self.max_backoff)
         return max(interval, doubled, min(retry_after or 0.0, MAX_RETRY_AFTER))
 
@@ -103,7 +104,9 @@ class FailureStreak:
 
 
 def is_fatal(error: Exception, repeated: int) -> bool:
-    """Return True if polling on is pointless after ``repeated`` failures of this kind in a row.
+    """Return True if polling must end after this failure.
+
+    ``repeated`` counts the failures of this class in a row.
 
     Lost answers, 429, 5xx, undecodable bodies and transient token failures are worth another poll, and so are rejected
     tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a closed

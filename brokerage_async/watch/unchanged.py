@@ -65,7 +65,10 @@ class ConditionalExecutor:
 
 
 def fetch_if_changed(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
-    """Build a fetch for `poll` from one endpoint call; it returns `UNCHANGED` without decoding an equal body."""
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
     api = Endpoints(ConditionalExecutor(executor))
 
     async def fetch() -> Any:
