@@ -1,4 +1,4 @@
-"""One token for everybody: fetched once, renewed in time, and the endpoint not hammered."""
+"""Shared access tokens: single flight, refresh ahead of expiry, and pauses after failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def terminal() -> TokenError:
 
 
 class Endpoint:
-    """Answers after a second with tokens ``t1``, ``t2``... that live 15 minutes, unless told to fail."""
+    """Answers after a second with tokens ``t1``, ``t2``... that live 15 minutes, unless scripted to fail."""
 
     def __init__(self, *failures: TokenError | None, latency: float = 1.0, lifetime: float = 900.0) -> None:
         self.failures = list(failures)
@@ -72,7 +72,7 @@ async def sleep_until(moment: float) -> None:
 
 class TestSingleFlight:
     @on_virtual_time
-    async def test_ten_thousand_waiters_one_request(self):
+    async def test_get_ten_thousand_waiters_share_one_request(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(10_000)))
@@ -81,7 +81,7 @@ class TestSingleFlight:
         assert now() == 1
 
     @on_virtual_time
-    async def test_refresh_survives_the_cancellation_of_who_started_it(self):
+    async def test_refresh_survives_cancellation_of_its_starter(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         starter, other = asyncio.create_task(tokens.get()), asyncio.create_task(tokens.get())
@@ -92,7 +92,7 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_refresh_survives_when_everybody_is_cancelled(self):
+    async def test_refresh_survives_cancellation_of_all_waiters(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         only = asyncio.create_task(tokens.get())
@@ -103,7 +103,7 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_a_failure_is_told_to_all_each_in_an_exception_of_its_own(self):
+    async def test_get_failure_raises_a_separate_exception_per_waiter(self):
         tokens = manager(Endpoint(terminal()))
         found = await asyncio.gather(*(tokens.get() for _ in range(100)), return_exceptions=True)
         assert {type(error) for error in found} == {TokenError}
@@ -112,7 +112,7 @@ class TestSingleFlight:
 
 class TestAheadOfExpiry:
     @on_virtual_time
-    async def test_old_token_serves_while_the_new_one_is_fetched(self):
+    async def test_peek_old_token_serves_during_the_refresh(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -124,7 +124,7 @@ class TestAheadOfExpiry:
         assert endpoint.asked == [0, 781]
 
     @on_virtual_time
-    async def test_only_an_ending_token_is_waited_for(self):
+    async def test_get_waits_only_for_an_expiring_token(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -133,7 +133,7 @@ class TestAheadOfExpiry:
         assert await tokens.get() == "Bearer t2"
 
     @on_virtual_time
-    async def test_idle_client_asks_for_nothing(self):
+    async def test_idle_manager_requests_nothing(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -141,7 +141,7 @@ class TestAheadOfExpiry:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_passing_failure_in_the_background_goes_unnoticed(self):
+    async def test_get_transient_background_failure_is_hidden(self):
         endpoint = Endpoint(None, *[transient() for _ in range(6)])
         tokens = manager(endpoint)
         await tokens.get()
@@ -153,7 +153,7 @@ class TestAheadOfExpiry:
 
     @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
     @on_virtual_time
-    async def test_token_that_is_over_before_it_comes_is_not_made_again_for_nothing(self, lifetime):
+    async def test_get_token_expired_on_arrival_is_used_once(self, lifetime):
         endpoint = Endpoint(latency=1.0, lifetime=lifetime)
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(100)))
@@ -176,9 +176,9 @@ class TestAheadOfExpiry:
         assert endpoint.asked == [0, 781, 1561, 2341, 3121]
 
 
-class TestRefusedToken:
+class TestRejectedToken:
     @on_virtual_time
-    async def test_401_brings_a_new_token(self):
+    async def test_invalidate_current_token_is_replaced(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         old = await tokens.get()
@@ -186,7 +186,7 @@ class TestRefusedToken:
         assert await tokens.get() == "Bearer t2"
 
     @on_virtual_time
-    async def test_late_401_for_an_old_token_spares_the_newer_one(self):
+    async def test_invalidate_old_token_keeps_the_newer_one(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         old = await tokens.get()
@@ -243,7 +243,7 @@ class TestRefusedToken:
         assert tokens.invalidate(await tokens.get()) is False
 
     @on_virtual_time
-    async def test_suspended_machine_is_found_out_by_the_401(self):
+    async def test_invalidate_after_suspension_replaces_the_token(self):
         """The monotonic clock stood still, the token is over; the service says so."""
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -252,7 +252,7 @@ class TestRefusedToken:
         tokens.invalidate(old)
         assert await tokens.get() == "Bearer t2"
 
-    def test_machine_that_slept_with_its_clock_running(self):
+    def test_peek_after_suspension_with_running_clock_is_none(self):
         loop = VirtualLoop()
 
         async def scene() -> None:
@@ -269,13 +269,13 @@ class TestRefusedToken:
 
 class TestFailures:
     @on_virtual_time
-    async def test_passing_failures_are_repeated_with_backoff(self):
+    async def test_get_transient_failures_are_retried_with_backoff(self):
         endpoint = Endpoint(transient(), transient())
         assert await manager(endpoint).get() == "Bearer t3"
         assert endpoint.asked == [0, 1.75, 4.25]
 
     @on_virtual_time
-    async def test_wish_to_wait_is_granted_up_to_the_cap(self):
+    async def test_get_retry_after_is_honoured_up_to_the_cap(self):
         patient, absurd = transient(), transient()
         patient.retry_after, absurd.retry_after = 5.0, 1e9
         endpoint = Endpoint(patient, absurd)
@@ -283,7 +283,7 @@ class TestFailures:
         assert endpoint.asked == [0, 6, 67]
 
     @on_virtual_time
-    async def test_after_enough_of_them_the_endpoint_rests_a_little(self):
+    async def test_get_after_all_retries_pauses(self):
         endpoint = Endpoint(*[transient() for _ in range(3)])
         tokens = manager(endpoint)
         with pytest.raises(TokenError) as caught:
@@ -297,7 +297,7 @@ class TestFailures:
         assert await tokens.get() == "Bearer t4"
 
     @on_virtual_time
-    async def test_outage_is_not_hammered(self):
+    async def test_get_during_an_outage_limits_requests(self):
         endpoint = Endpoint(*[transient() for _ in range(1000)], latency=0.01)
         tokens = manager(endpoint)
         while now() < 600:
@@ -307,7 +307,7 @@ class TestFailures:
         assert len(endpoint.asked) < 50
 
     @on_virtual_time
-    async def test_refusal_is_remembered_then_tried_once(self):
+    async def test_get_rejected_credentials_are_remembered(self):
         endpoint = Endpoint(terminal(), terminal())
         tokens = manager(endpoint)
         while now() < 100:
@@ -321,7 +321,7 @@ class TestFailures:
         assert await tokens.get() == "Bearer t3"
 
     @on_virtual_time
-    async def test_unexpected_error_is_a_token_error_without_its_text(self):
+    async def test_get_unexpected_error_hides_its_message(self):
         async def broken(credentials: object) -> Grant:
             raise ValueError("s3cr3t")
 
@@ -333,7 +333,7 @@ class TestFailures:
 
 class TestCode:
     @on_virtual_time
-    async def test_exchanged_once_then_a_refresh_token(self):
+    async def test_code_is_exchanged_once_for_a_refresh_token(self):
         endpoint = Endpoint()
         tokens = manager(endpoint, CODE)
         first = await tokens.get()
@@ -343,21 +343,21 @@ class TestCode:
         assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
 
     @on_virtual_time
-    async def test_not_repeated_when_it_may_have_been_used(self):
+    async def test_code_possibly_used_is_not_retried(self):
         endpoint = Endpoint(transient(ResponseLostError("lost")))
         with pytest.raises(TokenError):
             await manager(endpoint, CODE).get()
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_repeated_when_it_never_arrived(self):
+    async def test_code_never_sent_is_retried(self):
         endpoint = Endpoint(transient(RequestNotSentError("refused")))
         assert await manager(endpoint, CODE).get() == "Bearer t2"
 
 
 class TestClose:
     @on_virtual_time
-    async def test_running_refresh_is_stopped_and_waiters_told(self):
+    async def test_close_cancels_the_refresh_and_fails_waiters(self):
         tokens = manager(Endpoint(latency=1000))
         waiters = [asyncio.create_task(tokens.get()) for _ in range(3)]
         await asyncio.sleep(1)
@@ -367,7 +367,7 @@ class TestClose:
         assert now() == 1
 
     @on_virtual_time
-    async def test_token_that_is_over_is_not_given_out_at_the_end(self):
+    async def test_close_does_not_return_an_expired_token(self):
         endpoint = Endpoint(lifetime=10)
         tokens = manager(endpoint)
         await tokens.get()
@@ -380,7 +380,7 @@ class TestClose:
             await waiter
 
     @on_virtual_time
-    async def test_nothing_starts_after_closing(self):
+    async def test_get_after_close_raises(self):
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.close()
@@ -392,7 +392,7 @@ class TestClose:
 
 class TestProviders:
     @on_virtual_time
-    async def test_static(self):
+    async def test_static_token_is_fixed(self):
         tokens = ProvidedTokens(StaticToken("abc"))
         assert await tokens.get() == "Bearer abc"
         assert "abc" not in repr(await tokens.get())
@@ -400,7 +400,7 @@ class TestProviders:
         await tokens.close()
 
     @on_virtual_time
-    async def test_one_of_the_users_own(self):
+    async def test_custom_provider_is_called(self):
         class Rotating:
             number = 0
 
@@ -418,7 +418,7 @@ class TestProviders:
 
     @pytest.mark.parametrize("given", ["", None, "a\nb", "ä", ValueError("s3cr3t")])
     @on_virtual_time
-    async def test_useless(self, given):
+    async def test_unusable_token_raises(self, given):
         class Useless:
             async def get_token(self) -> str:
                 if isinstance(given, Exception):
@@ -451,13 +451,13 @@ class MemoryStore:
 
 class TestStore:
     @on_virtual_time
-    async def test_token_is_kept_with_its_end_on_the_wall_clock(self):
+    async def test_new_token_is_stored_with_its_wall_clock_expiry(self):
         store = MemoryStore()
         await manager(Endpoint(), store=store, wall_clock=lambda: 5000.0).get()
         assert store.token == StoredToken("t1", 5900.0)
 
     @on_virtual_time
-    async def test_kept_token_spares_the_request(self):
+    async def test_stored_token_saves_the_request(self):
         endpoint = Endpoint()
         tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == "Bearer kept"
@@ -465,12 +465,12 @@ class TestStore:
 
     @pytest.mark.parametrize("wall_clock", [5895.0, 6000.0, 1e9])
     @on_virtual_time
-    async def test_ending_token_is_not_taken(self, wall_clock):
+    async def test_stored_token_about_to_expire_is_ignored(self, wall_clock):
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: wall_clock)
         assert await tokens.get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_refused_token_is_not_taken_again(self):
+    async def test_stored_token_just_rejected_is_ignored(self):
         """A wall clock that was set back makes an old token look young; the 401 settles it."""
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
         kept = await tokens.get()
@@ -478,7 +478,7 @@ class TestStore:
         assert await tokens.get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_token_that_another_process_fetched_is_taken(self):
+    async def test_stored_token_of_another_process_is_used(self):
         endpoint, store = Endpoint(), MemoryStore()
         tokens = manager(endpoint, store=store, wall_clock=lambda: 5000.0)
         tokens.invalidate(await tokens.get())
@@ -487,31 +487,31 @@ class TestStore:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_code_is_exchanged_all_the_same(self):
+    async def test_stored_token_does_not_replace_the_exchange_of_a_code(self):
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == "Bearer t1"
         assert isinstance(tokens.credentials, RefreshToken)
 
     @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
     @on_virtual_time
-    async def test_kept_value_that_is_no_token_is_not_taken(self, token):
+    async def test_stored_invalid_value_is_ignored(self, token):
         kept = StoredToken("kept", 5900.0)
         object.__setattr__(kept, "access_token", token)
         assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_kept_token_without_an_end_in_time_is_not_taken(self):
+    async def test_stored_token_with_invalid_expiry_is_ignored(self):
         store = MemoryStore(StoredToken("kept", float("nan")))
         assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_broken_store_is_only_logged(self, caplog):
+    async def test_broken_store_is_logged(self, caplog):
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
         assert "no disk" in caplog.text
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
     @on_virtual_time
-    async def test_store_of_any_kind_is_done_without(self, caplog, failure):
+    async def test_failing_or_silent_store_is_ignored(self, caplog, failure):
         class Store:
             async def load(self, key: str) -> StoredToken | None:
                 await asyncio.sleep(0.0 if failure else 1e9)
@@ -527,7 +527,7 @@ class TestStore:
         assert "s3cr3t" not in caplog.text
 
     @on_virtual_time
-    async def test_store_that_is_not_asynchronous_is_done_without(self, caplog):
+    async def test_synchronous_store_is_ignored(self, caplog):
         class Store:
             def load(self, key):
                 return {}[key]
@@ -558,14 +558,14 @@ class TestStore:
         "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
     )
     @on_real_time
-    async def test_senseless_file_holds_nothing(self, tmp_path: Path, content):
+    async def test_invalid_file_is_replaced(self, tmp_path: Path, content):
         path = tmp_path / "tokens.json"
         path.write_bytes(content)
         assert await FileTokenStore(path).load("k") is None
         await FileTokenStore(path).save("k", StoredToken("abc", 1.0))
         assert await FileTokenStore(path).load("k") == StoredToken("abc", 1.0)
 
-    def test_keys_tell_environments_and_credentials_apart_and_nothing_else(self):
+    def test_store_key_depends_on_environment_and_credentials(self):
         sandbox, production = Environment.sandbox("https://a.example"), Environment.production("https://a.example")
         other = RefreshToken(client_secret="cs", refresh_token="rt", scope="read")
         keys = {store_key(sandbox, REFRESH), store_key(production, REFRESH), store_key(sandbox, other)}

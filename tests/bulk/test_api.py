@@ -152,12 +152,12 @@ class Poisoned:
 async def test_offending_symbols_are_isolated():
     sim = simulator()
     symbols = equity_symbols(sim)
-    guilty = {symbols[17], symbols[18], symbols[700]}
-    async with sim.client(transport=Poisoned(sim, guilty)) as client:
+    offending = {symbols[17], symbols[18], symbols[700]}
+    async with sim.client(transport=Poisoned(sim, offending)) as client:
         result = await client.bulk.equities(symbols)
-    assert set(result.failed) == guilty
+    assert set(result.failed) == offending
     assert all(isinstance(error, errors.UnprocessableError) for error in result.failed.values())
-    assert list(result.found) == [symbol for symbol in symbols if symbol not in guilty]
+    assert list(result.found) == [symbol for symbol in symbols if symbol not in offending]
     assert result.missing == []
 
 

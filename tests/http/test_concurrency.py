@@ -80,19 +80,19 @@ async def test_map_starts_no_more_workers_than_items() -> None:
             assert len(asyncio.all_tasks()) <= 1 + 2
 
 
-@pytest.mark.parametrize("guilty", ["function", "source"])
+@pytest.mark.parametrize("offending", ["function", "source"])
 @on_virtual_time
-async def test_map_first_error_cancels_the_other_calls(guilty: str) -> None:
+async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
     calls = Calls(100)
 
     async def function(item: int) -> int:
-        if item == 3 and guilty == "function":
+        if item == 3 and offending == "function":
             raise LookupError(item)
         return await calls(item)
 
     def source() -> Iterator[int]:
         yield from range(5)
-        if guilty == "source":
+        if offending == "source":
             raise LookupError
 
     with pytest.raises(LookupError):

@@ -45,7 +45,7 @@ def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
         (Alert(), None, ["removed"]),
     ],
 )
-def test_alert_kinds_come_from_the_timestamps(before: Alert | None, after: Alert | None, kinds: list[str]) -> None:
+def test_alert_changes_kinds_come_from_timestamps(before: Alert | None, after: Alert | None, kinds: list[str]) -> None:
     changes = alert_changes(alert_change(before, after))
     assert [change.kind for change in changes] == kinds
     assert {(change.before, change.after) for change in changes} == {(before, after)}
@@ -55,18 +55,18 @@ stamps = st.builds(Alert, **{f"{kind}_at": st.none() | st.just(NOON) for kind in
 
 
 @given(st.lists(stamps, min_size=1, max_size=6))
-def test_every_stamp_that_stays_is_told_exactly_once(lives: list[Alert]) -> None:
-    """Timestamps are set and never cleared: however the states of an alert are cut into polls, each tells once."""
+def test_alert_changes_each_timestamp_is_reported_once(lives: list[Alert]) -> None:
+    """Timestamps are set and never cleared: however the states of an alert are cut into polls, each is reported once."""
     merged = [lives[0]]
     for life in lives[1:]:
         news = {name: value for name, value in attrs.asdict(life).items() if value is not None}
         merged.append(attrs.evolve(merged[-1], **news))
-    told: list[str] = []
+    reported: list[str] = []
     before: Alert | None = None
     for after in merged:
         if before != after:
-            told += [change.kind for change in alert_changes(alert_change(before, after))]
+            reported += [change.kind for change in alert_changes(alert_change(before, after))]
         before = after
     expected = {"created"} | {kind for kind in AlertKind if getattr(merged[-1], f"{kind}_at") is not None}
-    assert set(told) - {"changed"} == expected
-    assert all(told.count(kind) == 1 for kind in expected - {"created"})
+    assert set(reported) - {"changed"} == expected
+    assert all(reported.count(kind) == 1 for kind in expected - {"created"})

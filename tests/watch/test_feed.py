@@ -174,7 +174,7 @@ async def test_watcher_made_after_closing_gets_the_error() -> None:
 
 
 @on_virtual_time
-async def test_changes_that_are_due_come_before_the_error() -> None:
+async def test_closed_client_error_comes_after_due_changes() -> None:
     async with client_of(Service()) as client:
         watcher = client.watch.orders("me", ["A1"])
         other = client.watch.orders("me", ["A1"])

@@ -1,4 +1,4 @@
-"""When an order is over, and how it is waited for: over a feed by hand, on the virtual clock."""
+"""Single orders: terminal statuses and waiting for them, over a hand-fed list on the virtual clock."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def of(status: str, id: str = "1") -> Order:
     ],
     ids=["live", "cancel-requested", "filled", "removed", "empty", "unknown"],
 )
-def test_terminal_by_status(order: Order, expected: bool) -> None:
+def test_is_terminal_by_status(order: Order, expected: bool) -> None:
     assert is_terminal(order) is expected
 
 
 @on_virtual_time
-async def test_an_order_that_fills_between_two_polls() -> None:
+async def test_until_terminal_filled_between_polls_is_returned() -> None:
     orders = List(of("Live"))
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(4.5)
@@ -78,7 +78,7 @@ async def test_an_order_that_fills_between_two_polls() -> None:
 
 
 @on_virtual_time
-async def test_an_order_that_is_gone_from_the_list_is_looked_up_at_once() -> None:
+async def test_until_terminal_removed_from_list_is_looked_up_at_once() -> None:
     orders = List(of("Live"), older=of("Expired"))
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(2.5)
@@ -88,14 +88,14 @@ async def test_an_order_that_is_gone_from_the_list_is_looked_up_at_once() -> Non
 
 
 @on_virtual_time
-async def test_a_working_order_off_the_list_is_looked_up_now_and_then() -> None:
+async def test_until_terminal_unlisted_is_looked_up_at_intervals() -> None:
     orders = List(older=[of("Live"), of("Live"), of("Filled")])
     assert (await orders.wait()).status == "Filled"
     assert orders.looks == [0, LOOKUP_INTERVAL, 2 * LOOKUP_INTERVAL]
 
 
 @on_virtual_time
-async def test_an_order_found_nowhere_is_looked_for_several_times() -> None:
+async def test_until_terminal_absent_is_looked_up_several_times() -> None:
     orders = List()
     with pytest.raises(NotFoundError, match="order 1 was not found in"):
         await orders.wait()
@@ -103,7 +103,7 @@ async def test_an_order_found_nowhere_is_looked_for_several_times() -> None:
 
 
 @on_virtual_time
-async def test_an_order_that_shows_up_late_on_the_list_counts() -> None:
+async def test_until_terminal_listed_late_is_returned() -> None:
     orders = List()
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
@@ -112,7 +112,7 @@ async def test_an_order_that_shows_up_late_on_the_list_counts() -> None:
 
 
 @on_virtual_time
-async def test_a_failed_look_says_nothing_about_the_order() -> None:
+async def test_until_terminal_failed_lookup_is_inconclusive() -> None:
     failures = [ServerError("no", status=500)] * 5
     orders = List(older=[*failures, of("Filled")])
     assert (await orders.wait()).status == "Filled"
@@ -120,13 +120,13 @@ async def test_a_failed_look_says_nothing_about_the_order() -> None:
 
 
 @on_virtual_time
-async def test_a_look_that_cannot_succeed_ends_the_wait() -> None:
+async def test_until_terminal_fatal_lookup_failure_raises() -> None:
     with pytest.raises(PermissionDeniedError):
         await List(older=PermissionDeniedError("no", status=403)).wait()
 
 
 @on_virtual_time
-async def test_cancelling_the_wait_ends_the_polls() -> None:
+async def test_until_terminal_cancelled_ends_the_polls() -> None:
     waiting = asyncio.create_task(List(of("Live")).wait())
     await asyncio.sleep(3)
     waiting.cancel()

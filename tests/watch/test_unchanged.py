@@ -1,4 +1,4 @@
-"""A read that is repeated: only what has changed is decoded."""
+"""Conditional fetch: an equal body is not decoded."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def client_of(transport: FakeTransport) -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=transport)
 
 
-class TestUnlessSame:
+class TestFetchIfChanged:
     @on_virtual_time
-    async def test_same_bytes_are_unchanged_until_others_come(self):
+    async def test_equal_body_is_unchanged(self):
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
             fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
@@ -33,7 +33,7 @@ class TestUnlessSame:
         assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
 
     @on_virtual_time
-    async def test_transport_hears_which_body_is_known(self):
+    async def test_previous_body_is_passed_to_the_transport(self):
         transport = FakeTransport(listed("a"), listed("b"), listed("b"))
         async with client_of(transport) as client:
             fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
@@ -42,7 +42,7 @@ class TestUnlessSame:
         assert [request.known for request in transport.requests] == [None, listed("a").body, listed("b").body]
 
     @on_virtual_time
-    async def test_failure_in_between_forgets_nothing(self):
+    async def test_failure_in_between_keeps_the_previous_body(self):
         transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
         async with client_of(transport) as client:
             fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
@@ -52,7 +52,7 @@ class TestUnlessSame:
             assert await fetch() is UNCHANGED
 
     @on_virtual_time
-    async def test_two_fetches_know_nothing_of_each_other(self):
+    async def test_two_fetches_are_independent(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             for _ in range(2):
                 fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
@@ -61,7 +61,7 @@ class TestUnlessSame:
 
 class TestConditionalExecutor:
     @on_virtual_time
-    async def test_same_body_is_a_signal(self):
+    async def test_execute_equal_body_raises(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
             await executor.execute(WATCHLISTS_LIST)
@@ -69,7 +69,7 @@ class TestConditionalExecutor:
                 await executor.execute(WATCHLISTS_LIST)
 
     @on_virtual_time
-    async def test_reread_and_pages_go_through(self):
+    async def test_reread_and_pages_are_delegated(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
             await executor.execute(WATCHLISTS_LIST)
