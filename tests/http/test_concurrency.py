@@ -14,7 +14,7 @@ from tests.loops import on_virtual_time
 
 
 class Calls:
-    """A function that takes some seconds for each item, and what was seen of its calls."""
+    """A function that takes some seconds for each item and records its calls."""
 
     def __init__(self, *seconds: float) -> None:
         self.seconds = itertools.cycle(seconds or (1.0,))

@@ -56,7 +56,7 @@ stamps = st.builds(Alert, **{f"{kind}_at": st.none() | st.just(NOON) for kind in
 
 @given(st.lists(stamps, min_size=1, max_size=6))
 def test_alert_changes_each_timestamp_is_reported_once(lives: list[Alert]) -> None:
-    """Timestamps are set and never cleared: however the states of an alert are cut into polls, each is reported once."""
+    """Timestamps are set and never cleared, so any polling of an alert reports each of them once."""
     merged = [lives[0]]
     for life in lives[1:]:
         news = {name: value for name, value in attrs.asdict(life).items() if value is not None}
