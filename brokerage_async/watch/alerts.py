@@ -44,8 +44,8 @@ A = TypeVar("A", bound=Timestamped)
 def alert_changes(change: Change[A]) -> tuple[Change[A], ...]:
     """Split ``change`` into one change per timestamp set since.
 
-    They come in the order of `AlertKind`. A new alert counts as created. A change that sets no timestamp, or removes the
-    alert, is returned as it is.
+    They come in the order of `AlertKind`. A new alert counts as created. A change that sets no timestamp, or that
+    removes the alert, is returned as it is.
     """
     before, after = change.before, change.after
     if after is None:
