@@ -14,7 +14,7 @@ from datamodel_code_generator import GenerateConfig, generate
 from datamodel_code_generator.enums import DataModelType, InputFileType, OpenAPIScope
 from datamodel_code_generator.format import DateClassType, DatetimeClassType, Formatter, PythonVersion
 
-from .spec import Enum, Field, Model, Spec, Type
+from ..spec import Enum, Field, Model, Spec, Type
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.load import SchemaError, load
+from codegen.read.load import SchemaError, load
 from tests.codegen.support import TOY, toy  # noqa: F401
 
 PLANT = "$.schemas.Plant.properties"

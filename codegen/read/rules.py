@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..spec import Rule
 from .document import Node
-from .spec import Rule
 
 _DEMANDS = ("require", "forbid", "require-value", "exclusive", "distinct", "max-items", "span")
 _KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..spec import Spec
 from . import converters, endpoints, models, operations, proof
-from .spec import Spec
 
 HEADER = "# Written by `python -m codegen` from schema/; edit the schema and run it again, not this file."
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..naming import is_component, is_dasherized, is_underscored
 from .document import Document, Node
-from .naming import is_component, is_dasherized, is_underscored
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..naming import constant, snake
+from ..spec import Enum, Field, Model, Spec
 from .document import Document, Node, SchemaError
-from .naming import constant, snake
-from .operations_in import read_operations
-from .rules_in import read_rules
-from .spec import Enum, Field, Model, Spec
-from .types_in import read_type
+from .operations import read_operations
+from .rules import read_rules
+from .types import read_type
 from .vocabulary import check_words
 
 __all__ = ["SchemaError", "load"]

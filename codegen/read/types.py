@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from ..spec import Type
 from .document import Node
-from .spec import Type
 
 _FORMATS = {None: "string", "decimal": "decimal", "date": "date", "date-time": "date-time", "password": "string"}
 

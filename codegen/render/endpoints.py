@@ -7,9 +7,9 @@ import textwrap
 import attrs
 from jinja2 import Environment
 
-from .naming import constant, pascal
+from ..naming import constant, pascal
+from ..spec import Field, Operation, Parameter, Spec, Type
 from .operations import result_type
-from .spec import Field, Operation, Parameter, Spec, Type
 
 #: The token endpoint is the business of the token manager, not a method of the client.
 PRIVATE_NAMESPACES = ("oauth",)

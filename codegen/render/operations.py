@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jinja2 import Environment
 
-from .naming import constant
-from .spec import Field, Operation, Parameter, Rule, Spec, Type
+from ..naming import constant
+from ..spec import Field, Operation, Parameter, Rule, Spec, Type
 
 
 def render(spec: Spec, environment: Environment) -> str:

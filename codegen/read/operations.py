@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from ..naming import is_operation_id, snake
+from ..spec import Enum, Model, Operation, Parameter
 from .document import Node
-from .naming import is_operation_id, snake
-from .rules_in import read_rules
-from .spec import Enum, Model, Operation, Parameter
-from .types_in import read_type
+from .rules import read_rules
+from .types import read_type
 
 METHODS = ("get", "post", "put", "patch", "delete")
 

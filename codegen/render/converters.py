@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 from jinja2 import Environment
 
-from .spec import Field, Spec
+from ..spec import Field, Spec
 
 _PLAIN = {
     "string": "str",

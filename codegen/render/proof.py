@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jinja2 import Environment
 
-from .naming import snake
-from .spec import Field, Spec
+from ..naming import snake
+from ..spec import Field, Spec
 
 _PYTHON = {
     "string": "str",
