@@ -23,7 +23,7 @@ from .market_hours import MarketHours, MarketWatcher, timetable_range
 from .orders import is_terminal, until_terminal
 from .poll import Watcher
 from .schedule import Pacing, Schedule
-from .unchanged import fetch_if_changed
+from .unchanged import conditional_fetch
 
 __all__ = ["Watch"]
 
@@ -256,7 +256,7 @@ class Watch:
         """Return the running feed of the list with this schedule, or a new one."""
         feed: Feed[T] | None = self._feeds.get((name, schedule))
         if feed is None or feed.ended:
-            fetch = fetch_if_changed(self._session, read)
+            fetch = conditional_fetch(self._session, read)
             feed = self._feeds[name, schedule] = Feed(fetch, key=key, schedule=schedule, now=self._now)
             self._session.close_with_client(feed)
         return feed

@@ -10,13 +10,13 @@ from ..operation import Executor, Operation, Pager
 from .diff import UNCHANGED
 from .feed import FetchItems
 
-__all__ = ["BodyUnchanged", "ConditionalExecutor", "fetch_if_changed"]
+__all__ = ["BodyUnchanged", "ConditionalExecutor", "conditional_fetch"]
 
 T = TypeVar("T")
 E = TypeVar("E")
 
 
-class BodyUnchanged(Exception):  # noqa: N818 - a signal to `fetch_if_changed`
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
     """The body is byte for byte the previous one."""
 
 
@@ -64,7 +64,7 @@ class ConditionalExecutor:
         return self._executor.paginate(operation, path=path, query=query)
 
 
-def fetch_if_changed(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
     """Build a fetch for `poll` from one endpoint call.
 
     It returns `UNCHANGED`, without decoding, if the body equals the previous one.

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
-import stat
-from pathlib import Path
 
 import pytest
 
 from brokerage_async.auth.manager import ProvidedTokens, TokenManager
-from brokerage_async.auth.store import FileTokenStore, StoredToken, store_key
-from brokerage_async.config import AuthorizationCode, Environment, RefreshToken, RetryPolicy, Secret, StaticToken
+from brokerage_async.auth.store import StoredToken
+from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.protocol.token import Grant
-from tests.loops import VirtualLoop, on_real_time, on_virtual_time
+from tests.loops import VirtualLoop, on_virtual_time
 
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 CODE = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="once")
@@ -244,7 +240,7 @@ class TestRejectedToken:
 
     @on_virtual_time
     async def test_invalidate_after_suspension_replaces_the_token(self):
-        """The monotonic clock stood still, the token is over; the service says so."""
+        """Simulate a monotonic clock that stood still while the token expired."""
         endpoint = Endpoint()
         tokens = manager(endpoint)
         old = await tokens.get()
@@ -471,7 +467,7 @@ class TestStore:
 
     @on_virtual_time
     async def test_stored_token_just_rejected_is_ignored(self):
-        """A wall clock that was set back makes an old token look young; the 401 settles it."""
+        """Simulate a wall clock that was set back and makes an old token look young."""
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
         kept = await tokens.get()
         tokens.invalidate(kept)
@@ -538,38 +534,3 @@ class TestStore:
         assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"
         assert "token store: load failed with KeyError" in caplog.text
         assert "token store: save failed with RuntimeError" in caplog.text
-
-    @on_real_time
-    async def test_file_is_private_atomic_and_holds_only_access_tokens(self, tmp_path: Path):
-        path = tmp_path / "new" / "tokens.json"
-        store = FileTokenStore(path)
-        assert await store.load("k") is None
-        await store.save("k", StoredToken("abc", 12.5))
-        await store.save("other", StoredToken("def", 13.5))
-        assert await store.load("k") == StoredToken("abc", 12.5)
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert json.loads(path.read_text()) == {
-            "k": {"access_token": "abc", "expires_at": 12.5},
-            "other": {"access_token": "def", "expires_at": 13.5},
-        }
-        assert os.listdir(path.parent) == ["tokens.json"]
-
-    @pytest.mark.parametrize(
-        "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
-    )
-    @on_real_time
-    async def test_invalid_file_is_replaced(self, tmp_path: Path, content):
-        path = tmp_path / "tokens.json"
-        path.write_bytes(content)
-        assert await FileTokenStore(path).load("k") is None
-        await FileTokenStore(path).save("k", StoredToken("abc", 1.0))
-        assert await FileTokenStore(path).load("k") == StoredToken("abc", 1.0)
-
-    def test_store_key_depends_on_environment_and_credentials(self):
-        sandbox, production = Environment.sandbox("https://a.example"), Environment.production("https://a.example")
-        other = RefreshToken(client_secret="cs", refresh_token="rt", scope="read")
-        keys = {store_key(sandbox, REFRESH), store_key(production, REFRESH), store_key(sandbox, other)}
-        keys.add(store_key(sandbox, CODE))
-        assert len(keys) == 4
-        assert store_key(sandbox, REFRESH) == store_key(sandbox, REFRESH)
-        assert not any("rt" in key and "cs" in key for key in keys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,31 @@ def test_store_key_distinguishes_grants_and_hides_them() -> None:
     assert keys[0] == store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt"))
     assert len({*keys[:6]}) == 6
     assert all(len(key) == 32 and key.isalnum() for key in keys)
+
+
+@on_real_time
+async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "tokens.json"
+    store = FileTokenStore(path)
+    assert await store.load("k") is None
+    await store.save("k", StoredToken("abc", 12.5))
+    await store.save("other", StoredToken("def", 13.5))
+    assert await store.load("k") == StoredToken("abc", 12.5)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads(path.read_text()) == {
+        "k": {"access_token": "abc", "expires_at": 12.5},
+        "other": {"access_token": "def", "expires_at": 13.5},
+    }
+    assert os.listdir(path.parent) == ["tokens.json"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
+)
+@on_real_time
+async def test_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_bytes(content)
+    assert await FileTokenStore(path).load("k") is None
+    await FileTokenStore(path).save("k", StoredToken("abc", 1.0))
+    assert await FileTokenStore(path).load("k") == StoredToken("abc", 1.0)

@@ -39,7 +39,7 @@ def at(day: date, hour: int, minute: int = 0) -> datetime:
 
 
 def session(day: date) -> MarketSession:
-    """A day of the equity market: 9:30 to 16:00, on half-days to 13:00, with extended hours around it."""
+    """Return a day of the equity market: 9:30 to 16:00, on half-days to 13:00, with extended hours around it."""
     return MarketSession(
         start_at=at(day, 8),
         open_at=at(day, 9, 30),

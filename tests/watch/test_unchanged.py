@@ -9,7 +9,7 @@ from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_
 from brokerage_async.errors import ServerError
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.unchanged import BodyUnchanged, ConditionalExecutor, fetch_if_changed
+from brokerage_async.watch.unchanged import BodyUnchanged, ConditionalExecutor, conditional_fetch
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 
@@ -22,12 +22,12 @@ def client_of(transport: FakeTransport) -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=transport)
 
 
-class TestFetchIfChanged:
+class TestConditionalFetch:
     @on_virtual_time
     async def test_equal_body_is_unchanged(self):
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
-            fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             found = [await fetch() for _ in range(5)]
         names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
         assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
@@ -36,7 +36,7 @@ class TestFetchIfChanged:
     async def test_previous_body_is_passed_to_the_transport(self):
         transport = FakeTransport(listed("a"), listed("b"), listed("b"))
         async with client_of(transport) as client:
-            fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             for _ in range(3):
                 await fetch()
         assert [request.known for request in transport.requests] == [None, listed("a").body, listed("b").body]
@@ -45,7 +45,7 @@ class TestFetchIfChanged:
     async def test_failure_in_between_keeps_the_previous_body(self):
         transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
         async with client_of(transport) as client:
-            fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             await fetch()
             with pytest.raises(ServerError):
                 await fetch()
@@ -55,7 +55,7 @@ class TestFetchIfChanged:
     async def test_two_fetches_are_independent(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             for _ in range(2):
-                fetch = fetch_if_changed(client.session, lambda api: api.watchlists.list())
+                fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
                 assert await fetch() is not UNCHANGED
 
 
