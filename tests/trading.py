@@ -18,7 +18,7 @@ from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.http.transport import Transport
-from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -74,6 +74,10 @@ class Floor:
 
     async def journaled(self) -> list[JournalEntry]:
         return await self.journal.entries("sandbox")
+
+    def key(self, external_identifier: str) -> EntryKey:
+        """Key of an entry of this account."""
+        return EntryKey(self.client.environment.origin, "sandbox", self.account, external_identifier)
 
     def another_entry(self) -> OrderEntry:
         """Order entry of a process that starts later, over the same journal."""

@@ -53,7 +53,7 @@ class PostgresJournal(SqlJournal):
     async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
         import psycopg
 
-        text = text_of(statement, table=self._table, now=NOW, skip_locked="FOR UPDATE SKIP LOCKED")
+        text = text_of(statement, table=self._table, now=NOW)
         query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", text)
         async with self._lock:
             # A connection may have broken while it was idle. Every statement can be repeated: an entry that the

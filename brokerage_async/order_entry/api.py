@@ -22,7 +22,7 @@ from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdi
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
 from ..config import Environment
 from ..errors import ConfigurationError, InvalidRequestError
-from ..journal.base import EntryKey, EntryState, Journal
+from ..journal.base import EntryKey, Journal
 from ..journal.memory import MemoryJournal
 from ..operation import Executor, Operation
 from ..protocol.request import encode_body
@@ -84,10 +84,30 @@ class OrderEntry:
             journal = _memory_of(client)
         if isinstance(journal, str | PathLike):
             raise ConfigurationError(f"a journal is opened with SqliteJournal({str(journal)!r}), and closed by you")
-        check_methods("journal", journal, "now", "open", "find", "entries", "claim", "renew", "release", "close")
+        check_methods(
+            "journal",
+            journal,
+            "now",
+            "open",
+            "find",
+            "entries",
+            "claim",
+            "renew",
+            "release",
+            "close",
+            "abandon",
+            "adopt",
+        )
         if check_seconds("lease", lease) is None:
             raise ConfigurationError("a lease must end: a worker that died would hold its orders for ever")
-        self._desk = Desk(executor=client.session, journal=journal, environment=client.environment.name, lease=lease)
+        environment = client.environment
+        self._desk = Desk(
+            executor=client.session,
+            journal=journal,
+            environment=environment.name,
+            origin=environment.origin,
+            lease=lease,
+        )
         self._looks = _checked_plan(looks)
         self._identifiers = identifiers
 
@@ -151,7 +171,7 @@ class OrderEntry:
                 "without blanks around it and without invisible characters"
             )
         body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
-        key = EntryKey(self._desk.environment, account_number, name)
+        key = EntryKey(self._desk.origin, self._desk.environment, account_number, name)
         return await Submission(self._desk, key, body, plan, resubmit, named=named).place(allow_warnings)
 
     async def recover(self, *, settle: float | None = None, looks: LookPlan | None = None) -> list[Placement]:
@@ -176,8 +196,8 @@ class OrderEntry:
 
         ``note`` says what. False when there is no such open entry.
         """
-        key = EntryKey(self._desk.environment, account_number, external_identifier)
-        return await self._desk.journal.close(key, state=EntryState.ABANDONED, note=note)
+        key = EntryKey(self._desk.origin, self._desk.environment, account_number, external_identifier)
+        return await self._desk.journal.abandon(key, note=note)
 
     async def cancel(
         self, account_number: str, order_id: int | str, *, settle: float | None = None, looks: LookPlan | None = None

@@ -86,7 +86,9 @@ class Submission:
 
         async def withdraw() -> None:
             if (await opening)[1]:
-                await self._desk.journal.close(self._key, state=EntryState.NOT_SENT, note="cancelled before sending")
+                await self._desk.journal.close(
+                    self._key, owner=owner, state=EntryState.NOT_SENT, note="cancelled before sending"
+                )
 
         try:
             return await asyncio.shield(opening)
@@ -130,12 +132,12 @@ class Submission:
         if entry.state is not EntryState.OPEN:
             with _telling(entry.key, f"is in the journal as {entry.state.value}"):
                 return await self._known(entry)
-        owner, environment = new_owner(), entry.key.environment
+        owner = new_owner()
         with _telling(entry.key, MAY_EXIST):
-            claimed = await self._desk.journal.claim(environment, owner=owner, lease=self._desk.lease, key=entry.key)
-        if not claimed:
+            claimed = await self._desk.journal.claim(entry.key, owner=owner, lease=self._desk.lease)
+        if claimed is None:
             raise _unknown(entry, "in_progress", "another worker is placing this order right now", entry.attempts)
-        return await self._carry_through(claimed[0], owner, sent=True)
+        return await self._carry_through(claimed, owner, sent=True)
 
     def _refuse(self, reason: str) -> None:
         raise InvalidRequestError(reason, operation=ORDERS_SUBMIT.name, code="identifier_in_use")

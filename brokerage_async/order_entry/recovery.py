@@ -64,7 +64,7 @@ def _in_order(placements: Iterable[Placement]) -> list[Placement]:
 
 
 async def _open_entries(desk: Desk) -> list[JournalEntry]:
-    return await desk.journal.entries(desk.environment, state=EntryState.OPEN)
+    return await desk.journal.entries(desk.environment, origin=desk.origin, state=EntryState.OPEN)
 
 
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
@@ -104,10 +104,8 @@ class _Sweep:
     async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
         """Take an entry, unless somebody else has taken or handled it meanwhile."""
         before = self._held[key] = left[key]  # before it is known: a claim that is cancelled may have been made
-        claimed = await self._desk.journal.claim(
-            self._desk.environment, owner=self._owner, lease=self._desk.lease, key=key
-        )
-        for entry in claimed:
+        entry = await self._desk.journal.claim(key, owner=self._owner, lease=self._desk.lease)
+        if entry is not None:
             del left[key]
             if not _is_handled(entry, before):
                 self._held[key] = entry

@@ -41,6 +41,7 @@ class Desk:
     executor: Executor
     journal: Journal
     environment: str
+    origin: str
     lease: float
 
     @property
@@ -105,7 +106,9 @@ async def write_outcome(desk: Desk, key: EntryKey, conclusion: Conclusion, owner
         await quietly("release an entry", journal.release(key, owner=owner, note=conclusion.note))
         return
     order_id = conclusion.order.id if conclusion.order is not None else None
-    await quietly("record an outcome", journal.close(key, state=state, order_id=order_id, note=conclusion.note))
+    await quietly(
+        "record an outcome", journal.close(key, owner=owner, state=state, order_id=order_id, note=conclusion.note)
+    )
 
 
 async def quietly(what: str, write: Awaitable[object]) -> None:

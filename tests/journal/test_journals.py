@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,13 +31,15 @@ from brokerage_async.journal import (
     MemoryJournal,
     PostgresJournal,
     SqliteJournal,
+    renew_claims,
 )
 from tests import journal_servers
 from tests.loops import run_in
 
 ABSENT = journal_servers.missing()
-KEY = EntryKey("sandbox", "5WT00001", "order-1")
-OTHER = EntryKey("sandbox", "5WT00001", "order-2")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
+OTHER = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2")
 BODY = b'{"order-type":"Limit"}'
 NO_TIME = 0.0
 LONG = 600.0
@@ -86,7 +89,11 @@ async def test_a_key_is_opened_once(journal: Journal) -> None:
 
 
 async def test_the_same_identifier_elsewhere_is_another_entry(journal: Journal) -> None:
-    for key in (KEY, EntryKey("production", "5WT00001", "order-1"), EntryKey("sandbox", "5WT00002", "order-1")):
+    for key in (
+        KEY,
+        EntryKey(ORIGIN, "production", "5WT00001", "order-1"),
+        EntryKey(ORIGIN, "sandbox", "5WT00002", "order-1"),
+    ):
         await opened(journal, key)
     assert [entry.key.account_number for entry in await journal.entries("sandbox")] == ["5WT00001", "5WT00002"]
     assert len(await journal.entries()) == 3
@@ -95,7 +102,7 @@ async def test_the_same_identifier_elsewhere_is_another_entry(journal: Journal) 
 
 async def test_what_never_left_may_be_opened_again_unchanged(journal: Journal) -> None:
     await opened(journal)
-    assert await journal.close(KEY, state=EntryState.NOT_SENT, note="connection refused")
+    assert await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="connection refused")
     changed, fresh = await journal.open(KEY, b"another body", owner="b", lease=LONG)
     assert (fresh, changed.state) == (False, EntryState.NOT_SENT)
     again, fresh = await journal.open(KEY, BODY, owner="b", lease=LONG)
@@ -106,7 +113,7 @@ async def test_what_never_left_may_be_opened_again_unchanged(journal: Journal) -
 @pytest.mark.parametrize("state", [EntryState.PLACED, EntryState.REFUSED, EntryState.ABANDONED])
 async def test_what_the_service_has_seen_is_never_opened_again(journal: Journal, state: EntryState) -> None:
     await opened(journal)
-    assert await journal.close(KEY, state=state, order_id="77", note="why")
+    assert await journal.close(KEY, owner="a", state=state, order_id="77", note="why")
     entry, fresh = await journal.open(KEY, BODY, owner="b", lease=LONG)
     assert (fresh, entry.state, entry.order_id, entry.note, entry.owner) == (False, state, "77", "why", None)
     assert entry.closed_at is not None
@@ -114,76 +121,202 @@ async def test_what_the_service_has_seen_is_never_opened_again(journal: Journal,
 
 async def test_the_first_outcome_stays(journal: Journal) -> None:
     await opened(journal)
-    assert await journal.close(KEY, state=EntryState.PLACED, order_id="77")
-    assert not await journal.close(KEY, state=EntryState.REFUSED)
-    assert not await journal.close(OTHER, state=EntryState.REFUSED)
+    assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77")
+    assert not await journal.close(KEY, owner="a", state=EntryState.REFUSED)
+    assert not await journal.close(OTHER, owner="a", state=EntryState.REFUSED)
     assert (await journal.entries("sandbox", state=EntryState.PLACED))[0].order_id == "77"
     assert await journal.entries("sandbox", state=EntryState.OPEN) == []
 
 
+# --- claims
+
+
+async def state_of(journal: Journal, key: EntryKey = KEY) -> JournalEntry:
+    entry = await journal.find(key)
+    assert entry is not None
+    return entry
+
+
 async def test_a_claim_is_exclusive_until_it_ends(journal: Journal) -> None:
     await opened(journal, lease=LONG)
-    assert await journal.claim("sandbox", owner="b", lease=LONG) == []
-    assert await journal.claim("sandbox", owner="b", lease=LONG, key=KEY) == []
+    assert await journal.claim(KEY, owner="b", lease=LONG) is None
     assert await journal.renew(KEY, owner="a", lease=NO_TIME)
-    (taken,) = await journal.claim("sandbox", owner="b", lease=LONG)
+    taken = await journal.claim(KEY, owner="b", lease=LONG)
+    assert taken is not None
     assert taken.owner == "b"
     assert not await journal.renew(KEY, owner="a", lease=LONG)
     assert not await journal.release(KEY, owner="a", note="")
 
 
-async def test_renewing_records_attempts(journal: Journal) -> None:
+async def test_a_repeated_claim_is_not_another_worker(journal: Journal) -> None:
+    await opened(journal, lease=NO_TIME)
+    first = await journal.claim(KEY, owner="b", lease=LONG)  # the acknowledgement of this one was lost
+    again = await journal.claim(KEY, owner="b", lease=LONG)
+    assert first is not None
+    assert again is not None
+    assert again.owner == "b"
+    assert await journal.claim(KEY, owner="c", lease=LONG) is None
+
+
+async def test_what_is_not_open_cannot_be_claimed(journal: Journal) -> None:
+    assert await journal.claim(KEY, owner="a", lease=LONG) is None
     await opened(journal)
-    assert await journal.renew(KEY, owner="a", lease=LONG, attempts=2)
+    await journal.close(KEY, owner="a", state=EntryState.PLACED)
+    assert await journal.claim(KEY, owner="a", lease=LONG) is None
+
+
+async def test_renewing_raises_the_number_of_attempts_and_never_lowers_it(journal: Journal) -> None:
+    await opened(journal)
+    assert await journal.renew(KEY, owner="a", lease=LONG, attempts=3)
     assert await journal.renew(KEY, owner="a", lease=LONG)
-    found = await journal.find(KEY)
-    assert found is not None
-    assert found.attempts == 2
+    assert await journal.renew(KEY, owner="a", lease=LONG, attempts=2)  # arrives late
+    assert (await state_of(journal)).attempts == 3
+
+
+async def test_renewing_many_claims_keeps_those_that_are_held(journal: Journal) -> None:
+    third = EntryKey("http://127.0.0.1:8000", *attrs.astuple(KEY)[1:])
+    for key, owner in ((KEY, "a"), (OTHER, "b"), (third, "c")):
+        await opened(journal, key, owner=owner, lease=NO_TIME)
+    claims = {KEY: "a", OTHER: "not b", third: "c", EntryKey(ORIGIN, "sandbox", "5WT00001", "unknown"): "a"}
+    assert await renew_claims(journal, claims, lease=LONG) == {KEY, third}
+    assert await journal.claim(KEY, owner="z", lease=LONG) is None
+    assert await journal.claim(OTHER, owner="z", lease=LONG) is not None
+    assert await renew_claims(journal, {}, lease=LONG) == set()
 
 
 async def test_a_released_entry_is_open_and_free(journal: Journal) -> None:
     await opened(journal)
     assert await journal.release(KEY, owner="a", note="no answer")
-    found = await journal.find(KEY)
-    assert found is not None
+    found = await state_of(journal)
     assert (found.state, found.owner, found.note) == (EntryState.OPEN, None, "no answer")
     assert found.looked_at is not None
-    assert [entry.key for entry in await journal.claim("sandbox", owner="b", lease=LONG, key=KEY)] == [KEY]
+    assert not await journal.release(KEY, owner="a", note="repeated")
+    assert await state_of(journal) == found
+    assert await journal.claim(KEY, owner="b", lease=LONG) is not None
 
 
 async def test_an_entry_given_up_was_not_looked_at(journal: Journal) -> None:
     await opened(journal)
     assert await journal.release(KEY, owner="a", note="cancelled", looked=False)
-    found = await journal.find(KEY)
-    assert found is not None
+    found = await state_of(journal)
     assert (found.owner, found.note, found.looked_at) == (None, "cancelled", None)
 
 
-async def test_a_sweep_takes_what_was_due_when_it_began_and_each_once(journal: Journal) -> None:
-    await opened(journal, KEY, lease=NO_TIME)
-    began = await journal.now()
-    await asyncio.sleep(0.002)
-    await opened(journal, OTHER, lease=NO_TIME)
-    assert [e.key for e in await journal.claim("sandbox", owner="b", lease=LONG, due_at=began)] == [KEY]
-    assert await journal.release(KEY, owner="b", note="still unknown")
-    assert await journal.claim("sandbox", owner="c", lease=LONG, due_at=began) == []
-    later = await journal.now()
-    assert [e.key for e in await journal.claim("sandbox", owner="c", lease=LONG, due_at=later)] == [KEY, OTHER]
-
-
-async def test_claims_stay_in_their_environment(journal: Journal) -> None:
-    await opened(journal, lease=NO_TIME)
-    assert await journal.claim("production", owner="b", lease=LONG) == []
-
-
 async def test_many_workers_at_once_share_entries_without_overlap(journal: Journal) -> None:
-    keys = [EntryKey("sandbox", "5WT00001", f"order-{n}") for n in range(20)]
+    keys = [EntryKey(ORIGIN, "sandbox", "5WT00001", f"order-{n}") for n in range(10)]
     for key in keys:
         await opened(journal, key, lease=NO_TIME)
-    got = await asyncio.gather(*(journal.claim("sandbox", owner=f"w{n}", lease=LONG) for n in range(8)))
-    assert sorted(entry.key.external_identifier for taken in got for entry in taken) == sorted(
-        key.external_identifier for key in keys
-    )
+    claims = [journal.claim(key, owner=f"w{n}", lease=LONG) for n in range(8) for key in keys]
+    taken = [entry for entry in await asyncio.gather(*claims) if entry is not None]
+    assert sorted(entry.key.external_identifier for entry in taken) == [key.external_identifier for key in keys]
+
+
+# --- outcomes are fenced by ownership
+
+
+async def test_a_repeated_close_recognises_its_own_work(journal: Journal) -> None:
+    await opened(journal)
+    assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77", note="first")
+    closed = await state_of(journal)
+    assert (closed.owner, closed.claimed_until, closed.closed_by) == (None, None, "a")
+    assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77", note="again")
+    assert not await journal.close(KEY, owner="b", state=EntryState.PLACED, order_id="78")
+    assert await state_of(journal) == closed
+
+
+async def test_a_repeated_close_never_touches_an_entry_that_was_opened_again(journal: Journal) -> None:
+    """The acknowledgement of the first close was lost, and another worker is sending the order by now."""
+    await opened(journal, owner="a")
+    assert await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="429")
+    sending, fresh = await journal.open(KEY, BODY, owner="b", lease=LONG)
+    assert fresh
+    assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="429")
+    assert await state_of(journal) == sending
+    assert await journal.close(KEY, owner="b", state=EntryState.NOT_SENT)
+    assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT, note="429")
+    assert (await state_of(journal)).closed_by == "b"
+
+
+async def test_a_worker_that_lost_its_claim_writes_no_outcome(journal: Journal) -> None:
+    await opened(journal, owner="a", lease=NO_TIME)
+    taken = await journal.claim(KEY, owner="b", lease=LONG)
+    assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT)
+    assert await state_of(journal) == taken
+
+
+async def test_an_entry_held_by_none_is_closed_by_none(journal: Journal) -> None:
+    await opened(journal)
+    await journal.release(KEY, owner="a", note="no answer")
+    assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
+    assert (await state_of(journal)).state is EntryState.OPEN
+
+
+async def test_an_expired_claim_that_no_other_took_still_writes_its_outcome(journal: Journal) -> None:
+    await opened(journal, lease=NO_TIME)
+    assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77")
+
+
+async def test_an_owner_never_reopens_what_it_has_closed(journal: Journal) -> None:
+    """A statement that was believed lost arrives late, after its repetition and all that followed."""
+    await opened(journal)
+    await journal.close(KEY, owner="a", state=EntryState.NOT_SENT)
+    entry, fresh = await journal.open(KEY, BODY, owner="a", lease=LONG)
+    assert (fresh, entry.state, entry.attempts) == (False, EntryState.NOT_SENT, 1)
+
+
+async def test_a_repeated_open_is_still_new_to_its_owner(journal: Journal) -> None:
+    first = await opened(journal)
+    assert await journal.open(KEY, BODY, owner="a", lease=LONG) == (first, True)
+
+
+async def test_abandoning_asks_for_no_ownership(journal: Journal) -> None:
+    await opened(journal, owner="a", lease=LONG)
+    assert await journal.abandon(KEY, note="asked the desk: never arrived")
+    entry = await state_of(journal)
+    assert (entry.state, entry.note, entry.owner) == (EntryState.ABANDONED, "asked the desk: never arrived", None)
+    assert entry.closed_at is not None
+    assert not await journal.abandon(KEY, note="twice")
+    assert not await journal.abandon(OTHER, note="no such entry")
+    assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
+    assert await state_of(journal) == entry
+
+
+# --- origins
+
+
+ELSEWHERE = "http://127.0.0.1:8000"
+
+
+async def test_entries_of_one_service_are_listed_apart(journal: Journal) -> None:
+    mine = await opened(journal, KEY)
+    other = await opened(journal, attrs.evolve(KEY, origin=ELSEWHERE))
+    assert await journal.entries("sandbox", origin=ORIGIN) == [mine]
+    assert await journal.entries(origin=ELSEWHERE, state=EntryState.OPEN) == [other]
+    assert await journal.entries("production", origin=ORIGIN) == []
+    assert await journal.entries("sandbox") == [mine, other]
+
+
+async def test_an_adopted_entry_moves_with_all_it_holds(journal: Journal) -> None:
+    old = attrs.evolve(KEY, origin="")
+    before = await opened(journal, old, owner="a", lease=NO_TIME)
+    for _ in range(2):  # the second is a repetition
+        assert await journal.adopt(old, origin=ORIGIN)
+    assert await journal.find(old) is None
+    assert await state_of(journal) == attrs.evolve(before, key=KEY, owner=None, claimed_until=None)
+    assert not await journal.renew(old, owner="a", lease=LONG)
+
+
+async def test_what_is_held_closed_or_in_the_way_is_not_adopted(journal: Journal) -> None:
+    old, held = attrs.evolve(KEY, origin=""), attrs.evolve(OTHER, origin="")
+    assert not await journal.adopt(old, origin=ORIGIN)
+    await opened(journal, held, owner="a", lease=LONG)
+    assert not await journal.adopt(held, origin=ORIGIN)
+    await journal.close(held, owner="a", state=EntryState.PLACED)
+    assert not await journal.adopt(held, origin=ORIGIN)
+    await opened(journal, old, lease=NO_TIME)
+    await opened(journal, KEY)
+    assert not await journal.adopt(old, origin=ORIGIN)
+    assert (await state_of(journal, old)).state is EntryState.OPEN
 
 
 async def test_closing_twice_is_harmless(journal: Journal) -> None:
@@ -197,16 +330,19 @@ def calls(method: str, *arguments: st.SearchStrategy[Any], **options: st.SearchS
     return st.tuples(st.just(method), st.tuples(*arguments), st.fixed_dictionaries(options))
 
 
-KEYS = st.sampled_from([KEY, OTHER])
+KEYS = st.sampled_from([KEY, OTHER, attrs.evolve(KEY, origin=ELSEWHERE)])
+WORKERS = ["a", "b"]
 LEASES = st.sampled_from([0.0, 5.0])
 MINE = st.booleans()  # whether the caller is the one that holds the entry
 CALLS = st.one_of(
     calls("open", KEYS, st.sampled_from([BODY, b"other"]), lease=LEASES),
-    calls("claim", st.just("sandbox"), lease=LEASES),
-    calls("claim", st.just("sandbox"), lease=LEASES, key=KEYS),
+    calls("claim", KEYS, mine=MINE, lease=LEASES),
     calls("renew", KEYS, mine=MINE, lease=LEASES, attempts=st.sampled_from([None, 3])),
+    calls("renew_many", st.dictionaries(KEYS, st.sampled_from(WORKERS)), lease=LEASES),
     calls("release", KEYS, mine=MINE, note=st.just("why"), looked=st.booleans()),
-    calls("close", KEYS, state=st.sampled_from([EntryState.PLACED, EntryState.NOT_SENT])),
+    calls("close", KEYS, mine=MINE, state=st.sampled_from([EntryState.PLACED, EntryState.NOT_SENT])),
+    calls("abandon", KEYS, note=st.just("why")),
+    calls("adopt", KEYS, origin=st.sampled_from([ORIGIN, ELSEWHERE])),
 )
 
 
@@ -223,11 +359,12 @@ def test_memory_and_sqlite_do_the_same(
         async with SqliteJournal(Path(folder) / "j", clock=lambda: now[0]) as sqlite:
             for number, ((method, arguments, given_options), pause) in enumerate(program):
                 options = dict(given_options)
-                if options.pop("mine", False):
+                mine = options.pop("mine", None)
+                if mine:
                     held = await memory.find(arguments[0])
-                    options["owner"] = held.owner if held is not None and held.owner else "nobody"
-                elif method != "close":
-                    options["owner"] = f"worker {number}"
+                    options["owner"] = (held and (held.owner or held.closed_by)) or "none"
+                elif mine is False or method == "open":
+                    options["owner"] = WORKERS[number % 2]
                 outcome = await getattr(memory, method)(*arguments, **options)
                 assert outcome == await getattr(sqlite, method)(*arguments, **options)
                 now[0] += pause
@@ -312,7 +449,7 @@ async def test_sqlite_says_that_there_is_no_such_folder_and_that_it_is_closed(tm
 async def test_sqlite_says_that_a_text_is_none(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         with pytest.raises(JournalError, match="surrogates"):
-            await journal.close(KEY, state=EntryState.PLACED, order_id="\ud800")
+            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
 
 
 @pytest.mark.parametrize("name", ["orders.journal", ":memory:"])
@@ -337,7 +474,7 @@ def test_sqlite_says_that_the_file_is_read_only() -> None:
         path = sys.argv[1]
         async def write():
             async with SqliteJournal(path) as journal:
-                await journal.open(EntryKey("sandbox", "a", sys.argv[2]), b"{}", owner="o", lease=1)
+                await journal.open(EntryKey("o", "sandbox", "a", sys.argv[2]), b"{}", owner="o", lease=1)
         asyncio.run(write())
         os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
         if os.geteuid() == 0:
@@ -373,8 +510,9 @@ CLAIMER = """
             await journal.now()
             print("ready", flush=True)
             sys.stdin.readline()
-            for entry in await journal.claim("sandbox", owner=start, lease=600):
-                print(entry.key.external_identifier, flush=True)
+            for entry in await journal.entries("sandbox"):
+                if await journal.claim(entry.key, owner=start, lease=600):
+                    print(entry.key.external_identifier, flush=True)
     asyncio.run(claim())
 """
 
@@ -405,7 +543,7 @@ async def test_two_processes_never_claim_the_same_entry_in_sqlite(tmp_path: Path
     path = tmp_path / "orders.journal"
     async with SqliteJournal(path) as journal:
         for n in range(50):
-            await opened(journal, EntryKey("sandbox", "a", str(n)), lease=NO_TIME)
+            await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
     got = await asyncio.to_thread(claim_in_processes, "sqlite", str(path), 3)
     assert sorted(int(name) for names in got for name in names) == list(range(50))
 
@@ -417,7 +555,7 @@ async def test_two_processes_never_claim_the_same_entry_in_sqlite(tmp_path: Path
 async def test_two_processes_never_claim_the_same_entry_in_postgres(server: str) -> None:
     async with PostgresJournal(server, table="shared") as journal:
         for n in range(50):
-            await opened(journal, EntryKey("sandbox", "a", str(n)), lease=NO_TIME)
+            await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
     got = await asyncio.to_thread(claim_in_processes, "postgres", server, 3)
     assert sorted(int(name) for names in got for name in names) == list(range(50))
 

@@ -14,7 +14,8 @@ from brokerage_async.journal.base import EntryKey, JournalError
 from brokerage_async.journal.postgres import PostgresJournal
 from tests.loops import on_real_time
 
-KEY = EntryKey("sandbox", "A1", "one")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
 DSN = "postgresql://someone:hunter2@127.0.0.1:1/none"
 
 

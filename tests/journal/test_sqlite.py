@@ -13,7 +13,8 @@ from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sqlite import SqliteJournal
 from tests.loops import on_real_time
 
-KEY = EntryKey("sandbox", "A1", "one")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
 
 
 @on_real_time
@@ -33,7 +34,7 @@ async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> Non
         found = await other.find(KEY)
         assert found is not None
         assert found.body == b"\0\xff"
-        assert await other.close(KEY, state=EntryState.PLACED, order_id="7")
+        assert await other.close(KEY, owner="a", state=EntryState.PLACED, order_id="7")
         assert not await one.renew(KEY, owner="a", lease=30)
 
 
@@ -43,9 +44,9 @@ async def test_leases_are_measured_with_its_clock(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "j", clock=lambda: seconds[0]) as journal:
         await journal.open(KEY, b"", owner="a", lease=30)
         seconds[0] += 29
-        assert await journal.claim("sandbox", owner="b", lease=30) == []
+        assert await journal.claim(KEY, owner="b", lease=30) is None
         seconds[0] += 1
-        assert len(await journal.claim("sandbox", owner="b", lease=30)) == 1
+        assert await journal.claim(KEY, owner="b", lease=30) is not None
 
 
 @pytest.mark.parametrize(

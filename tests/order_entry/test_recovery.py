@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
 
 import attrs
 import pytest
@@ -128,7 +127,7 @@ class Forgetful(MemoryJournal):
 async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
     async with floor() as here:
         journal = Forgetful(clock=here.sim.clock.now)
-        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=1)
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
         (missing,) = await OrderEntry(here.client, journal, looks=PLAN).recover()
         assert missing.outcome is Outcome.UNKNOWN
 
@@ -140,18 +139,18 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
 
         class Busy(MemoryJournal):
             async def entries(
-                self, environment: str | None = None, *, state: EntryState | None = None
+                self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
             ) -> list[JournalEntry]:
-                before = await super().entries(environment, state=state)
+                before = await super().entries(environment, origin=origin, state=state)
                 for entry in before:
                     if entry.looked_at is None and entry.owner == "dead":
                         self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
                 return before
 
         journal = Busy(clock=here.sim.clock.now)
-        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
         assert await OrderEntry(here.client, journal, looks=PLAN).recover() == []
-        entry = await journal.find(EntryKey("sandbox", here.account, "mine"))
+        entry = await journal.find(here.key("mine"))
         assert entry is not None
         assert (entry.owner, entry.note) == (None, "not listed")
 
@@ -188,7 +187,7 @@ async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> N
 async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -> None:
     async with floor() as here:
         body = b'{"external-identifier":"mine"}'
-        await here.journal.open(EntryKey("sandbox", here.account, "mine"), body, owner="dead", lease=30)
+        await here.journal.open(here.key("mine"), body, owner="dead", lease=30)
         began = asyncio.get_running_loop().time()
         (found,) = await here.entry.recover()
         assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
@@ -198,7 +197,7 @@ async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -
 @on_virtual_time
 async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
     async with floor() as here:
-        await here.journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(5):
                 await here.entry.recover()
@@ -213,7 +212,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) 
     async with floor() as here:
         await here.client.orders.submit(here.account, order("listed"))
         for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
-            key = EntryKey("sandbox", here.account, name)
+            key = here.key(name)
             await here.journal.open(key, b"{}", owner="dead", lease=lease)
         recovering = asyncio.create_task(here.entry.recover())
         if end == "cancelled":
@@ -234,13 +233,11 @@ class SlowClaims(MemoryJournal):
 
     most = 1000
 
-    async def claim(
-        self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None
-    ) -> list[JournalEntry]:
+    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
         if self.most == 0:
             raise JournalError("disk full")
         self.most -= 1
-        claimed = await super().claim(environment, owner=owner, lease=lease, key=key, due_at=due_at)
+        claimed = await super().claim(key, owner=owner, lease=lease)
         await asyncio.sleep(1)
         return claimed
 
@@ -256,7 +253,7 @@ async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
     async with floor() as here:
         journal = SlowClaims(clock=here.sim.clock.now)
         for number in range(orders):
-            await journal.open(EntryKey("sandbox", here.account, f"order-{number}"), b"{}", owner="dead", lease=0)
+            await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
         yield here, journal
 
 
@@ -290,6 +287,8 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
 @on_virtual_time
 async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> None:
     async with floor() as here:
-        await here.journal.open(EntryKey("production", here.account, "mine"), b"{}", owner="dead", lease=1)
+        await here.journal.open(
+            EntryKey(here.client.environment.origin, "production", here.account, "mine"), b"{}", owner="dead", lease=1
+        )
         await asyncio.sleep(2)
         assert await here.entry.recover() == []

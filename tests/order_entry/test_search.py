@@ -189,7 +189,9 @@ async def test_a_clock_that_was_set_back_hides_no_order() -> None:
 
 def searching(account: Account, *, attempts: int) -> IdentifierSearch:
     body = b'{"legs":[{"symbol":"AAPL","action":"Buy to Open","quantity":"10"}],"price":"10"}'
-    entry = JournalEntry(key=EntryKey("sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW)
+    entry = JournalEntry(
+        key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW
+    )
     lists = OrderLists(account)  # type: ignore[arg-type]
     return IdentifierSearch(lists, "A1", Window.since(NOW, NOW), {"a": entry})
 

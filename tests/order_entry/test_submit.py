@@ -136,7 +136,7 @@ async def test_a_long_look_keeps_its_claim() -> None:
         placing = asyncio.create_task(here.entry.place(here.account, order("mine"), settle=300))
         for _ in range(20):
             await asyncio.sleep(10)
-            assert await here.journal.claim("sandbox", owner="somebody", lease=1) == []
+            assert await here.journal.claim(here.key("mine"), owner="another", lease=1) is None
         with pytest.raises(OrderOutcomeUnknownError):
             await placing
 
@@ -237,7 +237,9 @@ class Foreign(MemoryJournal):
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         raise OSError("no route to the database")
 
-    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
         raise ValueError
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:

@@ -125,7 +125,9 @@ async def fill(journal: SqliteJournal) -> None:
     """Use up what room is left in the pages that are there."""
     for number in range(1000):
         try:
-            await journal.open(EntryKey("sandbox", "filler", str(number)), b"x" * 200, owner="o", lease=1)
+            await journal.open(
+                EntryKey("https://api.example.com", "sandbox", "filler", str(number)), b"x" * 200, owner="o", lease=1
+            )
         except JournalError:
             return
 
