@@ -22,7 +22,7 @@ All of them pickle, and none carries a token or a secret.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -173,8 +173,34 @@ class TokenError(BrokerageError):
         self.transient = transient
 
 
+REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
+"""Statuses of the service document with which the service rejects a request before it changes anything."""
+
+
 class APIError(BrokerageError):
-    """The service answered with an error status. ``code`` is the service's code; clients branch on it."""
+    """An answer with an error status. ``code`` is the service's code; clients branch on it.
+
+    Attributes:
+        from_service: True only if the body is the documented error envelope, ``{"error": {"code": ...}}`` in JSON.
+            Anything else may come from a proxy, and a proxy may answer after the service has processed the request.
+    """
+
+    def __init__(self, message: str = "", *, from_service: bool = False, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.from_service = from_service
+
+    def __repr__(self) -> str:
+        fields = f"status={self.status}, code={self.code!r}, from_service={self.from_service}"
+        return f"{type(self).__name__}({self.message!r}, {fields})"
+
+    @property
+    def maybe_processed(self) -> bool:
+        """False only if the answer proves that nothing was changed.
+
+        Two answers prove it: the service's own envelope with a documented refusal status, and a 429, which stands in
+        the place of processing whoever sends it.
+        """
+        return self.status != 429 and not (self.from_service and self.status in REFUSAL_STATUSES)
 
 
 class BadRequestError(APIError):
@@ -222,6 +248,11 @@ class RateLimitError(APIError):
 
 class ServerError(APIError):
     """5xx, from the service or from a proxy before it; a mutation may have been processed."""
+
+    @property
+    def maybe_processed(self) -> bool:
+        """Always True, also where the code says so under another status."""
+        return True
 
 
 class OrderOutcomeUnknownError(BrokerageError):
