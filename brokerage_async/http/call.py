@@ -123,10 +123,13 @@ class Call:
         engine = self._engine
         self._sent_at = self._loop.time()
         try:
-            response = await engine.transport.send(self._next_request())
+            request = self._next_request()
+            request.check_guard()
+            response = await engine.transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt
             return None, error
+        engine.service_clock.observe(response.headers.get("date"), self._loop.time())
         if is_success(response):
             self._lane.succeeded(self._sent_at)
             engine.budget.earn(self._refund)
@@ -153,6 +156,7 @@ class Call:
             operation=self._operation,
             timeout=timeout,
             known=request.known,
+            guard=request.guard,
         )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:

@@ -90,7 +90,7 @@ class Claim:
 class ClaimKeeper:
     """Renews the claims of one `OrderEntry`, all of them in one statement.
 
-    A timer starts the renewal, so that an order placed within a third of the lease costs neither a task nor a statement.
+    A timer starts the renewal: an order placed within a third of the lease costs neither a task nor a statement.
     """
 
     def __init__(self, journal: Journal, lease: float) -> None:

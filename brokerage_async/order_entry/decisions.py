@@ -51,8 +51,8 @@ __all__ = [
     "next_poll",
     "pairs_shown",
     "poll_timeout",
-    "preflight_outcome",
     "predates",
+    "preflight_outcome",
     "replace_shown",
 ]
 

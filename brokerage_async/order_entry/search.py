@@ -30,6 +30,8 @@ FULL_PAGES = frozenset({100, PER_PAGE})
 """Lengths at which a list without a pagination block may have been cut off: the service's own page size, and ours."""
 START = timedelta(days=400)
 """How far before the order the search begins by the local clock, which may be very wrong."""
+MAX_POLL = 120.0
+"""Seconds that one poll may take: a list may be endless, or arrive a row at a time."""
 MARGIN = timedelta(days=3).total_seconds()
 """How far the listing is read beyond the oldest order that can be meant."""
 FRESH_TOLERANCE, CLOCK_TOLERANCE = 10.0, 900.0
@@ -123,19 +125,37 @@ class OrderLists:
         """
         seen: dict[str, Order] = {}
         complete, failure = True, None
-        for listing in (self._live(account_number), self._all(account_number, window)):
-            try:
-                async with aclosing(listing) as pages:
-                    async for page in pages:
-                        for order in page:
-                            name = by(order)
-                            if name is not None and name in wanted:
-                                seen.setdefault(name, order)
-                        if len(seen) == len(wanted) and not thorough:
+        try:
+            async with asyncio.timeout(MAX_POLL):
+                for listing in (self._live(account_number), self._all(account_number, window)):
+                    try:
+                        if await self._read(listing, wanted, seen, by, thorough=thorough):
                             return Sighting(orders=seen, complete=True)
-            except BrokerageError as error:
-                complete, failure = False, error
+                    except BrokerageError as error:
+                        complete, failure = False, error
+        except TimeoutError:
+            complete, failure = False, ResponseLostError(f"the order lists did not end within {MAX_POLL:g} s")
         return Sighting(orders=seen, complete=complete, error=failure)
+
+    @staticmethod
+    async def _read(
+        listing: AsyncGenerator[tuple[Order, ...], None],
+        wanted: Collection[str],
+        seen: dict[str, Order],
+        by: Callable[[Order], str | None],
+        *,
+        thorough: bool,
+    ) -> bool:
+        """Add what a list shows to ``seen``. Return True as soon as nothing else is wanted."""
+        async with aclosing(listing) as pages:
+            async for page in pages:
+                for order in page:
+                    name = by(order)
+                    if name is not None and name in wanted:
+                        seen.setdefault(name, order)
+                if len(seen) == len(wanted) and not thorough:
+                    return True
+        return False
 
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
         path, query = ORDERS_LIST_LIVE.arguments(account_number=account_number, per_page=PER_PAGE)

@@ -47,7 +47,7 @@ from brokerage_async.order_entry.decisions import (
     Fate,
     Finding,
     Look,
-    LookPlan,
+    ReconcilePolicy,
     cancel_shown,
     decide,
     differs_in,
@@ -122,7 +122,7 @@ def test_reading_again_is_hopeless_where_the_question_or_the_asker_was_refused(e
 
 def test_a_hopeless_look_is_the_last() -> None:
     looks = [Look(at=0.5), Look(at=1.5, complete=False, hopeless=True)]
-    assert next_look(LookPlan(), looks) is Finding.UNDETERMINED
+    assert next_look(ReconcilePolicy(), looks) is Finding.UNDETERMINED
 
 
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
@@ -184,11 +184,11 @@ def test_what_must_hold_in_every_line(fate: Fate, finding: Finding | None, doubt
 
 
 PLANS = st.builds(
-    LookPlan,
-    settle=st.floats(0, 60),
+    ReconcilePolicy,
+    visibility_delay=st.floats(0, 60),
     first=st.floats(0.1, 5),
     factor=st.floats(1, 4),
-    longest=st.floats(0.5, 30),
+    max_interval=st.floats(0.5, 30),
     confirmations=st.integers(1, 4),
     give_up=st.floats(0, 200),
 )
@@ -196,7 +196,7 @@ PLANS = st.builds(
 
 @given(PLANS, st.lists(st.booleans(), max_size=400), st.one_of(st.none(), st.floats(0, 100)))
 def test_looking_always_ends_and_never_concludes_too_early(
-    plan: LookPlan, readable: list[bool], appears: float | None
+    plan: ReconcilePolicy, readable: list[bool], appears: float | None
 ) -> None:
     """The lists are readable or not, look by look; the order is listed from ``appears`` on, or never."""
     looks: list[Look] = []
@@ -206,35 +206,35 @@ def test_looking_always_ends_and_never_concludes_too_early(
         complete = next(answers, True)
         looks.append(Look(at=step, complete=complete, found=complete and appears is not None and step >= appears))
         assert len(looks) < 2000
-    settled = [look for look in looks if look.complete and look.at >= plan.settle]
+    settled = [look for look in looks if look.complete and look.at >= policy.visibility_delay]
     if step is Finding.ABSENT:
         assert len(settled) >= plan.confirmations
         assert appears is None or appears > settled[0].at
     elif step is Finding.FOUND:
         assert looks[-1].found
     else:
-        assert looks[-1].at >= max(plan.give_up, plan.settle)
+        assert looks[-1].at >= max(plan.give_up, policy.visibility_delay)
         assert len(settled) < plan.confirmations
 
 
 @given(PLANS, st.floats(0, 60))
-def test_what_is_listed_within_the_settling_time_is_never_absent(plan: LookPlan, appears: float) -> None:
+def test_what_is_listed_within_the_settling_time_is_never_absent(plan: ReconcilePolicy, appears: float) -> None:
     looks: list[Look] = []
     while not isinstance(step := next_look(plan, looks), Finding):
-        looks.append(Look(at=step, found=step >= min(appears, plan.settle)))
+        looks.append(Look(at=step, found=step >= min(appears, policy.visibility_delay)))
     assert step is Finding.FOUND
 
 
 def test_the_usual_plan_looks_at_these_times() -> None:
     looks: list[Look] = []
-    while not isinstance(step := next_look(LookPlan(), looks), Finding):
+    while not isinstance(step := next_look(ReconcilePolicy(), looks), Finding):
         looks.append(Look(at=step))
     assert [look.at for look in looks] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert step is Finding.ABSENT
 
 
 def test_another_order_under_the_identifier_is_told_in_the_end_only() -> None:
-    plan = LookPlan(settle=1, first=1, confirmations=2, give_up=3)
+    plan = ReconcilePolicy(visibility_delay=1, first=1, confirmations=2, give_up=3)
     assert next_look(plan, [Look(at=1, conflict=True)]) == 3
     assert next_look(plan, [Look(at=1, conflict=True), Look(at=3)]) is Finding.CONFLICT
     assert next_look(plan, [Look(at=1, conflict=True), Look(at=3, complete=False)]) is Finding.CONFLICT
@@ -331,23 +331,23 @@ def test_the_value_of_a_notional_order_tells_it_apart() -> None:
 def test_a_plan_takes_no_nonsense(name: str) -> None:
     for value in (-1, float("nan"), None, "1", True, Decimal(1)):
         with pytest.raises(ConfigurationError, match=name):
-            LookPlan(**{name: value})  # type: ignore[arg-type]
+            ReconcilePolicy(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "confirmations", "give_up"])
 def test_a_plan_has_an_end(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"LookPlan\.{name}"):
-        LookPlan(**{name: float("inf")})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
+        ReconcilePolicy(**{name: float("inf")})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["settle", "first", "factor", "longest", "give_up"])
 def test_a_plan_takes_no_number_that_no_clock_can_reach(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"LookPlan\.{name}"):
-        LookPlan(**{name: 10**400})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
+        ReconcilePolicy(**{name: 10**400})  # type: ignore[arg-type]
 
 
 def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
-    plan = LookPlan(first=1e-3, factor=1000, longest=1, give_up=500)
+    plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
     looks: list[Look] = []
     while not isinstance(step := next_look(plan, looks), Finding):
         looks.append(Look(at=step, complete=False))

@@ -25,7 +25,7 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import DRY_RUN, FAILED, LISTS, PLAN, SUBMIT, TIMEOUT, FailingJournal, floor, order, place_unknown
+from tests.trading import DRY_RUN, FAILED, LISTS, POLICY, SUBMIT, TIMEOUT, FailingJournal, floor, order, place_unknown
 
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
@@ -205,7 +205,7 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
 async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
     """Such as those of a counter that begins anew with each process."""
     async with floor() as here:
-        entry = OrderEntry(here.client, here.journal, looks=PLAN, identifiers=lambda: "order-1")
+        entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
         assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
         with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
             await entry.place(here.account, order())

@@ -14,7 +14,7 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, PLAN, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
+from tests.trading import LISTS, POLICY, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
 
 
 @on_virtual_time
@@ -66,7 +66,7 @@ async def test_a_clock_that_is_months_off_hides_no_order() -> None:
     async with floor() as here:
         for months in (150 * 86_400.0, -150 * 86_400.0):
             journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
-            entry = OrderEntry(here.client, journal, looks=PLAN)
+            entry = OrderEntry(here.client, journal, reconcile=POLICY)
             here.sim.faults.add("POST", SUBMIT, "drop_after")
             here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
             with pytest.raises(OrderOutcomeUnknownError):
@@ -82,7 +82,7 @@ async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
     async with floor() as here:
         ahead = 500 * 86_400.0
         journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
-        entry = OrderEntry(here.client, journal, looks=PLAN)
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
         with pytest.raises(OrderOutcomeUnknownError):
@@ -98,7 +98,7 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> 
     async with floor() as here:
         off = 0.0
         journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
-        entry = OrderEntry(here.client, journal, looks=PLAN)
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         with pytest.raises(OrderOutcomeUnknownError):
             await entry.place(here.account, order("mine"))
@@ -128,7 +128,7 @@ async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None
     async with floor() as here:
         journal = Forgetful(clock=here.sim.clock.now)
         await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
-        (missing,) = await OrderEntry(here.client, journal, looks=PLAN).recover()
+        (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert missing.outcome is Outcome.UNKNOWN
 
 
@@ -149,7 +149,7 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
 
         journal = Busy(clock=here.sim.clock.now)
         await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        assert await OrderEntry(here.client, journal, looks=PLAN).recover() == []
+        assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
         entry = await journal.find(here.key("mine"))
         assert entry is not None
         assert (entry.owner, entry.note) == (None, "not listed")
@@ -191,7 +191,7 @@ async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -
         began = asyncio.get_running_loop().time()
         (found,) = await here.entry.recover()
         assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
-        assert asyncio.get_running_loop().time() - began > 30 + PLAN.settle
+        assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
 
 
 @on_virtual_time
@@ -262,7 +262,7 @@ async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_fr
     async with left_open(20) as (here, journal):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(9.5):
-                await OrderEntry(here.client, journal, looks=PLAN).recover()
+                await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert await journal.held() == 0
 
 
@@ -271,14 +271,14 @@ async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_
     async with left_open(20) as (here, journal):
         journal.most = 9
         with pytest.raises(JournalError):
-            await OrderEntry(here.client, journal, looks=PLAN).recover()
+            await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert await journal.held() == 0
 
 
 @on_virtual_time
 async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
     async with left_open(60) as (here, journal):
-        recovering = asyncio.create_task(OrderEntry(here.client, journal, looks=PLAN, lease=30).recover())
+        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
         await asyncio.sleep(59.5)
         assert await journal.held() == 60
         assert len(await recovering) == 60

@@ -13,7 +13,7 @@ from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagi
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.operation import Page
-from brokerage_async.order_entry.decisions import Finding, LookPlan
+from brokerage_async.order_entry.decisions import Finding, ReconcilePolicy
 from brokerage_async.order_entry.search import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
 from tests.loops import on_virtual_time
 
@@ -175,7 +175,7 @@ async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
         count += 1
         return False, await look(account, "a")
 
-    assert await look_until(LookPlan(), once) is Finding.UNDETERMINED
+    assert await look_until(ReconcilePolicy(), once) is Finding.UNDETERMINED
     assert count == 1
 
 
