@@ -19,7 +19,7 @@ from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
-from brokerage_async.order_entry import ReconcilePolicy, OrderEntry, Outcome, Placement
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator

@@ -17,7 +17,7 @@ from brokerage_async.config import Environment, RefreshToken
 from brokerage_async.errors import BrokerageError
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.journal import PostgresJournal, SqliteJournal
-from brokerage_async.order_entry import ReconcilePolicy, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 

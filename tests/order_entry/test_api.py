@@ -14,7 +14,7 @@ from brokerage_async._generated.models import OrderType, TimeInForce
 from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.order_entry import ReconcilePolicy, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from tests.loops import on_virtual_time
 from tests.trading import POLICY, SUBMIT, floor, order
 

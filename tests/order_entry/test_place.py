@@ -191,7 +191,7 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
         unknown = await place_unknown(here)
         assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
         assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
-        assert "not listed in 8 looks" in str(unknown)
+        assert "not listed in 8 polls" in str(unknown)
         assert unknown.__cause__ is not None
         (entry,) = await here.journaled()
         assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)

@@ -11,7 +11,7 @@ import pytest
 from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
-from brokerage_async.order_entry import ReconcilePolicy, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, floor, order, place_unknown
@@ -75,7 +75,7 @@ async def test_an_order_counts_as_absent_after_the_settling_time_only() -> None:
         looks = ReconcilePolicy(visibility_delay=1, first=0.2, confirmations=3)
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         began = asyncio.get_running_loop().time()
-        with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] looks"):
+        with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] polls"):
             await here.entry.place(here.account, order("other"), reconcile=looks)
         assert 1 < asyncio.get_running_loop().time() - began < 10
 
@@ -253,7 +253,7 @@ async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pyte
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
         assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
-        assert "could not renew a claim: no route to the database" in caplog.text
+        assert "could not renew 1 claim(s): no route to the database" in caplog.text
         assert "could not record an outcome: ValueError" in caplog.text
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         with pytest.raises(OrderOutcomeUnknownError):
@@ -266,6 +266,6 @@ async def test_nothing_is_sent_again_when_the_journal_cannot_be_told() -> None:
     async with floor() as here:
         entry = OrderEntry(here.client, FailingJournal("renew"))
         here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError, match="another worker"):
+        with pytest.raises(OrderOutcomeUnknownError, match="the journal could not record another attempt"):
             await entry.place(here.account, order("mine"), resubmit=1)
         assert here.sim.ledger.count("orders.submit") == 1

@@ -15,7 +15,7 @@ import pytest
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, SqliteJournal
-from brokerage_async.order_entry import ReconcilePolicy, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import Simulator
 from tests.trading import SMALL, order
 
