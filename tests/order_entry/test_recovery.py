@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import attrs
 import pytest
@@ -292,3 +293,92 @@ async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> N
         )
         await asyncio.sleep(2)
         assert await here.entry.recover() == []
+
+
+# --- what one worker cannot read, another one may
+
+
+@pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
+@on_virtual_time
+async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next(trouble: faults.Fault | str) -> None:
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        here.sim.faults.add("GET", LISTS, trouble, times=None)
+        (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
+        assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
+        assert (await here.journaled())[0].looked_at is None
+        here.sim.faults.clear()
+        (found,) = await here.entry.recover()
+        assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
+    """Both begin at once. The one without authority claims first; what it could not see must not count."""
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
+        assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
+        assert [placement.outcome for placement in owner] == [Outcome.PLACED]
+
+
+@on_virtual_time
+async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
+    async with floor() as here:
+        first, second = here.sim.account_numbers[:2]
+        for account, name in ((first, "mine"), (second, "other")):
+            await here.client.orders.submit(account, order(name))
+            key = attrs.evolve(here.key(name), account_number=account)
+            await here.journal.open(key, b"{}", owner="dead", lease=0)
+        session = here.client.session
+        paginate = session.paginate
+
+        def broken(operation: Any, *args: Any, **kwargs: Any) -> Any:
+            if first in str(kwargs) + str(args):
+                raise OverflowError("date value out of range")
+            return paginate(operation, *args, **kwargs)
+
+        entry = OrderEntry(here.client, here.journal, reconcile=POLICY)
+        object.__setattr__(entry._context, "executor", Stand(session, broken))
+        with pytest.raises(OverflowError) as caught:
+            await entry.recover()
+        told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]
+        assert told == [("other", Outcome.PLACED)]
+        states = {each.key.external_identifier: (each.state, each.owner) for each in await here.journal.entries()}
+        assert states == {"mine": (EntryState.OPEN, None), "other": (EntryState.PLACED, None)}
+
+
+class Stand:
+    """An executor whose `paginate` is another one."""
+
+    def __init__(self, session: Any, paginate: Any) -> None:
+        self.execute = session.execute
+        self.paginate = paginate
+
+
+# --- other addresses
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:8080", ""])
+@on_virtual_time
+async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
+    origin: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        elsewhere = attrs.evolve(here.key("mine"), origin=origin)
+        await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
+        for _ in range(2):  # named each time, and never searched for
+            reads = here.sim.ledger.count("orders.list_live")
+            (named,) = await here.entry.recover()
+            assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
+            assert (origin or "an unnamed origin") in named.note
+            assert here.sim.ledger.count("orders.list_live") == reads
+        assert "open order mine" in caplog.text
+        assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
+        assert await here.entry.adopt(here.account, "mine", origin=origin)
+        (found,) = await here.entry.recover()
+        assert found.outcome is Outcome.PLACED

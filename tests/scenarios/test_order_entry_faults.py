@@ -210,12 +210,17 @@ async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submit
     entries = await here.journaled()
     assert getattr(cancelled, "external_identifier", None) == NAME
     assert getattr(cancelled, "account_number", None) == here.account
-    if submits:
-        assert any("may have been placed" in note for note in cancelled.__notes__)
-        assert len(entries) == 1
     existing = len(here.orders(NAME))
     assert existing <= 1
     was_open = [entry for entry in entries if entry.state is EntryState.OPEN]
+    known: Placement | None = getattr(cancelled, "placement", None)
+    if known is not None:
+        check_agreement(known, here.orders(NAME))
+    elif submits:
+        assert any("may have been placed" in note for note in cancelled.__notes__)
+        assert len(entries) == 1
+    if any("recover() will look for it" in note for note in cancelled.__notes__):
+        assert was_open
     recovered = await here.another_entry().recover()
     assert len(recovered) == len(was_open)
     for placement in recovered:
