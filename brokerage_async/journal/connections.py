@@ -65,6 +65,9 @@ class ConnectionPool:
             JournalError: the statement failed, or got no answer in time.
         """
         await self._slots.acquire()
+        if self._closed:
+            self._slots.release()
+            raise JournalError(self._reason_of(JournalError("it is closed")))
         running = asyncio.create_task(self._repeat(query, values))
         self._running.add(running)
         running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
@@ -86,8 +89,6 @@ class ConnectionPool:
 
     async def _repeat(self, query: bytes, values: Mapping[str, object]) -> Rows:
         for run in range(1, MAX_RUNS + 1):
-            if self._closed:
-                raise JournalError(self._reason_of(JournalError("it is closed")))
             outcome = await self._attempt(query, values)
             if not isinstance(outcome, Failure):
                 return outcome

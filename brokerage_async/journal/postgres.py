@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,11 @@ SCHEMA_LOCK = 0x6A6F75726E616C
 SECRETS = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a connection string that are secrets."""
 
-SETTINGS = "SET synchronous_commit = on; SET client_min_messages = warning"
+SETTINGS = """
+SELECT set_config('client_min_messages', 'warning', false), set_config('statement_timeout', %s, false),
+       set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
+  FROM current_setting('synchronous_commit') AS setting
+"""
 TABLE_STATE = """
 SELECT obj_description(oid, 'pg_class'),
        ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = oid AND attnum > 0 AND NOT attisdropped)
@@ -40,7 +45,8 @@ COMMENT = "brokerage-async journal, schema version"
 class PostgresJournal(SqlJournal):
     """Journal in a PostgreSQL database, in ``table``, which is created if it is missing.
 
-    Each write is committed with ``synchronous_commit = on`` before its method returns, and leases are measured with
+    Each write is committed with ``synchronous_commit = on`` (or ``remote_apply`` where that is set) before its method
+    returns, and leases are measured with
     the clock of the server. A table of an earlier release is migrated when it is first used, which takes its owner; a
     table that is up to date asks for no right to create. A forked process needs a journal of its own.
 
@@ -65,7 +71,7 @@ class PostgresJournal(SqlJournal):
         check_count("connections", connections)
         self._table = table
         self._process = ProcessGuard(f"the journal table {table}")
-        server = _Server(dsn, table)
+        server = _Server(dsn, table, timeout)
         self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
         self._renewals = ConnectionPool(server.connect, server.reason_of, size=1, timeout=timeout)
 
@@ -90,10 +96,11 @@ class PostgresJournal(SqlJournal):
 class _Server:
     """Address of the database. Holds the connection string, and keeps its secrets out of messages."""
 
-    __slots__ = ("_dsn", "_is_prepared", "_secrets", "_table")
+    __slots__ = ("_dsn", "_is_prepared", "_secrets", "_table", "_timeout")
 
-    def __init__(self, dsn: Secret, table: str) -> None:
+    def __init__(self, dsn: Secret, table: str, timeout: float) -> None:
         self._dsn = dsn
+        self._timeout = timeout
         self._table = table
         self._is_prepared = False
         secrets = _secrets_of(dsn)
@@ -109,7 +116,8 @@ class _Server:
             self._dsn, autocommit=True, application_name="brokerage-async journal"
         )
         try:
-            await connection.execute(SETTINGS)
+            # A statement that was given up here ends in the server a second later: it has no effect after that.
+            await connection.execute(SETTINGS, (str(math.ceil(1000 * (self._timeout + 1))),))
             if not self._is_prepared:
                 await _prepare_table(connection, self._table)
                 self._is_prepared = True
