@@ -1,4 +1,7 @@
-"""A real PostgreSQL server for the tests, and links to it that fail: Debian's package, a temporary directory, a socket and no port."""
+"""A real PostgreSQL server for the tests, and links to it that fail.
+
+The server is Debian's package in a temporary directory, with a socket and no port.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from brokerage_async.journal import PostgresJournal, SqliteJournal
 
 @attrs.frozen
 class Durable:
-    """Where a durable journal is: a file, or a table of a server."""
+    """Place of a durable journal: a file, or a table of a server."""
 
     kind: str
     where: str
@@ -32,7 +35,7 @@ class Durable:
 
 
 def missing() -> str | None:
-    """What keeps the PostgreSQL tests from running here, or None."""
+    """Return the reason why the PostgreSQL tests cannot run here, or None."""
     if find_spec("psycopg") is None:
         return "psycopg is not installed (extra [postgres])"
     if programs() is None:
@@ -43,7 +46,7 @@ def missing() -> str | None:
 
 
 def programs() -> Path | None:
-    """The folder that holds initdb and pg_ctl; Debian keeps them off the PATH."""
+    """Return the folder that holds initdb and pg_ctl; Debian keeps them off the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if found:
         return found[-1].parent
@@ -60,7 +63,7 @@ def unprivileged() -> str | None:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """A fresh server; yields its connection string."""
+    """Start a fresh server, and yield its connection string."""
     folder = Path(tempfile.mkdtemp(prefix="journal-"))
     user = unprivileged() if os.geteuid() == 0 else None
     if user:
@@ -86,7 +89,7 @@ def postgres_server() -> Iterator[str]:
 
 
 class Link:
-    """A link to the server that is slow, falls silent, or loses an answer together with its connection.
+    """Link to the server that is slow, falls silent, or loses an answer together with its connection.
 
     Its ``str`` is the connection string to use in place of the server's.
     """
@@ -127,7 +130,7 @@ class Link:
                     self._losing, self.lost = False, self.lost + 1
                     other.close()
                     break
-                if self._delay:  # what is under way does not hold up what follows
+                if self._delay:  # data under way does not delay the data behind it
                     asyncio.get_running_loop().call_later(self._delay, sink.write, data)
                 else:
                     sink.write(data)
@@ -145,7 +148,7 @@ class Link:
 
 @asynccontextmanager
 async def link_to(dsn: str, *, delay: float = 0.0) -> AsyncIterator[Link]:
-    """A link to the server at ``dsn`` with a ``delay`` each way."""
+    """Open a link to the server at ``dsn`` with a ``delay`` each way."""
     with tempfile.TemporaryDirectory(prefix="link-") as folder:
         link = Link(dsn, Path(folder), delay)
         listening = await asyncio.start_unix_server(link.accept, f"{folder}/.s.PGSQL.5432")

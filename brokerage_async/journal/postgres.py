@@ -63,7 +63,8 @@ class PostgresJournal(SqlJournal):
     def __init__(
         self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0, connections: int = 4
     ) -> None:
-        dsn = Secret(dsn)  # first of all: the frame of this call may show up in a traceback
+        server = _Server(dsn, table, timeout)
+        del dsn  # the variables of this frame may show up in a traceback
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
             raise ConfigurationError(f"table must be a plain lower-case name of at most 58 characters, got {table!r}")
         if check_seconds("timeout", timeout) is None:
@@ -71,7 +72,7 @@ class PostgresJournal(SqlJournal):
         check_count("connections", connections)
         self._table = table
         self._process = ProcessGuard(f"the journal table {table}")
-        server = _Server(dsn, table, timeout)
+        server.check()
         self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
         self._renewals = ConnectionPool(server.connect, server.reason_of, size=1, timeout=timeout)
 
@@ -98,12 +99,20 @@ class _Server:
 
     __slots__ = ("_dsn", "_is_prepared", "_secrets", "_table", "_timeout")
 
-    def __init__(self, dsn: Secret, table: str, timeout: float) -> None:
-        self._dsn = dsn
-        self._timeout = timeout
+    def __init__(self, dsn: str, table: str, timeout: float) -> None:
+        self._dsn = Secret(dsn)
+        self._secrets: tuple[Secret, ...] = ()
         self._table = table
+        self._timeout = timeout
         self._is_prepared = False
-        secrets = _secrets_of(dsn)
+
+    def check(self) -> None:
+        """Raise ConfigurationError if psycopg is missing, or the connection string is invalid."""
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
+        secrets = _secrets_of(self._dsn)
         if secrets is None:
             raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
         self._secrets = secrets
@@ -140,14 +149,12 @@ def _secrets_of(dsn: Secret) -> tuple[Secret, ...] | None:
 
     libpq quotes parts of an invalid string in its message, which may be parts of a password.
     """
-    try:
-        from psycopg import Error
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from None
+    from psycopg import Error
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         parameters = conninfo_to_dict(dsn)
-    except (Error, UnicodeError, TypeError):
+    except (Error, UnicodeError):
         return None
     plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
     return tuple(Secret(secret) for secret in sorted({*plain, *map(quote, plain)}, key=len, reverse=True))

@@ -17,7 +17,7 @@ POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Connection string of a real PostgreSQL server."""
+    """Start a server and yield the connection string of a real PostgreSQL server."""
     absent = journal_servers.missing()
     if absent:
         pytest.skip(absent)
@@ -27,7 +27,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def table() -> str:
-    """Name of a table that no other test uses."""
+    """Return the name of a table that no other test uses."""
     return f"j_{uuid.uuid4().hex[:8]}"
 
 

@@ -17,6 +17,15 @@ KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 OTHER = EntryKey("https://api.example.com", "sandbox", "A1", "two")
 
 
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def make(path: Path, mode: int) -> None:
+    path.touch()
+    path.chmod(mode)
+
+
 def move(path: Path) -> None:
     path.rename(path.with_name("elsewhere"))
 
@@ -107,11 +116,10 @@ async def test_a_link_is_followed_and_its_target_watched(tmp_path: Path) -> None
     link.symlink_to(target)
     async with SqliteJournal(link) as journal:
         await journal.open(KEY, b"", owner="a", lease=30)
-        assert target.stat().st_mode & 0o777 == 0o600
-        assert Path(f"{target}-wal").stat().st_mode & 0o777 == 0o600
+        assert [mode_of(target), mode_of(Path(f"{target}-wal"))] == [0o600, 0o600]
         link.unlink()
         link.symlink_to(tmp_path / "another")
-        (tmp_path / "another").touch()
+        make(tmp_path / "another", 0o600)
         with pytest.raises(JournalError, match="link was replaced"):
             await journal.open(OTHER, b"", owner="a", lease=30)
 
@@ -120,21 +128,19 @@ async def test_a_file_that_others_can_access_is_used_with_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "orders.journal"
-    path.touch(0o600)
-    path.chmod(0o640)
+    make(path, 0o640)
     with caplog.at_level(logging.WARNING):
         async with SqliteJournal(path) as journal:
             await journal.open(KEY, b"", owner="a", lease=30)
             await journal.open(OTHER, b"", owner="a", lease=30)
     (record,) = caplog.records
     assert record.getMessage() == f"{path} can be accessed by other users (mode 0640): chmod 600 keeps orders private"
-    assert path.stat().st_mode & 0o777 == 0o640, "its owner may have shared it on purpose"
+    assert mode_of(path) == 0o640, "its owner may have shared it on purpose"
 
 
 def test_side_files_that_others_can_access_are_named_as_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name, mode in (("j", 0o600), ("j-wal", 0o604), ("j-shm", 0o660)):
-        (tmp_path / name).touch()
-        (tmp_path / name).chmod(mode)
+        make(tmp_path / name, mode)
     prepare(tmp_path / "j")
     assert [record.getMessage().split(" can")[0] for record in caplog.records] == [
         str(tmp_path / "j-wal"),
@@ -161,4 +167,4 @@ def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
         prepare(tmp_path / "j")
     finally:
         os.umask(before)
-    assert (tmp_path / "j").stat().st_mode & 0o777 == 0o600
+    assert mode_of(tmp_path / "j") == 0o600

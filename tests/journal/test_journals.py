@@ -218,7 +218,7 @@ async def test_a_worker_that_lost_its_claim_writes_no_outcome(journal: Journal) 
     assert await state_of(journal) == taken
 
 
-async def test_an_entry_held_by_none_is_closed_by_none(journal: Journal) -> None:
+async def test_close_of_a_released_entry_changes_nothing(journal: Journal) -> None:
     await opened(journal)
     await journal.release(KEY, owner="a", note="no answer")
     assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
@@ -300,7 +300,7 @@ async def test_closing_twice_is_harmless(journal: Journal) -> None:
 
 
 def calls(method: str, *arguments: st.SearchStrategy[Any], **options: st.SearchStrategy[Any]) -> Any:
-    """Calls of one method of a journal."""
+    """Return a strategy for calls of one method of a journal."""
     return st.tuples(st.just(method), st.tuples(*arguments), st.fixed_dictionaries(options))
 
 
@@ -325,7 +325,7 @@ CALLS = st.one_of(
 def test_memory_and_sqlite_do_the_same(
     program: list[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], float]],
 ) -> None:
-    """Whatever is asked of them, in whatever order, with time passing in between."""
+    """Run calls in any order on both, with time passing in between."""
     now = [1_000_000.0]
 
     async def run(folder: str) -> None:
@@ -384,7 +384,7 @@ CLAIMER = """
 
 
 def claim_in_processes(durable: Durable, count: int) -> list[list[str]]:
-    """What each of several processes gets that claim in the same moment."""
+    """Return the claims of each of several processes that start at the same moment."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(CLAIMER), durable.kind, durable.where, durable.table, f"p{n}"],

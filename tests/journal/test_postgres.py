@@ -1,4 +1,4 @@
-"""The journal of a fleet: arguments, its connection string, and what it says when there is no server.
+"""Arguments and secrets of the PostgreSQL journal, without a server.
 
 The suite of all journals is in `test_journals.py`; connections are in `test_connections.py`, tables in
 `test_schema.py`.
@@ -29,14 +29,17 @@ pytestmark = [
 
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 PASSWORD = "hunter2 with/odd'signs"
-DSN = f"postgresql://someone:{quote(PASSWORD, safe='')}@127.0.0.1:1/none"
+DSN = f"postgresql://someone:{quote(PASSWORD, safe='')}@127.0.0.1:1/none?application_name={'x' * 80}"
 
 
 def shown_in(error: BaseException) -> str:
-    """All that tools show of an error: its text, its chain, and the locals of every frame, as rich prints them."""
+    """Return everything that tools show of an error: message, chain and, as rich prints them, locals of frames."""
     output = io.StringIO()
-    trace = Traceback.from_exception(type(error), error, error.__traceback__, show_locals=True, locals_max_string=None)
-    Console(file=output, width=300).print(trace)
+    for length in (None, 80, 30):  # what is longer is cut, and a part of a secret may show
+        trace = Traceback.from_exception(
+            type(error), error, error.__traceback__, show_locals=True, locals_max_string=length
+        )
+        Console(file=output, width=300).print(trace)
     chain = [error, error.__cause__, error.__context__]
     return "\n".join(
         [output.getvalue(), *traceback.format_exception(error), *map(repr, chain), *map(str, chain), str(vars(error))]
@@ -44,7 +47,7 @@ def shown_in(error: BaseException) -> str:
 
 
 def without_own_frame(error: BaseException) -> BaseException:
-    """The same error as seen from inside the library: the frame of a test holds the password itself."""
+    """Return the error without the frame of the test, which holds the password itself."""
     return error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
 
 

@@ -1,4 +1,4 @@
-"""The statements that both databases understand, and the journal over them; the suite is in `test_journal.py`."""
+"""The statements that both databases understand, and the journal over them; the suite is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM", "RENEW", "RELEASE", "CL
 
 
 class InMemory(SqlJournal):
-    """The journal over an SQLite database in memory, with a clock to be set and a record of what was run."""
+    """Journal over an SQLite database in memory that records its statements, with a clock to set."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0

@@ -1,4 +1,4 @@
-"""The journal in a file: what is special to SQLite beside what `test_journal.py` asks of every journal."""
+"""The journal in a file: the rest is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_leases_are_measured_with_its_clock(tmp_path: Path) -> None:
     "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
 )
 @on_real_time
-async def test_a_file_of_something_else_is_told_and_left_alone(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(content)
     async with SqliteJournal(path) as journal:
@@ -69,7 +69,7 @@ async def test_a_file_of_something_else_is_told_and_left_alone(tmp_path: Path, c
 
 
 @on_real_time
-async def test_a_table_of_something_else_is_told(tmp_path: Path) -> None:
+async def test_a_table_of_another_kind_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "j")
     connection.execute("CREATE TABLE entries (a)")
     connection.close()
@@ -155,7 +155,7 @@ async def test_says_that_there_is_no_such_folder_and_that_it_is_closed(tmp_path:
         await journal.now()
 
 
-async def test_says_that_a_text_is_none(tmp_path: Path) -> None:
+async def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         with pytest.raises(JournalError, match="surrogates"):
             await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
@@ -174,7 +174,7 @@ async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: py
 
 
 def test_says_that_the_file_is_read_only() -> None:
-    """In a process of its own without root's rights, which no file mode stops."""
+    """Run in a process without the rights of root, which file modes do not stop."""
     program = """
         import asyncio, os, sys
         from brokerage_async.journal import EntryKey, JournalError, SqliteJournal

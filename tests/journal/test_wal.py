@@ -25,7 +25,7 @@ def key(number: int) -> EntryKey:
 
 @pytest.fixture
 async def crashed(tmp_path: Path) -> Path:
-    """A journal as a killed process leaves it: the main file, and a log with all entries."""
+    """Return a journal as a killed process leaves it, with all entries in the log."""
     path = tmp_path / "live"
     async with SqliteJournal(path) as journal:
         for number in range(ENTRIES):
@@ -39,8 +39,12 @@ def log_of(path: Path) -> Path:
     return Path(f"{path}-wal")
 
 
+def contents(path: Path) -> tuple[bytes, bytes]:
+    return path.read_bytes(), log_of(path).read_bytes()
+
+
 def commits(content: bytes) -> list[int]:
-    """Numbers, from 0, of the frames that end a transaction."""
+    """Return the numbers, from 0, of the frames that end a transaction."""
     count = (len(content) - HEADER.size) // SIZE
     return [n for n in range(count) if FRAME.unpack_from(content, HEADER.size + n * SIZE)[1]]
 
@@ -52,7 +56,7 @@ def damage(path: Path, position: int) -> None:
 
 
 def read_by_sqlite(path: Path) -> int:
-    """How many entries SQLite finds, on a copy."""
+    """Count the entries that SQLite finds in a copy."""
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", f"{path}.copy{suffix}")
     connection = sqlite3.connect(f"{path}.copy")
@@ -88,12 +92,12 @@ async def test_damage_anywhere_before_the_last_two_transactions_is_found(crashed
 
 async def test_a_damaged_journal_is_refused_and_left_alone(crashed: Path) -> None:
     damage(crashed, HEADER.size + 3 * SIZE + 500)
-    before = crashed.read_bytes(), log_of(crashed).read_bytes()
+    before = contents(crashed)
     async with SqliteJournal(crashed) as journal:
         for _ in range(2):
             with pytest.raises(JournalError, match="broken at frame 4"):
                 await journal.open(key(0), b"", owner="b", lease=30)
-    assert (crashed.read_bytes(), log_of(crashed).read_bytes()) == before
+    assert contents(crashed) == before
 
 
 @pytest.mark.parametrize("position", [0, 5, 10, 17, 25, 31], ids=lambda position: f"byte {position}")
@@ -104,7 +108,7 @@ async def test_a_damaged_header_is_found(crashed: Path, position: int) -> None:
 
 
 async def test_a_torn_last_transaction_is_what_a_crash_leaves(crashed: Path) -> None:
-    """Any part of it may be missing from the disk, also its first frame with the last one written."""
+    """Drop any part of it, also the first frame while the last one was written."""
     content = log_of(crashed).read_bytes()
     *_, before_last, last = commits(content)
     for frame in range(before_last + 1, last + 1):
