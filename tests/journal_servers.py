@@ -1,20 +1,41 @@
-"""A real PostgreSQL server for the tests: Debian's package, a temporary directory, a socket and no port."""
+"""A real PostgreSQL server for the tests, and links to it that fail.
+
+The server is Debian's package in a temporary directory, with a socket and no port.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+import attrs
+
+from brokerage_async.journal import PostgresJournal, SqliteJournal
+
+
+@attrs.frozen
+class Durable:
+    """Place of a durable journal: a file, or a table of a server."""
+
+    kind: str
+    where: str
+    table: str
+
+    def open(self) -> SqliteJournal | PostgresJournal:
+        return SqliteJournal(self.where) if self.kind == "sqlite" else PostgresJournal(self.where, table=self.table)
+
 
 def missing() -> str | None:
-    """What keeps the PostgreSQL tests from running here, or None."""
+    """Return the reason why the PostgreSQL tests cannot run here, or None."""
     if find_spec("psycopg") is None:
         return "psycopg is not installed (extra [postgres])"
     if programs() is None:
@@ -25,7 +46,7 @@ def missing() -> str | None:
 
 
 def programs() -> Path | None:
-    """The folder that holds initdb and pg_ctl; Debian keeps them off the PATH."""
+    """Return the folder that holds initdb and pg_ctl; Debian keeps them off the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if found:
         return found[-1].parent
@@ -42,7 +63,7 @@ def unprivileged() -> str | None:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """A fresh server; yields its connection string."""
+    """Start a fresh server, and yield its connection string."""
     folder = Path(tempfile.mkdtemp(prefix="journal-"))
     user = unprivileged() if os.geteuid() == 0 else None
     if user:
@@ -65,3 +86,74 @@ def postgres_server() -> Iterator[str]:
             run(binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Link:
+    """Link to the server that is slow, falls silent, or loses an answer together with its connection.
+
+    Its ``str`` is the connection string to use in place of the server's.
+    """
+
+    def __init__(self, dsn: str, folder: Path, delay: float) -> None:
+        where = re.search(r"host=(\S+)", dsn)
+        assert where is not None
+        self._server = f"{where[1]}/.s.PGSQL.5432"
+        self._dsn = dsn.replace(where[0], f"host={folder}")
+        self._delay = delay
+        self._losing = False
+        self._tasks = list[asyncio.Task[None]]()
+        self._writers = list[asyncio.StreamWriter]()
+        self.silent = False
+        self.lost = 0
+
+    def __str__(self) -> str:
+        return self._dsn
+
+    def lose_answer(self) -> None:
+        """Pass on the next statement, and break its connection in place of the answer."""
+        self._losing = True
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, requests = await asyncio.open_unix_connection(self._server)
+        self._writers += (writer, requests)
+        for source, sink, other in ((reader, requests, writer), (answers, writer, requests)):
+            self._tasks.append(asyncio.create_task(self._pump(source, sink, other, is_answer=source is answers)))
+
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, other: asyncio.StreamWriter, *, is_answer: bool
+    ) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65536):
+                if self.silent:
+                    continue
+                if is_answer and self._losing:
+                    self._losing, self.lost = False, self.lost + 1
+                    other.close()
+                    break
+                if self._delay:  # data under way does not delay the data behind it
+                    asyncio.get_running_loop().call_later(self._delay, sink.write, data)
+                else:
+                    sink.write(data)
+        await asyncio.sleep(self._delay)
+        sink.close()
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
+
+
+@asynccontextmanager
+async def link_to(dsn: str, *, delay: float = 0.0) -> AsyncIterator[Link]:
+    """Open a link to the server at ``dsn`` with a ``delay`` each way."""
+    with tempfile.TemporaryDirectory(prefix="link-") as folder:
+        link = Link(dsn, Path(folder), delay)
+        listening = await asyncio.start_unix_server(link.accept, f"{folder}/.s.PGSQL.5432")
+        try:
+            yield link
+        finally:
+            listening.close()
+            await link.aclose()

@@ -15,39 +15,11 @@ from typing import Any, TypeVar
 import attrs
 
 from .base import EntryKey, EntryState, JournalEntry
+from .schema import COLUMNS, KEY
 
-__all__ = ["SqlJournal", "schema_of", "text_of"]
+__all__ = ["SqlJournal", "text_of"]
 
 J = TypeVar("J", bound="SqlJournal")
-
-COLUMNS = (
-    "origin, environment, account_number, external_identifier, body, state, attempts, order_id, note, "
-    "opened_at, closed_at, looked_at, owner, claimed_until, closed_by"
-)
-KEY = "origin, environment, account_number, external_identifier"
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS {table} (
-    origin              TEXT NOT NULL,
-    environment         TEXT NOT NULL,
-    account_number      TEXT NOT NULL,
-    external_identifier TEXT NOT NULL,
-    body                {bytes} NOT NULL,
-    state               TEXT NOT NULL,
-    attempts            INTEGER NOT NULL,
-    order_id            TEXT,
-    note                TEXT NOT NULL,
-    opened_at           {seconds} NOT NULL,
-    closed_at           {seconds},
-    looked_at           {seconds},
-    owner               TEXT,
-    claimed_until       {seconds},
-    closed_by           TEXT,
-    PRIMARY KEY (origin, environment, account_number, external_identifier)
-)
-"""
-
-INDEX = "CREATE INDEX IF NOT EXISTS {table}_open ON {table} (environment, opened_at) WHERE state = 'open'"
 
 SAME_KEY = (
     "origin = :origin AND environment = :environment AND account_number = :account_number "
@@ -137,11 +109,6 @@ def text_of(statement: str, *, table: str, now: str) -> str:
     return statement.format(table=table, now=now, columns=COLUMNS, key=KEY, same_key=SAME_KEY)
 
 
-def schema_of(*, table: str, binary: str, seconds: str) -> tuple[str, str]:
-    """Return the statements that create the table and its index, with the database's names for bytes and seconds."""
-    return SCHEMA.format(table=table, bytes=binary, seconds=seconds), INDEX.format(table=table)
-
-
 class SqlJournal(ABC):
     """Methods of a journal over one method that runs a statement durably."""
 
@@ -154,8 +121,13 @@ class SqlJournal(ABC):
         await self.aclose()
 
     @abstractmethod
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        """Run one statement in a transaction of its own, and return its rows once it is durable."""
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        """Run one statement in a transaction of its own, and return its rows once it is durable.
+
+        A ``renewal`` must not wait for other statements: the claim that it renews may expire.
+        """
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -192,7 +164,8 @@ class SqlJournal(ABC):
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         """See ``Journal.renew``."""
-        return bool(await self._run(RENEW, {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}))
+        values = {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}
+        return bool(await self._run(RENEW, values, renewal=True))
 
     async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
         """See ``BatchRenewal.renew_many``."""
@@ -201,7 +174,7 @@ class SqlJournal(ABC):
         ordered = sorted(claims.items(), key=lambda claim: attrs.astuple(claim[0]))
         for start in range(0, len(ordered), MAX_CLAIMS):
             statement, values = _renewal(ordered[start : start + MAX_CLAIMS])
-            held |= {EntryKey(*row) for row in await self._run(statement, {**values, "lease": lease})}
+            held |= {EntryKey(*row) for row in await self._run(statement, {**values, "lease": lease}, renewal=True)}
         return held
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:

@@ -16,7 +16,7 @@ KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
 
 
-def test_a_new_entry_is_open_tried_once_and_held_by_nobody() -> None:
+def test_a_new_entry_is_open_tried_once_and_not_held() -> None:
     assert (ENTRY.state, ENTRY.attempts, ENTRY.note) == (EntryState.OPEN, 1, "")
     assert (ENTRY.order_id, ENTRY.closed_at, ENTRY.looked_at, ENTRY.owner, ENTRY.claimed_until) == (None,) * 5
     assert ENTRY.closed_by is None

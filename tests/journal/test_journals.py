@@ -1,16 +1,13 @@
-"""One suite for every journal, and what only the durable ones promise: processes, disks, servers."""
+"""The suite that every journal passes, and the durable ones between processes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import textwrap
-import uuid
-from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import journal as public
-from brokerage_async.errors import BrokerageError, ConfigurationError
+from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import (
     EntryKey,
     EntryState,
@@ -29,41 +26,18 @@ from brokerage_async.journal import (
     JournalEntry,
     JournalError,
     MemoryJournal,
-    PostgresJournal,
     SqliteJournal,
     renew_claims,
 )
-from tests import journal_servers
+from tests.journal_servers import Durable
 from tests.loops import run_in
 
-ABSENT = journal_servers.missing()
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 OTHER = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2")
 BODY = b'{"order-type":"Limit"}'
 NO_TIME = 0.0
 LONG = 600.0
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if ABSENT:
-        pytest.skip(ABSENT)
-    with journal_servers.postgres_server() as dsn:
-        yield dsn
-
-
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    made: Any
-    if request.param == "memory":
-        made = MemoryJournal()
-    elif request.param == "sqlite":
-        made = SqliteJournal(tmp_path / "orders.journal")
-    else:
-        made = PostgresJournal(request.getfixturevalue("server"), table=f"j_{uuid.uuid4().hex[:8]}")
-    async with made:
-        yield made
 
 
 async def opened(journal: Journal, key: EntryKey = KEY, *, owner: str = "a", lease: float = LONG) -> JournalEntry:
@@ -244,7 +218,7 @@ async def test_a_worker_that_lost_its_claim_writes_no_outcome(journal: Journal) 
     assert await state_of(journal) == taken
 
 
-async def test_an_entry_held_by_none_is_closed_by_none(journal: Journal) -> None:
+async def test_close_of_a_released_entry_changes_nothing(journal: Journal) -> None:
     await opened(journal)
     await journal.release(KEY, owner="a", note="no answer")
     assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
@@ -326,7 +300,7 @@ async def test_closing_twice_is_harmless(journal: Journal) -> None:
 
 
 def calls(method: str, *arguments: st.SearchStrategy[Any], **options: st.SearchStrategy[Any]) -> Any:
-    """Calls of one method of a journal."""
+    """Return a strategy for calls of one method of a journal."""
     return st.tuples(st.just(method), st.tuples(*arguments), st.fixed_dictionaries(options))
 
 
@@ -351,7 +325,7 @@ CALLS = st.one_of(
 def test_memory_and_sqlite_do_the_same(
     program: list[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], float]],
 ) -> None:
-    """Whatever is asked of them, in whatever order, with time passing in between."""
+    """Run calls in any order on both, with time passing in between."""
     now = [1_000_000.0]
 
     async def run(folder: str) -> None:
@@ -389,123 +363,15 @@ def test_no_database_is_imported_before_it_is_asked_for() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-# --- SQLite
-
-
-async def test_sqlite_survives_the_process_and_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    path = tmp_path / "orders.journal"
-    async with SqliteJournal(path) as first:
-        await opened(first)
-    assert path.stat().st_mode & 0o077 == 0
-    async with SqliteJournal(path) as second:
-        assert await second.find(KEY) is not None
-
-
-async def test_sqlite_writes_are_synchronous_and_logged_ahead(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "orders.journal") as journal:
-        await opened(journal)
-        connection = journal._file._connection
-        assert connection is not None
-        asked = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-        assert asked == ["wal", 2]  # 2 is FULL
-
-
-async def test_sqlite_waits_for_another_process_that_writes(tmp_path: Path) -> None:
-    path = tmp_path / "orders.journal"
-    async with SqliteJournal(path) as journal:
-        await journal.now()
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        opening = asyncio.create_task(opened(journal))
-        await asyncio.sleep(0.05)
-        assert not opening.done()
-        other.execute("COMMIT")
-        other.close()
-        assert (await opening).key == KEY
-
-
-async def test_sqlite_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "orders.journal") as journal:
-        await journal.now()
-        connection = journal._file._connection
-        assert connection is not None
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):
-            await journal.open(KEY, b"x" * 50_000, owner="a", lease=LONG)
-        assert await journal.find(KEY) is None
-        connection.execute(f"PRAGMA max_page_count = {pages + 100}")
-        await opened(journal)
-
-
-async def test_sqlite_says_that_there_is_no_such_folder_and_that_it_is_closed(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "nowhere" / "orders.journal") as journal:
-        with pytest.raises(JournalError, match="No such file or directory"):
-            await journal.now()
-    with pytest.raises(JournalError, match="is closed"):
-        await journal.now()
-
-
-async def test_sqlite_says_that_a_text_is_none(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "orders.journal") as journal:
-        with pytest.raises(JournalError, match="surrogates"):
-            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
-
-
-@pytest.mark.parametrize("name", ["orders.journal", ":memory:"])
-async def test_sqlite_writes_to_the_file_that_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    journal = SqliteJournal(name)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    async with journal:
-        await opened(journal)
-    async with SqliteJournal(tmp_path / name) as again:
-        assert await again.find(KEY) is not None
-
-
-def test_sqlite_says_that_the_file_is_read_only() -> None:
-    """In a process of its own without root's rights, which no file mode stops."""
-    program = """
-        import asyncio, os, sys
-        from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-        path = sys.argv[1]
-        async def write():
-            async with SqliteJournal(path) as journal:
-                await journal.open(EntryKey("o", "sandbox", "a", sys.argv[2]), b"{}", owner="o", lease=1)
-        asyncio.run(write())
-        os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
-        if os.geteuid() == 0:
-            os.setgroups([]), os.setgid(65534), os.setuid(65534)
-        try:
-            sys.argv[2] = "second"
-            asyncio.run(write())
-        except JournalError as error:
-            print(error)
-    """
-    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
-        folder = Path(name)
-        folder.chmod(0o755)
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(program), str(folder / "orders.journal"), "first"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        )
-        folder.chmod(0o755)
-    assert "orders.journal cannot be used: " in done.stdout
-    assert "readonly" in done.stdout or "unable to open" in done.stdout
+# --- processes
 
 
 CLAIMER = """
     import asyncio, sys, time
     from brokerage_async.journal import PostgresJournal, SqliteJournal
-    kind, where, start = sys.argv[1:]
+    kind, where, table, start = sys.argv[1:]
     async def claim():
-        made = SqliteJournal(where) if kind == "sqlite" else PostgresJournal(where, table="shared")
+        made = SqliteJournal(where) if kind == "sqlite" else PostgresJournal(where, table=table)
         async with made as journal:
             await journal.now()
             print("ready", flush=True)
@@ -517,11 +383,11 @@ CLAIMER = """
 """
 
 
-def claim_in_processes(kind: str, where: str, count: int) -> list[list[str]]:
-    """What each of several processes gets that claim in the same moment."""
+def claim_in_processes(durable: Durable, count: int) -> list[list[str]]:
+    """Return the claims of each of several processes that start at the same moment."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(CLAIMER), kind, where, f"p{n}"],
+            [sys.executable, "-c", textwrap.dedent(CLAIMER), durable.kind, durable.where, durable.table, f"p{n}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -539,64 +405,9 @@ def claim_in_processes(kind: str, where: str, count: int) -> list[list[str]]:
     return [process.communicate(timeout=30)[0].split() for process in processes]
 
 
-async def test_two_processes_never_claim_the_same_entry_in_sqlite(tmp_path: Path) -> None:
-    path = tmp_path / "orders.journal"
-    async with SqliteJournal(path) as journal:
+async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
+    async with durable.open() as journal:
         for n in range(50):
             await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
-    got = await asyncio.to_thread(claim_in_processes, "sqlite", str(path), 3)
+    got = await asyncio.to_thread(claim_in_processes, durable, 3)
     assert sorted(int(name) for names in got for name in names) == list(range(50))
-
-
-# --- PostgreSQL
-
-
-@pytest.mark.postgres
-async def test_two_processes_never_claim_the_same_entry_in_postgres(server: str) -> None:
-    async with PostgresJournal(server, table="shared") as journal:
-        for n in range(50):
-            await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
-    got = await asyncio.to_thread(claim_in_processes, "postgres", server, 3)
-    assert sorted(int(name) for names in got for name in names) == list(range(50))
-
-
-@pytest.mark.postgres
-async def test_postgres_mends_a_connection_that_broke_while_idle(server: str) -> None:
-    async with PostgresJournal(server, table="mended") as journal, PostgresJournal(server, table="other") as other:
-        await journal.now()
-        await other._run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()", {})
-        await opened(journal)
-
-
-@pytest.mark.postgres
-async def test_postgres_gives_up_on_a_server_that_does_not_answer(server: str) -> None:
-    async with PostgresJournal(server, table="slow", timeout=0.3) as journal:
-        with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
-            await journal._run("SELECT pg_sleep(60)", {})
-        await opened(journal)
-
-
-@pytest.mark.postgres
-async def test_postgres_goes_on_after_a_cancelled_call(server: str) -> None:
-    async with PostgresJournal(server, table="cancelled") as journal:
-        slow = asyncio.create_task(journal._run("SELECT pg_sleep(60)", {}))
-        await asyncio.sleep(0.2)
-        slow.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await slow
-        await opened(journal)
-
-
-@pytest.mark.skipif(ABSENT is not None and "psycopg" in ABSENT, reason=str(ABSENT))
-async def test_postgres_says_why_it_cannot_be_used_and_never_its_password() -> None:
-    async with PostgresJournal("host=/nowhere user=u password=hunter2 dbname=d") as journal:
-        assert "hunter2" not in repr(journal)
-        with pytest.raises(JournalError, match="cannot be used") as caught:
-            await journal.now()
-    assert "hunter2" not in f"{caught.value!r} {caught.value} {vars(caught.value)} {caught.value.__cause__!r}"
-
-
-@pytest.mark.skipif(ABSENT is not None and "psycopg" in ABSENT, reason=str(ABSENT))
-def test_postgres_takes_plain_table_names_only() -> None:
-    with pytest.raises(ConfigurationError, match="not a plain table name"):
-        PostgresJournal("host=/nowhere", table='x"; DROP TABLE y; --')

@@ -1,4 +1,4 @@
-"""The journal in memory, on a clock of its own; what all journals have in common is in `test_journal.py`."""
+"""The journal in memory, on a clock of its own; the suite of all journals is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_lease_ends_when_the_clock_says_so() -> None:
     assert taken.owner == "b"
 
 
-async def test_entries_are_told_oldest_first() -> None:
+async def test_entries_are_listed_oldest_first() -> None:
     clock = Clock()
     journal = MemoryJournal(clock=clock)
     await journal.open(OTHER, b"", owner="a", lease=1)
@@ -61,7 +61,7 @@ async def test_what_was_handed_out_does_not_change_afterwards() -> None:
     assert (entry.state, entry.note) == (EntryState.OPEN, "")
 
 
-async def test_it_stays_readable_when_closed_and_tells_its_size_only() -> None:
+async def test_it_stays_readable_when_closed_and_shows_its_size_only() -> None:
     async with MemoryJournal() as journal:
         await journal.open(KEY, b"secret", owner="a", lease=30)
     assert await journal.find(KEY) is not None

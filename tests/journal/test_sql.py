@@ -1,4 +1,4 @@
-"""The statements that both databases understand, and the journal over them; the suite is in `test_journal.py`."""
+"""The statements that both databases understand, and the journal over them; the suite is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState
-from brokerage_async.journal.sql import SqlJournal, schema_of, text_of
+from brokerage_async.journal.schema import creation
+from brokerage_async.journal.sql import SqlJournal, text_of
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
@@ -20,16 +21,18 @@ STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM", "RENEW", "RELEASE", "CL
 
 
 class InMemory(SqlJournal):
-    """The journal over an SQLite database in memory, with a clock to be set and a record of what was run."""
+    """Journal over an SQLite database in memory that records its statements, with a clock to set."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
         self.ran: list[str] = []
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        for statement in schema_of(table="t", binary="BLOB", seconds="REAL"):
+        for statement in creation(table="t", binary="BLOB", seconds="REAL"):
             self.connection.execute(statement)
 
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
         self.ran.append(statement)
         text = text_of(statement, table="t", now=":now")
         return self.connection.execute(text, {**values, "now": self.seconds}).fetchall()
@@ -49,15 +52,6 @@ def test_nothing_is_left_to_fill_in_but_values(name: str) -> None:
 def test_no_value_is_ever_part_of_a_statement() -> None:
     for name in STATEMENTS:
         assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= {"open", "not_sent", "abandoned", ""}
-
-
-def test_the_schema_can_be_applied_again() -> None:
-    connection = sqlite3.connect(":memory:")
-    for _ in range(2):
-        for statement in schema_of(table="t", binary="BLOB", seconds="REAL"):
-            connection.execute(statement)
-    assert [row[1] for row in connection.execute("PRAGMA table_info(t)")] == journal_sql.COLUMNS.split(", ")
-    connection.close()
 
 
 async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
