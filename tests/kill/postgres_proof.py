@@ -1,0 +1,193 @@
+"""Workers that share orders over a database that is killed, behind a proxy that drops acknowledgements.
+
+``python -m tests.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run; it ends by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+import attrs
+
+from brokerage_async.journal import JournalEntry, PostgresJournal
+from tests import journal_servers
+from tests.kill.lossy_proxy import LossyProxy, at_random
+from tests.kill.scripted_brokerage import ScriptedBrokerage
+from tests.kill.sharing_worker import Report, Share, work
+from tests.kill.verdict import Verdict, judge
+
+__all__ = ["Proof", "prove"]
+
+WORKERS = 3
+ORDERS_OF_AN_ACCOUNT = 40
+DROPPED, DELAYED = 0.04, 0.03
+"""Shares of the statements whose acknowledgement is dropped, and that take 200 ms longer."""
+LIMIT = 240.0
+"""Seconds after which workers begin no placement any more."""
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.kill.sharing_worker", "aiohttp"])
+
+
+@attrs.frozen(kw_only=True)
+class Proof:
+    """A run: what it has shown, and what happened in it."""
+
+    verdict: Verdict
+    tally: Counter[str]
+
+
+class _Workers:
+    """The processes, and everything that they have reported."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self._channels: dict[Connection, Any] = {}
+        self._waiting = 0
+        self._stirred = asyncio.Event()
+
+    @contextlib.contextmanager
+    def running(self, shares: list[Share]) -> Iterator[None]:
+        """Start a process for every share; kill what is left at the end."""
+        loop = asyncio.get_running_loop()
+        try:
+            for share in shares:
+                here, there = PROCESSES.Pipe()
+                process = PROCESSES.Process(target=work, args=(share, there), daemon=True)
+                process.start()
+                there.close()
+                self._channels[here] = process
+                loop.add_reader(here.fileno(), self._receive, here)
+            yield
+        finally:
+            for channel, process in self._channels.items():
+                loop.remove_reader(channel.fileno())
+                process.kill()
+                process.join()
+                channel.close()
+
+    def _receive(self, channel: Connection) -> None:
+        while channel.poll():
+            try:
+                report = channel.recv()
+            except EOFError:
+                asyncio.get_running_loop().remove_reader(channel.fileno())
+                break
+            if report is None:
+                self._waiting += 1
+            else:
+                self.reports.append(report)
+        self._stirred.set()
+
+    @property
+    def settled(self) -> int:
+        """How many orders a worker has left alone, counted once for each worker."""
+        return sum(report.is_final for report in self.reports)
+
+    async def wait_for(self, settled: int, seconds: float) -> bool:
+        """Wait until so many are settled. False when all workers are through before, or time is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.settled < settled and self._waiting < len(self._channels):
+                    self._stirred.clear()
+                    await self._stirred.wait()
+        return self.settled >= settled
+
+    async def wait_for_all(self, seconds: float) -> None:
+        """Wait until every worker is through with what it was to do."""
+        async with asyncio.timeout(seconds):
+            while self._waiting < len(self._channels):
+                self._stirred.clear()
+                await self._stirred.wait()
+
+    def let_recover(self) -> None:
+        """Give every worker the word."""
+        self._waiting = 0
+        for channel in self._channels:
+            channel.send("recover")
+
+
+@contextlib.asynccontextmanager
+async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServer, LossyProxy, ScriptedBrokerage]]:
+    with journal_servers.mortal_server() as server:
+        treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
+        async with LossyProxy(server.socket, treatment) as proxy, ScriptedBrokerage(seed) as brokerage:
+            yield server, proxy, brokerage
+
+
+async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT) -> Proof:
+    """Let the workers place ``identifiers`` orders, kill the database ``kills`` times meanwhile, and judge."""
+    chance, workers, began = random.Random(seed), _Workers(), time.monotonic()
+    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
+    async with _floor(seed) as (server, proxy, brokerage):
+        shares = [
+            Share(sender=f"worker/{n}", base_url=brokerage.base_url, dsn=proxy.dsn, names=names, seed=seed, seconds=limit)
+            for n in range(WORKERS)
+        ]
+        with workers.running(shares):
+            killed = 0
+            for number in range(kills):
+                share = (number + chance.random()) / kills
+                if not await workers.wait_for(int(share * WORKERS * identifiers), limit):
+                    break
+                await asyncio.to_thread(server.kill)
+                await asyncio.sleep(chance.uniform(0, 0.5))
+                await asyncio.to_thread(server.start)
+                killed += 1
+            await workers.wait_for_all(limit + 60)
+            dropped, proxy.treatment, brokerage.calm = proxy.dropped, None, True
+            settled = workers.settled
+            workers.let_recover()
+            await workers.wait_for_all(60)
+        async with PostgresJournal(server.dsn) as journal:
+            entries = await journal.entries()
+        verdict = judge(brokerage.books, entries, workers.reports)
+        tally = _tally(brokerage, entries, workers.reports)
+    tally |= Counter(
+        {
+            "server killed": killed,
+            "acknowledgements dropped": dropped,
+            "left unsettled (of every worker)": WORKERS * identifiers - settled,
+            "seconds": round(time.monotonic() - began),
+        }
+    )
+    return Proof(verdict=verdict, tally=tally)
+
+
+def _tally(brokerage: ScriptedBrokerage, entries: list[JournalEntry], reports: list[Report]) -> Counter[str]:
+    tally = Counter(f"brokerage: {what}" for what in brokerage.met.elements())
+    tally.update(f"entries: {entry.state.value}" for entry in entries)
+    tally.update(f"calls: {report.outcome}" for report in reports)
+    tally["brokerage: orders"] = sum(map(len, brokerage.books.values()))
+    return tally
+
+
+def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None) -> int:
+    """Play one run and print what it has shown."""
+    logging.disable(logging.CRITICAL)
+    seed = random.randrange(10**6) if seed is None else seed
+    proof = asyncio.run(prove(identifiers, kills, seed))
+    verdict, tally = proof.verdict, proof.tally
+    print(
+        f"{identifiers} identifiers, {WORKERS} workers, seed {seed}: {len(verdict.doubled)} doubled, "
+        f"{len(verdict.lost)} lost, {len(verdict.wrong)} wrong outcomes"
+    )
+    for violation in (*verdict.doubled, *verdict.lost, *verdict.wrong):
+        print(f"  VIOLATION {violation}")
+    for what, count in sorted(tally.items()):
+        print(f"  {what}: {count}")
+    complete = tally["server killed"] == kills and not tally["left unsettled (of every worker)"]
+    return 0 if verdict.is_clean and complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,152 @@
+"""A process that places the same orders as others, until each has an outcome, and recovers at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from multiprocessing.connection import Connection
+
+import attrs
+
+from brokerage_async import tickets
+from brokerage_async.client import Client
+from brokerage_async.config import Environment, RetryPolicy, StaticToken
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import JournalError, PostgresJournal
+from brokerage_async.order_entry import LookPlan, OrderEntry, Placement
+
+__all__ = ["Report", "Share", "work"]
+
+PLAN = LookPlan(settle=1.0, first=0.05, longest=0.3)
+LEASE = 3.0
+AT_ONCE = 12
+NEIGHBOURS = 24
+"""So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
+FINAL = ("placed", "refused")
+
+
+@attrs.frozen(kw_only=True)
+class Share:
+    """What one worker does, and with whom."""
+
+    sender: str
+    base_url: str
+    dsn: str
+    names: tuple[tuple[str, str], ...]
+    seed: int
+    seconds: float
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What one call has said of one order, and when it began and ended on the machine's monotonic clock."""
+
+    sender: str
+    account: str
+    identifier: str
+    outcome: str
+    began: float
+    ended: float
+    order_id: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the worker leaves the order alone after this."""
+        return self.outcome in FINAL
+
+
+def work(share: Share, channel: Connection) -> None:
+    """Place and report; wait for a word; recover and report."""
+    logging.disable(logging.CRITICAL)
+    asyncio.run(_work(share, channel))
+
+
+async def _work(share: Share, channel: Connection) -> None:
+    client = Client(
+        Environment.sandbox(share.base_url),
+        StaticToken("token"),
+        user_agent=share.sender,
+        timeout=5,
+        retry=RetryPolicy(max_attempts=2, base_delay=0.02),
+    )
+    async with client, PostgresJournal(share.dsn, timeout=3) as journal:
+        worker = _Worker(share, OrderEntry(client, journal, looks=PLAN, lease=LEASE), channel)
+        await worker.place_all()
+        channel.send(None)
+        await asyncio.to_thread(channel.recv)
+        await worker.recover()
+        channel.send(None)
+
+
+class _Worker:
+    def __init__(self, share: Share, entry: OrderEntry, channel: Connection) -> None:
+        self._share = share
+        self._entry = entry
+        self._channel = channel
+        self._chance = random.Random(f"{share.seed} {share.sender}")
+        self._deadline = time.monotonic() + share.seconds
+
+    async def place_all(self) -> None:
+        """See every order through, several at once."""
+        names = iter(self._shuffled())
+
+        async def take() -> None:
+            for account, identifier in names:
+                await self._see_through(account, identifier)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(take())
+
+    async def recover(self) -> None:
+        """Report what recovery says of the orders that it handles."""
+        began = time.monotonic()
+        for placement in await self._entry.recover():
+            self._report(placement.account_number, placement.external_identifier, placement, began)
+
+    def _shuffled(self) -> list[tuple[str, str]]:
+        names = list(self._share.names)
+        groups = [names[start : start + NEIGHBOURS] for start in range(0, len(names), NEIGHBOURS)]
+        return [name for group in groups for name in self._chance.sample(group, len(group))]
+
+    async def _see_through(self, account: str, identifier: str) -> None:
+        """Place an order until its outcome is final; one that was found absent may be sent once more by each call."""
+        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
+        order, resubmit = attrs.evolve(ticket, external_identifier=identifier), 0
+        while time.monotonic() < self._deadline:
+            began, said = time.monotonic(), "journal"
+            try:
+                placement = await self._entry.place(account, order, resubmit=resubmit)
+            except OrderOutcomeUnknownError as error:
+                said = f"unknown: {error.code}"
+                resubmit = 1 if error.code == "absent" else resubmit
+            except JournalError:
+                await asyncio.sleep(self._chance.uniform(0.1, 0.4))
+            else:
+                if self._report(account, identifier, placement, began).is_final:
+                    return
+                said = ""
+            if said:
+                self._send(account, identifier, said, began)
+            await asyncio.sleep(self._chance.uniform(0.005, 0.06))
+
+    def _report(self, account: str, identifier: str, placement: Placement, began: float) -> Report:
+        order_id = None if placement.order is None else placement.order.id
+        return self._send(account, identifier, placement.outcome.value, began, order_id)
+
+    def _send(
+        self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None
+    ) -> Report:
+        report = Report(
+            sender=self._share.sender,
+            account=account,
+            identifier=identifier,
+            outcome=outcome,
+            began=began,
+            ended=time.monotonic(),
+            order_id=order_id,
+        )
+        self._channel.send(report)
+        return report
