@@ -1,4 +1,4 @@
-"""What it costs to place one order: CPU time, calls of the journal and SQL statements, on the usual way.
+"""Cost of placing one order: CPU time, journal calls and SQL statements of the ordinary case.
 
     python -m benchmarks.placing [--against TREE] [--rounds 20] [--orders 200] [--postgres DSN]
 

@@ -1,4 +1,4 @@
-"""Worker of `placing`: places orders with the `brokerage_async` that PYTHONPATH names, and reports what it cost.
+"""Worker of `placing`: places orders with the `brokerage_async` on PYTHONPATH and reports the cost.
 
 Run by its path, so that nothing else of this tree is imported. It reads one JSON request a line and answers with one
 JSON line. Only public names are used: the tree to measure may be an older or a newer one.
@@ -71,7 +71,7 @@ class ReplayingTransport(Recorder):
         return type(recorded)(status=recorded.status, headers=recorded.headers, body=body)
 
     def replay(self) -> None:
-        """Answer from now on, as a service that received every order a moment after it was sent."""
+        """Answer from the recording, as if each order arrived a moment after sending."""
         moment = datetime.now(UTC) + timedelta(seconds=1)
         for name in ("orders.dry_run", "orders.submit"):
             body = TIMES.sub(rb'\1"%b"' % moment.isoformat(timespec="milliseconds").encode(), self.answers[name].body)
@@ -124,7 +124,7 @@ class CountingJournal:
 
 @contextmanager
 def counted_statements(ran: list[str]) -> Iterator[None]:
-    """Note every statement of the connections that are opened meanwhile."""
+    """Append every statement of the connections opened within to ``ran``."""
     connect = sqlite3.connect
 
     def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
@@ -228,7 +228,7 @@ class Floor:
 
 
 def drop_tables(dsn: str) -> None:
-    """Drop what the journals of this worker, and of killed ones, have left in the database."""
+    """Drop the tables of this worker, and of workers that were killed."""
     import psycopg
 
     with psycopg.connect(dsn, autocommit=True) as connection:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def missing() -> str | None:
-    """What keeps the PostgreSQL tests from running here, or None."""
+    """Return the reason why the PostgreSQL tests cannot run here, or None."""
     if find_spec("psycopg") is None:
         return "psycopg is not installed (extra [postgres])"
     if programs() is None:

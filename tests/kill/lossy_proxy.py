@@ -38,8 +38,8 @@ class LossyProxy:
     """Listens on a loopback port and forwards to the socket of a server.
 
     Attributes:
-        treatment: what happens to messages; None passes them on.
-        admitting: clear it to let new connections wait.
+        treatment: applied to every message; None passes them on.
+        admitting: clear it to make new connections wait.
         dropped: how many acknowledgements were dropped.
     """
 
@@ -84,7 +84,7 @@ class LossyProxy:
                 finally:
                     server_writer.transport.abort()
         except asyncio.CancelledError:
-            if task.cancelling() > 1:  # the proxy's own end is no error of the link
+            if task.cancelling() > 1:  # otherwise the proxy is closing, which is not an error of the link
                 raise
         finally:
             writer.transport.abort()

@@ -142,7 +142,7 @@ class ScriptedBrokerage:
 
 
 SUBMITS = {"answered": 84, "lost before": 4, "lost after": 6, "502 after": 3, "late": 3}
-"""What happens to the submits that are not turned away, by weight."""
+"""Fates of the submits that are not turned away, by weight."""
 
 
 def _share_of(identifier: str) -> int:

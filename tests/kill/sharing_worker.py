@@ -24,12 +24,13 @@ LEASE = 3.0
 AT_ONCE = 12
 NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
+LONGEST_PAUSE = 0.3
 FINAL = ("placed", "refused")
 
 
 @attrs.frozen(kw_only=True)
 class Share:
-    """What one worker does, and with whom."""
+    """Assignment of one worker."""
 
     sender: str
     base_url: str
@@ -37,11 +38,12 @@ class Share:
     names: tuple[tuple[str, str], ...]
     seed: int
     seconds: float
+    attempts: int
 
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """What one call has said of one order, and when it began and ended on the machine's monotonic clock."""
+    """Outcome that one call reported, with its times on the monotonic clock of the machine."""
 
     sender: str
     account: str
@@ -58,7 +60,7 @@ class Report:
 
 
 def work(share: Share, channel: Connection) -> None:
-    """Place and report; wait for a word; recover and report."""
+    """Place and report; wait for the go-ahead; recover and report."""
     logging.disable(logging.CRITICAL)
     asyncio.run(_work(share, channel))
 
@@ -69,7 +71,7 @@ async def _work(share: Share, channel: Connection) -> None:
         StaticToken("token"),
         user_agent=share.sender,
         timeout=5,
-        retry=RetryPolicy(max_attempts=2, base_delay=0.02),
+        retry=RetryPolicy(max_attempts=share.attempts, base_delay=0.02),
     )
     async with client, PostgresJournal(share.dsn, timeout=3) as journal:
         worker = _Worker(share, OrderEntry(client, journal, looks=PLAN, lease=LEASE), channel)
@@ -101,7 +103,7 @@ class _Worker:
                 group.create_task(take())
 
     async def recover(self) -> None:
-        """Report what recovery says of the orders that it handles."""
+        """Report the orders that recovery handles."""
         began = time.monotonic()
         for placement in await self._entry.recover():
             self._report(placement.account_number, placement.external_identifier, placement, began)
@@ -112,9 +114,10 @@ class _Worker:
         return [name for group in groups for name in self._chance.sample(group, len(group))]
 
     async def _see_through(self, account: str, identifier: str) -> None:
-        """Place an order until its outcome is final; one that was found absent may be sent once more by each call."""
+        """Place an order until its outcome is final; resubmit it once found absent."""
         ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
         order, resubmit = attrs.evolve(ticket, external_identifier=identifier), 0
+        pause = 0.02
         while time.monotonic() < self._deadline:
             began, said = time.monotonic(), "journal"
             try:
@@ -130,15 +133,14 @@ class _Worker:
                 said = ""
             if said:
                 self._send(account, identifier, said, began)
-            await asyncio.sleep(self._chance.uniform(0.005, 0.06))
+            await asyncio.sleep(self._chance.uniform(0.2, 1.8) * pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
 
     def _report(self, account: str, identifier: str, placement: Placement, began: float) -> Report:
         order_id = None if placement.order is None else placement.order.id
         return self._send(account, identifier, placement.outcome.value, began, order_id)
 
-    def _send(
-        self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None
-    ) -> Report:
+    def _send(self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None) -> Report:
         report = Report(
             sender=self._share.sender,
             account=account,

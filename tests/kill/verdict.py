@@ -1,4 +1,4 @@
-"""The judgement over a run: the brokerage's books against the journal and against what every call has said."""
+"""Judgement of a run: the brokerage's books against the journal and every reported outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verdict:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there are none."""
+        """Whether all three lists are empty."""
         return not (self.doubled or self.lost or self.wrong)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
-import attrs
 import pytest
 
 from brokerage_async.config import Limits, RetryPolicy
@@ -55,7 +54,7 @@ class HeldTransport:
 
 
 class LostOutcome:
-    """Drops the acknowledgement of the first ``not_sent`` that is written, and lets no connection in until told."""
+    """Treatment that drops the acknowledgement of the first ``not_sent``, and holds back new connections."""
 
     def __init__(self, proxy: LossyProxy) -> None:
         self._proxy = proxy
