@@ -61,8 +61,8 @@ def _state(entry: JournalEntry | None) -> str:
 def _contradiction(report: Report, orders: Sequence[BookedOrder]) -> str:
     """Return how the books contradict a report, or nothing. An unknown outcome contradicts nothing.
 
-    That there was no order is false if one had arrived before the call began, or if the call itself sent one; another
-    worker may place it at any time.
+    A denial is false if an order had arrived before the call began, or if the call itself sent one; another worker may
+    place the order at any time.
     """
     if report.outcome == "placed":
         there = [order for order in orders if order.arrived <= report.ended]
