@@ -39,6 +39,7 @@ class LossyProxy:
 
     Attributes:
         treatment: applied to every message; None passes them on.
+        connecting: seconds that a new connection takes, each time.
         admitting: clear it to make new connections wait.
         dropped: how many acknowledgements were dropped.
     """
@@ -48,6 +49,7 @@ class LossyProxy:
         self._links: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Server | None = None
         self.treatment = treatment
+        self.connecting: Callable[[], float] = lambda: 0.0
         self.admitting = asyncio.Event()
         self.admitting.set()
         self.dropped = 0
@@ -77,6 +79,7 @@ class LossyProxy:
         self._links.add(task)
         try:
             await self.admitting.wait()
+            await asyncio.sleep(self.connecting())
             with suppress(OSError):  # the server is down, or was killed
                 server_reader, server_writer = await asyncio.open_unix_connection(self._server)
                 try:

@@ -22,7 +22,7 @@ import attrs
 from brokerage_async.journal import JournalEntry, PostgresJournal
 from tests import journal_servers
 from tests.kill.lossy_proxy import LossyProxy, at_random
-from tests.kill.scripted_brokerage import ScriptedBrokerage
+from tests.kill.scripted_brokerage import LEASE, ScriptedBrokerage
 from tests.kill.sharing_worker import Report, Share, work
 from tests.kill.verdict import Verdict, judge
 
@@ -30,8 +30,12 @@ __all__ = ["Proof", "prove"]
 
 WORKERS = 3
 ORDERS_OF_AN_ACCOUNT = 40
-DROPPED, DELAYED = 0.03, 0.02
+DROPPED, DELAYED = 0.025, 0.02
 """Shares of the statements whose acknowledgement is dropped, and that take 200 ms longer."""
+SLOWLY_CONNECTED = 0.25
+"""Seconds that a connection to the database takes at most."""
+SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 0.5
+"""Seconds of an outage at most; every fourth one outlasts all claims."""
 LIMIT = 240.0
 """Seconds after which workers begin no placement any more."""
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -121,6 +125,8 @@ async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServe
     with journal_servers.mortal_server() as server:
         treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
         async with LossyProxy(server.socket, treatment) as proxy, ScriptedBrokerage(seed) as brokerage:
+            chance = random.Random(seed)
+            proxy.connecting = lambda: chance.uniform(0, SLOWLY_CONNECTED)
             yield server, proxy, brokerage
 
 
@@ -148,7 +154,7 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
                 if not await workers.wait_for(int(share * WORKERS * identifiers), limit):
                     break
                 await asyncio.to_thread(server.kill)
-                await asyncio.sleep(chance.uniform(0, 0.5))
+                await asyncio.sleep(LONG_OUTAGE if number % 4 == 1 else chance.uniform(0, SHORT_OUTAGE))
                 await asyncio.to_thread(server.start)
                 killed += 1
             await workers.wait_for_all(limit + 60)

@@ -7,6 +7,7 @@ its arrival, those included whose client has long lost its connection.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 import time
@@ -18,11 +19,14 @@ from typing import Any
 import attrs
 from aiohttp import web
 
-__all__ = ["VISIBLE", "BookedOrder", "ScriptedBrokerage"]
+__all__ = ["LEASE", "VISIBLE", "BookedOrder", "ScriptedBrokerage"]
 
-VISIBLE = 0.3
-LATE = 0.2
-RATE_LIMITED = 0.15
+LEASE = 3.0
+"""Lease of the workers: some waits that a 429 asks for are longer, by far."""
+VISIBLE = 0.5
+LATE, UNLISTED = 0.2, 0.3
+"""Seconds after which a late order is booked, and for which an order is not listed."""
+RATE_LIMITED = 0.2
 """Share of the submits that are turned away unread."""
 
 
@@ -46,6 +50,8 @@ class ScriptedBrokerage:
         self._runner: web.ServerRunner | None = None
         self._late: set[asyncio.Task[None]] = set()
         self.books: defaultdict[tuple[str, str], list[BookedOrder]] = defaultdict(list)
+        self._lists: defaultdict[str, list[BookedOrder]] = defaultdict(list)
+        self._ids = itertools.count(1000)
         self.calm = False
         self.met: Counter[str] = Counter()
 
@@ -69,7 +75,8 @@ class ScriptedBrokerage:
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
         arrived = time.monotonic()
         body = await http.read()
-        await asyncio.sleep(self._chance.uniform(0.002, 0.05))
+        submitted = http.path.endswith("/orders") and http.method == "POST"
+        await asyncio.sleep(self._chance.uniform(0.01, 0.2 if submitted else 0.03))
         account = http.path.split("/")[2]
         if http.method == "GET":
             return self._list(account, arrived)
@@ -118,7 +125,7 @@ class ScriptedBrokerage:
         self.met[f"{what} {status}"] += 1
         answer = _failure(status, None)
         if status == 429 and self._chance.random() < 0.1:
-            answer.headers["Retry-After"] = "4"  # longer than the lease
+            answer.headers["Retry-After"] = str(int(3 * LEASE))
         return answer
 
     async def _book_late(self, order: BookedOrder) -> None:
@@ -126,16 +133,16 @@ class ScriptedBrokerage:
         self._book(order)
 
     def _book(self, order: BookedOrder) -> BookedOrder:
-        booked = attrs.evolve(order, order_id=str(1000 + sum(map(len, self.books.values()))))
+        booked = attrs.evolve(order, order_id=str(next(self._ids)))
         self.books[order.account, order.identifier].append(booked)
+        self._lists[order.account].append(booked)
         return booked
 
     def _list(self, account: str, now: float) -> web.Response:
         trouble = self._trouble("list", {0.02: 503})
         if trouble is not None:
             return trouble
-        booked = [order for orders in self.books.values() for order in orders if order.account == account]
-        shown = [_shown(order) for order in booked if now - order.arrived > VISIBLE - 0.05]
+        shown = [_shown(order) for order in self._lists[account] if now - order.arrived > UNLISTED]
         block = {"per-page": 200, "page-offset": 0, "item-offset": 0, "total-items": len(shown)}
         block |= {"total-pages": 1 if shown else 0, "current-item-count": len(shown)}
         return web.json_response({"data": {"items": shown[::-1]}, "context": "/", "pagination": block})

@@ -12,19 +12,19 @@ import attrs
 
 from brokerage_async import tickets
 from brokerage_async.client import Client
-from brokerage_async.config import Environment, RetryPolicy, StaticToken
+from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import JournalError, PostgresJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Placement
+from tests.kill.scripted_brokerage import LEASE, VISIBLE
 
 __all__ = ["Report", "Share", "work"]
 
-PLAN = LookPlan(settle=1.0, first=0.05, longest=0.3)
-LEASE = 3.0
+PLAN = LookPlan(settle=VISIBLE + 0.7, first=0.05, longest=0.3)
 AT_ONCE = 12
 NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
-LONGEST_PAUSE = 0.3
+LONGEST_PAUSE = 0.15
 FINAL = ("placed", "refused")
 
 
@@ -71,7 +71,8 @@ async def _work(share: Share, channel: Connection) -> None:
         StaticToken("token"),
         user_agent=share.sender,
         timeout=5,
-        retry=RetryPolicy(max_attempts=share.attempts, base_delay=0.02),
+        retry=RetryPolicy(max_attempts=share.attempts, base_delay=0.02, budget=None),
+        limits=Limits.unlimited(),
     )
     async with client, PostgresJournal(share.dsn, timeout=3) as journal:
         worker = _Worker(share, OrderEntry(client, journal, looks=PLAN, lease=LEASE), channel)
@@ -114,17 +115,15 @@ class _Worker:
         return [name for group in groups for name in self._chance.sample(group, len(group))]
 
     async def _see_through(self, account: str, identifier: str) -> None:
-        """Place an order until its outcome is final; resubmit it once found absent."""
+        """Place an order until its outcome is final; every call may resubmit it once."""
         ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
-        order, resubmit = attrs.evolve(ticket, external_identifier=identifier), 0
-        pause = 0.02
+        order, pause = attrs.evolve(ticket, external_identifier=identifier), 0.02
         while time.monotonic() < self._deadline:
             began, said = time.monotonic(), "journal"
             try:
-                placement = await self._entry.place(account, order, resubmit=resubmit)
+                placement = await self._entry.place(account, order, resubmit=1)
             except OrderOutcomeUnknownError as error:
                 said = f"unknown: {error.code}"
-                resubmit = 1 if error.code == "absent" else resubmit
             except JournalError:
                 await asyncio.sleep(self._chance.uniform(0.1, 0.4))
             else:
