@@ -42,7 +42,7 @@ def render(spec: Spec, header: str) -> str:
             "attrs",
             "typing.Any",
             "collections.abc.Mapping",
-            *(f"brokerage_async.values.{name}" for name in _VALUES),
+            *(f"brokerage_async._values.{name}" for name in _VALUES),
         ],
         snake_case_field=True,
         capitalise_enum_members=True,

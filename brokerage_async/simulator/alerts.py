@@ -9,7 +9,7 @@ import attrs
 
 from .._generated.converters import QuoteAlertWire
 from .._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
-from ..values import decimal_text
+from .._values import decimal_text
 from .agenda import Agenda, Appointment
 from .call import Customer
 from .chance import Chance

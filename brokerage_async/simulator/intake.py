@@ -18,10 +18,10 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
+from .._values import aware, read_decimal
 from ..models import converter
 from ..operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
-from ..protocol.rules import CompiledRule
-from ..values import aware, read_decimal
+from ..protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
 __all__ = ["Intake", "Problem", "broken_query_rules", "decimal_of", "epoch_of"]

@@ -14,7 +14,7 @@ import attrs
 import msgspec
 
 from .._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
-from ..protocol.layout import layout
+from ..protocol.decoding.fields import layout
 from ..protocol.response import Response
 
 __all__ = [

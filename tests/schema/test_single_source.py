@@ -14,7 +14,7 @@ import pytest
 
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.layout import layout
+from brokerage_async.protocol.decoding.fields import layout
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "brokerage_async" / "_generated"

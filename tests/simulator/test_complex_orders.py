@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from tests.simulator.house import House
 
 

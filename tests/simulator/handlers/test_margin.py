@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from tests.simulator.house import House, leg, signed
 
 

@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from tests.simulator.house import House
 
 

@@ -1,7 +1,7 @@
 """The list of transactions: filters, direction, pages."""
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from tests.simulator.house import House, market
 
 
