@@ -1,6 +1,6 @@
 """Cost of placing one order: CPU time, journal calls and SQL statements of the ordinary case.
 
-    python -m benchmarks.placing [--against TREE] [--rounds 20] [--orders 200] [--postgres DSN]
+    python -m benchmarks.placing [--against TREE] [--rounds 60] [--orders 25] [--postgres DSN]
 
 The dry-run is accepted and the submit is answered with the order. *Order entry alone* has an executor that answers at
 once with models; *through the client* has a transport that answers at once with bytes. With ``--against``, the same is
@@ -89,8 +89,8 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", type=Path, metavar="TREE", help="source tree to compare this one with")
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--orders", type=int, default=200, help="orders of a round")
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--orders", type=int, default=25, help="orders of a round")
     parser.add_argument("--postgres", metavar="DSN", help="measure PostgresJournal as well, in this database")
     parser.add_argument("--folder", help="where the files of SqliteJournal are, by default where temporary files are")
     options = parser.parse_args()
