@@ -1,24 +1,27 @@
 """A proxy in front of a PostgreSQL server that drops acknowledgements and takes its time.
 
-A statement whose acknowledgement is dropped has reached the server, and the server has answered it; the client finds
-its connection closed instead.
+A statement whose acknowledgement is dropped has changed a row on the server; the client finds its connection closed
+instead of the answer. Answers of statements without an effect always arrive.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["LossyProxy", "at_random"]
 
+EFFECT = re.compile(rb"C\x00\x00\x00.(?:INSERT 0|UPDATE) [1-9]")
+"""A message that says that rows were changed."""
 READY = b"Z\x00\x00\x00\x05"
 """How the last message of every answer begins; one byte follows."""
 
 Treatment = Callable[[bytes], Awaitable[bool]]
-"""Called with every message of a client; may wait. True drops the acknowledgement."""
+"""Called with every message of a client; may wait. True drops the acknowledgement of an effect."""
 
 
 def at_random(seed: int, *, drop: float, delay: float, seconds: float = 0.2) -> Treatment:
@@ -105,15 +108,19 @@ class LossyProxy:
 
         async def forward_answers() -> None:
             nonlocal ready
-            while answer := await server_reader.read(65536):
+            answer = b""
+            while part := await server_reader.read(65536):
+                answer += part
                 complete = answer[-6:-1] == READY
-                if not dropping:
-                    ready = ready or complete
-                    writer.write(answer)
-                    await writer.drain()
-                elif complete:
+                if dropping and not complete:
+                    continue
+                if dropping and EFFECT.search(answer):
                     self.dropped += 1
                     return
+                ready = ready or complete
+                writer.write(answer)
+                await writer.drain()
+                answer = b""
 
         async def forward_messages() -> None:
             nonlocal dropping

@@ -30,8 +30,8 @@ __all__ = ["Proof", "prove"]
 
 WORKERS = 3
 ORDERS_OF_AN_ACCOUNT = 40
-DROPPED, DELAYED = 0.025, 0.02
-"""Shares of the statements whose acknowledgement is dropped, and that take 200 ms longer."""
+DROPPED, DELAYED = 0.06, 0.01
+"""Share of the effects whose acknowledgement is dropped, and of the messages that take 200 ms longer."""
 SLOWLY_CONNECTED = 0.25
 """Seconds that a connection to the database takes at most."""
 SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 0.5
