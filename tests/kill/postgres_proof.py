@@ -51,12 +51,14 @@ class Proof:
 
 
 class _Workers:
-    """The processes, and everything that they have reported."""
+    """The processes and their reports; ``settled`` counts final outcomes, once for each worker."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
         self._channels: dict[Connection, Any] = {}
-        self._waiting = 0
+        self.settled = 0
+        self._finished: set[Connection] = set()
+        self._lost = False
         self._stirred = asyncio.Event()
 
     @contextlib.contextmanager
@@ -85,23 +87,20 @@ class _Workers:
                 report = channel.recv()
             except EOFError:
                 asyncio.get_running_loop().remove_reader(channel.fileno())
+                self._lost |= channel not in self._finished
                 break
             if report is None:
-                self._waiting += 1
+                self._finished.add(channel)
             else:
                 self.reports.append(report)
+                self.settled += report.is_final
         self._stirred.set()
-
-    @property
-    def settled(self) -> int:
-        """How many orders have a final outcome, counted once for each worker."""
-        return sum(report.is_final for report in self.reports)
 
     async def wait_for(self, settled: int, seconds: float) -> bool:
         """Return True once so many are settled, False if the workers or the time end before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.settled < settled and self._waiting < len(self._channels):
+                while self.settled < settled and len(self._finished) < len(self._channels) and not self._lost:
                     self._stirred.clear()
                     await self._stirred.wait()
         return self.settled >= settled
@@ -109,13 +108,14 @@ class _Workers:
     async def wait_for_all(self, seconds: float) -> None:
         """Wait until every worker has finished its part."""
         async with asyncio.timeout(seconds):
-            while self._waiting < len(self._channels):
+            while len(self._finished) < len(self._channels):
+                assert not self._lost, "a worker has died; its traceback is on standard error"
                 self._stirred.clear()
                 await self._stirred.wait()
 
     def let_recover(self) -> None:
-        """Give every worker the word."""
-        self._waiting = 0
+        """Let every worker recover."""
+        self._finished.clear()
         for channel in self._channels:
             channel.send("recover")
 
@@ -133,21 +133,8 @@ async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServe
 async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT) -> Proof:
     """Judge a run of ``identifiers`` shared orders and ``kills`` of the database."""
     chance, workers, began = random.Random(seed), _Workers(), time.monotonic()
-    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
     async with _floor(seed) as (server, proxy, brokerage):
-        shares = [
-            Share(
-                sender=f"worker/{n}",
-                base_url=brokerage.base_url,
-                dsn=proxy.dsn,
-                names=names,
-                seed=seed,
-                seconds=limit,
-                attempts=1 if n else 2,  # one waits out a 429 while it holds the order, the others give it up
-            )
-            for n in range(WORKERS)
-        ]
-        with workers.running(shares):
+        with workers.running(_shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn)):
             killed = 0
             for number in range(kills):
                 share = (number + chance.random()) / kills
@@ -158,23 +145,34 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
                 await asyncio.to_thread(server.start)
                 killed += 1
             await workers.wait_for_all(limit + 60)
-            dropped, proxy.treatment, brokerage.calm = proxy.dropped, None, True
             settled = workers.settled
+            proxy.treatment, brokerage.calm = None, True
             workers.let_recover()
             await workers.wait_for_all(60)
         async with PostgresJournal(server.dsn) as journal:
             entries = await journal.entries()
-        verdict = judge(brokerage.books, entries, workers.reports)
         tally = _tally(brokerage, entries, workers.reports)
-    tally |= Counter(
-        {
-            "server killed": killed,
-            "acknowledgements dropped": dropped,
-            "left unsettled (of every worker)": WORKERS * identifiers - settled,
-            "seconds": round(time.monotonic() - began),
-        }
-    )
-    return Proof(verdict=verdict, tally=tally)
+        tally["server killed"] = killed
+        tally["acknowledgements dropped"] = proxy.dropped
+        tally["left unsettled (of every worker)"] = WORKERS * identifiers - settled
+        tally["seconds"] = round(time.monotonic() - began)
+        return Proof(verdict=judge(brokerage.books, entries, workers.reports), tally=tally)
+
+
+def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str) -> list[Share]:
+    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
+    return [
+        Share(
+            sender=f"worker/{number}",
+            base_url=base_url,
+            dsn=dsn,
+            names=names,
+            seed=seed,
+            seconds=limit,
+            attempts=1 if number else 2,  # one waits out a 429 while it holds the order, the others give it up
+        )
+        for number in range(WORKERS)
+    ]
 
 
 def _tally(brokerage: ScriptedBrokerage, entries: list[JournalEntry], reports: list[Report]) -> Counter[str]:

@@ -24,7 +24,8 @@ PLAN = LookPlan(settle=VISIBLE + 0.7, first=0.05, longest=0.3)
 AT_ONCE = 12
 NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
-LONGEST_PAUSE = 0.15
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.15
+"""Seconds between two placements of the same order, on average."""
 FINAL = ("placed", "refused")
 
 
@@ -107,7 +108,7 @@ class _Worker:
         """Report the orders that recovery handles."""
         began = time.monotonic()
         for placement in await self._entry.recover():
-            self._report(placement.account_number, placement.external_identifier, placement, began)
+            self._channel.send(self._report_of(placement, began))
 
     def _shuffled(self) -> list[tuple[str, str]]:
         names = list(self._share.names)
@@ -116,31 +117,34 @@ class _Worker:
 
     async def _see_through(self, account: str, identifier: str) -> None:
         """Place an order until its outcome is final; every call may resubmit it once."""
-        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
-        order, pause = attrs.evolve(ticket, external_identifier=identifier), 0.02
+        pause = SHORTEST_PAUSE
         while time.monotonic() < self._deadline:
-            began, said = time.monotonic(), "journal"
-            try:
-                placement = await self._entry.place(account, order, resubmit=1)
-            except OrderOutcomeUnknownError as error:
-                said = f"unknown: {error.code}"
-            except JournalError:
-                await asyncio.sleep(self._chance.uniform(0.1, 0.4))
-            else:
-                if self._report(account, identifier, placement, began).is_final:
-                    return
-                said = ""
-            if said:
-                self._send(account, identifier, said, began)
+            report = await self._place(account, identifier)
+            self._channel.send(report)
+            if report.is_final:
+                return
             await asyncio.sleep(self._chance.uniform(0.2, 1.8) * pause)
             pause = min(1.5 * pause, LONGEST_PAUSE)
 
-    def _report(self, account: str, identifier: str, placement: Placement, began: float) -> Report:
-        order_id = None if placement.order is None else placement.order.id
-        return self._send(account, identifier, placement.outcome.value, began, order_id)
+    async def _place(self, account: str, identifier: str) -> Report:
+        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
+        began = time.monotonic()
+        try:
+            order = attrs.evolve(ticket, external_identifier=identifier)
+            placement = await self._entry.place(account, order, resubmit=1)
+        except OrderOutcomeUnknownError as error:
+            return self._report(account, identifier, f"unknown: {error.code}", began)
+        except JournalError:
+            return self._report(account, identifier, "journal", began)
+        return self._report_of(placement, began)
 
-    def _send(self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None) -> Report:
-        report = Report(
+    def _report_of(self, placement: Placement, began: float) -> Report:
+        order_id = None if placement.order is None else placement.order.id
+        account, identifier = placement.account_number, placement.external_identifier
+        return self._report(account, identifier, placement.outcome.value, began, order_id)
+
+    def _report(self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None) -> Report:
+        return Report(
             sender=self._share.sender,
             account=account,
             identifier=identifier,
@@ -149,5 +153,3 @@ class _Worker:
             ended=time.monotonic(),
             order_id=order_id,
         )
-        self._channel.send(report)
-        return report
