@@ -36,7 +36,7 @@ SLOWLY_CONNECTED = 0.25
 """Seconds that a connection to the database takes at most."""
 SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 0.5
 """Seconds of an outage at most; every fourth one outlasts all claims."""
-LIMIT = 240.0
+LIMIT = 270.0
 """Seconds after which workers begin no placement any more."""
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.kill.sharing_worker", "aiohttp"])
