@@ -34,8 +34,8 @@ DROPPED, DELAYED = 0.06, 0.01
 """Share of the effects whose acknowledgement is dropped, and of the messages that take 200 ms longer."""
 SLOWLY_CONNECTED = 0.25
 """Seconds that a connection to the database takes at most."""
-SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 0.5
-"""Seconds of an outage at most; every fourth one outlasts all claims."""
+SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 1.0
+"""Seconds of an outage at most; every second one outlasts all claims."""
 LIMIT = 270.0
 """Seconds after which workers begin no placement any more."""
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -141,7 +141,7 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
                 if not await workers.wait_for(int(share * WORKERS * identifiers), limit):
                     break
                 await asyncio.to_thread(server.kill)
-                await asyncio.sleep(LONG_OUTAGE if number % 4 == 1 else chance.uniform(0, SHORT_OUTAGE))
+                await asyncio.sleep(LONG_OUTAGE if number % 2 else chance.uniform(0, SHORT_OUTAGE))
                 await asyncio.to_thread(server.start)
                 killed += 1
             await workers.wait_for_all(limit + 60)

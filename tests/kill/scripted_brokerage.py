@@ -124,7 +124,7 @@ class ScriptedBrokerage:
             return None
         self.met[f"{what} {status}"] += 1
         answer = _failure(status, None)
-        if status == 429 and self._chance.random() < 0.05:
+        if status == 429 and self._chance.random() < 0.1:
             answer.headers["Retry-After"] = str(int(3 * LEASE))
         return answer
 
