@@ -100,8 +100,8 @@ class PlaceOrder:
     async def _check_other_origins(self) -> None:
         """Reject an identifier that is open under another origin: the same service may have changed its address."""
         for entry in await self._context.journal.entries(self._key.environment, state=EntryState.OPEN):
-            if attrs.evolve(entry.key, origin=self._key.origin) == self._key:
-                origin = entry.key.origin or "an unnamed origin"
+            origin = entry.key.origin or "an unnamed origin"
+            if entry.key.origin != self._key.origin and attrs.evolve(entry.key, origin=self._key.origin) == self._key:
                 self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
 
     async def _preflight(

@@ -12,7 +12,7 @@ from tests.kill.lossy_proxy import LossyProxy
 from tests.kill.postgres_proof import prove
 
 ABSENT = journal_servers.missing()
-KEY = EntryKey("sandbox", "A1", "one")
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(300)]
 

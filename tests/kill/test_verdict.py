@@ -21,7 +21,10 @@ def booked(order_id: str = "7", *, sender: str = "worker/0", arrived: float = 5.
 
 def entry(state: EntryState = EntryState.PLACED) -> JournalEntry:
     return JournalEntry(
-        key=EntryKey("sandbox", ACCOUNT, NAME), body=b"", state=state, opened_at=datetime(2026, 1, 1, tzinfo=UTC)
+        key=EntryKey("https://api.example.com", "sandbox", ACCOUNT, NAME),
+        body=b"",
+        state=state,
+        opened_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
 
 

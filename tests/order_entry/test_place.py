@@ -609,3 +609,20 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
         here.sim.faults.add("POST", SUBMIT, "refuse")
         with pytest.raises(OrderNotSentError, match="was not sent"):
             (await here.entry.place(here.account, order("third"))).require()
+
+
+class OpenedInBetween(MemoryJournal):
+    """A journal in which another worker opens the entry between two looks at it."""
+
+    async def find(self, key: EntryKey) -> JournalEntry | None:
+        found = await super().find(key)
+        if found is None:
+            await self.open(key, b"{}", owner="another", lease=30)
+        return found
+
+
+@on_virtual_time
+async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_not_taken_for_another_address() -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
+            await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))
