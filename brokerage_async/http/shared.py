@@ -14,6 +14,7 @@ from ..errors import ConfigurationError, RequestNotSentError
 from ..observers import Watchers
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
+from .service_clock import ServiceClock
 
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
@@ -76,6 +77,7 @@ class Engine:
         "environment",
         "limiter",
         "resources",
+        "service_clock",
         "tokens",
         "transport",
         "watchers",
@@ -96,6 +98,7 @@ class Engine:
         self.tokens: Tokens = tokens
         self.budget: RetryBudget = budget
         self.watchers: Watchers = watchers
+        self.service_clock: ServiceClock = ServiceClock()
         self.closed: bool = False
         self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import Executor, Operation, Pager
+from ..operation import Executor, Guard, Operation, Pager
 from .diff import UNCHANGED
 from .feed import FetchItems
 
@@ -45,6 +45,7 @@ class ConditionalExecutor:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
         """Return the decoded result, or raise `BodyUnchanged`."""
         found = await self._executor.reread(operation, self._previous_body, path=path, query=query)
