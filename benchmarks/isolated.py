@@ -59,7 +59,7 @@ IMPORTS = {
     "aiohttp": "import aiohttp",
     "package": "import brokerage_async",
     "client": "from brokerage_async import Client, models; models.Order",
-    "everything": "from brokerage_async import Client; import brokerage_async.protocol.codec",
+    "everything": "from brokerage_async import Client; import brokerage_async.protocol.decoding.codec",
 }
 
 
@@ -108,7 +108,7 @@ def gap(file: str) -> float:
     gaps: list[float] = []
 
     async def decode() -> Any:
-        steps = codec.decode_slices(INSTRUMENTS_FUTURES_OPTION_CHAIN, body)
+        steps = codec.decode_chunks(INSTRUMENTS_FUTURES_OPTION_CHAIN, body)
         while True:
             try:
                 next(steps)

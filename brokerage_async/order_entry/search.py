@@ -17,7 +17,8 @@ from .._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
 from ..errors import BrokerageError, ResponseDecodeError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Page
-from ..protocol.decoding.lenient import Findings, parse, structure_one
+from ..protocol.decoding.issues import Issues
+from ..protocol.decoding.lenient import parse, structure_one
 from ..protocol.order_status import TERMINAL
 from .decisions import Finding, Look, LookPlan, differs_in, is_hopeless, next_look
 
@@ -268,7 +269,7 @@ class IdentifierSearch:
 def terms_of(body: bytes, model: type[T]) -> T | None:
     """The order or edit of which these are the bytes; None, which proves nothing, when they are of none."""
     try:
-        terms: T = structure_one(model, parse(body), "$", Findings("journal", strict=True))
+        terms: T = structure_one(model, parse(body), "$", Issues("journal", strict=True))
     except (ValueError, ResponseDecodeError):
         return None
     return terms

@@ -19,21 +19,21 @@ from hypothesis import strategies as st
 from brokerage_async import errors, models
 from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async.operation import Effect, Operation, Shape
-from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
-from brokerage_async.protocol.decoding.fields import Slot, layout
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from brokerage_async.protocol.decoding.fields import WireField, wire_fields
+from brokerage_async.protocol.decoding.issues import logger
+from brokerage_async.protocol.decoding.lenient import parse
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    tolerance.logger.setLevel(logging.CRITICAL)
+def _fresh_registry() -> Iterator[None]:
+    logger.setLevel(logging.CRITICAL)
     yield
-    tolerance.logger.setLevel(logging.NOTSET)
-    learning.forget()
-    tolerance._told.clear()
+    logger.setLevel(logging.NOTSET)
+    REGISTRY.reset()
 
 
 # -- bodies from the schema -------------------------------------------------------------------------------------------
@@ -72,14 +72,14 @@ ODDITIES = numbers | decimals | days | moments | naive_moments | epochs | st.boo
 
 
 @cache
-def values_for(slot: Slot, depth: int) -> st.SearchStrategy[Any]:
+def values_for(field: WireField, depth: int) -> st.SearchStrategy[Any]:
     """What belongs there mostly, sometimes something else."""
-    if slot.child is not None:
-        child = rows(slot.child, depth - 1) if depth else st.just({})
-        fitting: st.SearchStrategy[Any] = st.lists(child, max_size=2) if slot.many else child
+    if field.child is not None:
+        child = rows(field.child, depth - 1) if depth else st.just({})
+        fitting: st.SearchStrategy[Any] = st.lists(child, max_size=2) if field.many else child
     else:
-        fitting = st.one_of([SCALARS[name] for name in sorted(slot.scalars)] or [st.text(max_size=8)])
-        if slot.array:
+        fitting = st.one_of([SCALARS[name] for name in sorted(field.scalars)] or [st.text(max_size=8)])
+        if field.array:
             fitting = st.lists(fitting, max_size=3)
     return st.one_of(fitting, fitting, fitting, st.none(), ODDITIES)
 
@@ -87,7 +87,7 @@ def values_for(slot: Slot, depth: int) -> st.SearchStrategy[Any]:
 @cache
 def rows(wire: type[Wire], depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
     """Some keys of the struct with some value each, and now and then keys that it does not know."""
-    known = [st.tuples(st.just(key), values_for(slot, depth)) for key, slot in layout(wire).items()]
+    known = [st.tuples(st.just(key), values_for(field, depth)) for key, field in wire_fields(wire).items()]
     unknown = st.tuples(st.sampled_from(["new-key", "newer", "id_", ""]), anything)
     return st.lists(st.one_of(*known, unknown), max_size=6).map(dict)
 
@@ -109,24 +109,24 @@ def operation_of(model: type[Any]) -> Operation[list[Any]]:
 
 def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path: str = "$") -> None:
     """Every leaf of ``raw`` is in ``written``, equal in value, under its key or under the one it is an alias of."""
-    slots = layout(wire)
-    keys = {slot.target: key for key, slot in slots.items() if slot.attribute == slot.target}
+    fields = wire_fields(wire)
+    keys = {field.target: key for key, field in fields.items() if field.attribute == field.target}
     for key, value in raw.items():
-        slot, place = slots.get(key), f"{path}.{key}"
-        if slot is None:
+        field, place = fields.get(key), f"{path}.{key}"
+        if field is None:
             assert written[key] == value, place
         elif value is None or (key in written and written[key] == value):
             continue
         else:
-            there = written[key if key in written else keys[slot.target]]
-            if slot.child is None:
+            there = written[key if key in written else keys[field.target]]
+            if field.child is None:
                 assert same(value, there), (place, value, there)
             else:
-                some = value if slot.many else [value]
-                others = there if slot.many else [there]
+                some = value if field.many else [value]
+                others = there if field.many else [there]
                 assert len(some) == len(others), place
                 for one, other in zip(some, others, strict=True):
-                    carried(slot.child, one, other, place)
+                    carried(field.child, one, other, place)
 
 
 def same(raw: Any, written: Any) -> bool:
@@ -162,9 +162,9 @@ def moment(raw: Any) -> datetime | None:
 
 def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
     """The value, and the paths that were told."""
-    tolerance._told.clear()
+    REGISTRY._warned.clear()
     value = codec.decode(operation, body).value
-    return value, sorted(path for _, path in tolerance._told)
+    return value, REGISTRY.warned_paths()
 
 
 def first_problem(operation: Operation[Any], body: bytes) -> str | None:
@@ -183,10 +183,10 @@ def first_problem(operation: Operation[Any], body: bytes) -> str | None:
 @given(case=cases)
 def test_nothing_is_lost(case: tuple[type[Any], list[dict[str, Any]]]) -> None:
     model, items = case
-    learning.forget()
+    REGISTRY.reset()
     operation = operation_of(model)
     body = ENCODER.encode({"data": {"items": items}})
-    raw = tolerance.parse(body)["data"]["items"]
+    raw = parse(body)["data"]["items"]
 
     decoded, told = decode(operation, body)
 
@@ -199,7 +199,7 @@ def test_nothing_is_lost(case: tuple[type[Any], list[dict[str, Any]]]) -> None:
     # Bytes and dicts take the same road, before anything is learned and after.
     assert decode(operation, body)[0] == decoded
     assert models.converter.structure(raw, list[model]) == decoded  # type: ignore[valid-type]
-    learning.forget()
+    REGISTRY.reset()
     assert models.converter.structure(raw, list[model]) == decoded  # type: ignore[valid-type]
     assert [models.converter.structure(row, model) for row in raw] == decoded
 

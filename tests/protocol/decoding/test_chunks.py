@@ -12,36 +12,33 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import adaptive as learning
-from brokerage_async.protocol.decoding import chunks as slices
-from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding import chunks, codec
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
 from brokerage_async.protocol.decoding.codec import Decoded
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_slices() -> Iterator[None]:
     """Slices so small that short bodies are cut."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "SIZE", 400)
-        patch.setattr(slices, "COUNTED_SIZE", 50)
-        patch.setattr(codec, "SLICED_FROM", 0)
+        patch.setattr(chunks, "SIZE", 400)
+        patch.setattr(chunks, "COUNTED_SIZE", 50)
+        patch.setattr(codec, "CHUNKED_FROM", 0)
         yield
 
 
 def run(body: bytes, *, strict: bool = False) -> tuple[Decoded[Any], int]:
     """The result, and the number of steps that it took."""
-    steps, taken = codec.decode_slices(CHAIN, body, strict=strict), 0
+    steps, taken = codec.decode_chunks(CHAIN, body, strict=strict), 0
     while True:
         try:
             next(steps)
@@ -99,14 +96,14 @@ def test_there_are_as_many_steps_as_slices() -> None:
 
 def test_a_slice_is_about_as_long_as_it_should_be() -> None:
     body = json.dumps({"data": {"items": rows_of(100)}}, separators=(",", ":")).encode()
-    slicer = slices.Slicer.of(body)
-    assert slicer is not None
-    while not slicer.finished:
-        text, position, closing = next(slicer.guesses())
+    chunker = chunks.Chunker.of(body)
+    assert chunker is not None
+    while not chunker.is_done:
+        text, position, closing = next(chunker.candidates())
         assert len(text) <= 400 * 1.3
         json.loads(text)
-        slicer.take(position, closing)
-    assert json.loads(slicer.rest()) == {"data": {"items": [slices.PLACE]}}
+        chunker.take(position, closing)
+    assert json.loads(chunker.rest()) == {"data": {"items": [chunks.PLACE]}}
 
 
 def test_what_does_not_fit_in_one_slice_costs_nothing_elsewhere(caplog: pytest.LogCaptureFixture) -> None:

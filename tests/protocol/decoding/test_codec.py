@@ -15,17 +15,15 @@ from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
 from brokerage_async.errors import ErrorDetail
 from brokerage_async.operation import Operation
-from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 def body(value: Any) -> bytes:
