@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -166,6 +166,8 @@ def equivalents(field: WireField, raw: Any) -> Iterator[Any]:
             yield int(raw)
         if "datetime" in field.scalars:
             yield f"{raw}Z"  # A date-time without an offset is UTC.
+    elif kind is datetime and raw.tzinfo is None and "datetime" in field.scalars:
+        yield raw.replace(tzinfo=UTC)
 
 
 _DIGITS = re.compile(r"-?[0-9]{1,18}")

@@ -21,7 +21,7 @@ from ...errors import ResponseDecodeError
 from .adaptive import Plan
 from .fields import UNFIT, UNREADABLE, WireField, fitting, wire_fields
 from .issues import KEPT, LEFT_OUT, Issues, describe
-from .widening import Column, Kept
+from .widening import Column, Kept, needs_untyped
 
 __all__ = ["build_rows", "parse", "settle", "structure_one", "structure_rows", "structure_steps"]
 
@@ -88,11 +88,12 @@ def settle(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> None:
 
 
 def _settle_column(column: Column, structs: Sequence[Any], path: str, issues: Issues) -> None:
-    attribute, read = column.field.attribute, column.read
+    attribute, reader_of, other = column.field.attribute, column.readers.get, column.other
     reported = False
     for struct in structs:
         raw = getattr(struct, attribute)
-        if raw is None:
+        read = reader_of(raw.__class__, other)
+        if read is None:
             continue
         value = read(raw)
         if value is raw:
@@ -248,7 +249,7 @@ class _Parts:
                 return
             self.fitting[field.key] = value
             if value is not raw:
-                self._widen(field)
+                self._widen(field, untyped=isinstance(raw, (Decimal, float)))
             return
         values = [fitting(self.wire, field, item, as_item=True) for item in raw]
         for index, value in enumerate(values):
@@ -263,7 +264,7 @@ class _Parts:
     def _reject(self, field: WireField, raw: Any, path: str) -> None:
         self.issues.report(path, f"expected {field.expected}, got {describe(raw)}", KEPT)
         self.extra[field.key] = raw
-        self._widen(field, untyped=isinstance(raw, (Decimal, float)))
+        self._widen(field, untyped=needs_untyped(field, raw))
 
     def _widen(self, field: WireField, *, untyped: bool = False) -> None:
         self.issues.registry.widen(self.wire, field, untyped=untyped)

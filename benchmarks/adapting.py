@@ -1,0 +1,151 @@
+"""The worth of each adaptation of the decoder, and the cost of fields in undocumented forms."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from brokerage_async import models
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+
+from . import bodies
+from .rounds import Result, ratios, result, times
+
+ROWS = 500
+
+Row = dict[str, Any]
+
+
+def measure(rounds: int) -> list[Result]:
+    """Measure the forms on 500 orders, then each adaptation on and off."""
+    logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)
+    pages = {page.model: page for page in bodies.pages()}
+    return [*_forms(pages[models.Order], rounds), *_adaptations(pages, rounds)]
+
+
+# -- undocumented forms -----------------------------------------------------------------------------------------------
+
+
+def _naive(row: Row) -> Row:
+    return {**row, "received-at": row["received-at"].removesuffix("+00:00")}
+
+
+def _naive_everywhere(row: Row) -> Row:
+    return {key: value.removesuffix("+00:00") if key.endswith("-at") else value for key, value in row.items()}
+
+
+def _legs(row: Row, **changes: Any) -> list[Row]:
+    return [{**leg, **changes} for leg in row["legs"]]
+
+
+def _fills(row: Row, **changes: Any) -> list[Row]:
+    return [{**leg, "fills": [{**fill, **changes} for fill in leg["fills"]]} for leg in row["legs"]]
+
+
+#: A row of the page with fields in an undocumented form.
+FORMS: Mapping[str, Callable[[Row], Row]] = {
+    "date-time without zone": _naive,
+    "every date-time without zone": _naive_everywhere,
+    "date-time in prose": lambda row: {**row, "received-at": f"Jan 5 2026 {row['id']}"},
+    "boolean as a string": lambda row: {**row, "cancellable": "true"},
+    "price N/A": lambda row: {**row, "price": "N/A"},
+    "price as a number": lambda row: {**row, "price": 59.73},
+    "object for a string": lambda row: {**row, "underlying-symbol": {"symbol": "AAPL", "type": "Equity"}},
+    "list for a string": lambda row: {**row, "underlying-symbol": ["AAPL"]},
+    "number for a string": lambda row: {**row, "underlying-symbol": 7},
+    "boolean for a string": lambda row: {**row, "underlying-symbol": True},
+    "string for an integer": lambda row: {**row, "ext-global-order-number": row["id"]},
+    "number for an enumeration": lambda row: {**row, "status": 4},
+    "date in prose": lambda row: {**row, "gtc-date": "tomorrow"},
+    "string for a nested object": lambda row: {**row, "order-rule": "none"},
+    "object for a list": lambda row: {**row, "legs": {"symbol": "AAPL"}},
+    "null among the items of a list": lambda row: {**row, "legs": [*row["legs"], None]},
+    "a field of each leg": lambda row: {**row, "legs": _legs(row, symbol={"symbol": "AAPL"})},
+    "a field of each fill": lambda row: {**row, "legs": _fills(row, **{"fill-price": "N/A"})},
+    "four of these at once": lambda row: {
+        **_naive(row), "cancellable": "true", "price": "N/A", "underlying-symbol": {"symbol": "AAPL"},
+    },
+    "eight of these at once": lambda row: {
+        **_naive_everywhere(row), "cancellable": "true", "price": "N/A", "underlying-symbol": {"symbol": "AAPL"},
+        "status": 4,
+    },
+}  # fmt: skip
+
+
+def _forms(page: bodies.Page, rounds: int) -> list[Result]:
+    rows = page.rows()[:ROWS]
+    clean = page.with_rows(rows)
+    contenders = {"clean": _decoding(clean, DecoderRegistry())}
+    for name, change in FORMS.items():
+        contenders[name] = _decoding(page.with_rows([change(row) for row in rows]), DecoderRegistry())
+    taken: dict[str, list[float]] = {}
+    names = list(FORMS)
+    for start in range(0, len(names), 4):  # In small groups, so that few others come between a form and the clean page.
+        group = times({name: contenders[name] for name in ("clean", *names[start : start + 4])}, 2 * rounds)
+        taken |= {name: ratios(group[name], group["clean"]) for name in names[start : start + 4]}
+    slow = contenders["date-time without zone"]
+    without = _decoding(page.with_rows([_naive(row) for row in rows]), DecoderRegistry(widens=False))
+    once = times({"slow": slow, "without": without}, max(3, rounds // 3))
+    return [
+        result("500 orders, one field in an undocumented form, worst kind, x clean", max(taken.values(), key=statistics.median),
+               bound=1.6, aim=1.3),
+        *[result(f"    {name}, x clean", values) for name, values in taken.items()],
+        result("    widening a field, x without (date-time without zone)", ratios(once["slow"], once["without"])),
+    ]  # fmt: skip
+
+
+def _decoding(page: bodies.Page, registry: DecoderRegistry) -> Callable[[], Any]:
+    """Return a decoder of the page that has adapted to it."""
+
+    def decode() -> Any:
+        return codec.decode(page.operation, page.body, registry=registry).value
+
+    for _ in range(2):
+        decode()
+    return decode
+
+
+# -- adaptations ------------------------------------------------------------------------------------------------------
+
+
+def _adaptations(pages: Mapping[type[Any], bodies.Page], rounds: int) -> list[Result]:
+    orders = pages[models.Order]
+    unknown = orders.with_rows([{**row, "new-key": "new value"} for row in orders.rows()])
+    backwards = orders.with_rows([_backwards(row) for row in orders.rows()])
+    learning = _compared(unknown, {"learns": False}, rounds)
+    reordering = _compared(backwards, {"reorders": False}, rounds)
+    return [
+        result("    learning an unknown key, x without (1,000 orders)", learning),
+        result("    reordering fields, x without (1,000 orders, keys in another order)", reordering),
+        result("    chunks of a body, x in one go (1,000 orders)", _chunked(orders, rounds)),
+    ]
+
+
+def _backwards(value: Any) -> Any:
+    """Return the same JSON with the keys of every object in the reverse order."""
+    if isinstance(value, list):
+        return [_backwards(item) for item in value]
+    return {key: _backwards(value[key]) for key in reversed(value)} if isinstance(value, dict) else value
+
+
+def _compared(page: bodies.Page, switch: dict[str, bool], rounds: int) -> list[float]:
+    taken = times({"on": _decoding(page, DecoderRegistry()), "off": _decoding(page, DecoderRegistry(**switch))}, rounds)
+    return ratios(taken["on"], taken["off"])
+
+
+def _chunked(page: bodies.Page, rounds: int) -> list[float]:
+    registry = DecoderRegistry()
+
+    def in_chunks() -> Any:
+        steps = codec.decode_chunks(page.operation, page.body, registry=registry)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    taken = times({"chunks": in_chunks, "whole": _decoding(page, registry)}, rounds)
+    return ratios(taken["chunks"], taken["whole"])
