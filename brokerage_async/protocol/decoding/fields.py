@@ -59,7 +59,7 @@ class WireField:
         """The expected type in the words of a warning."""
         if self.child is not None:
             return "a list" if self.many else "an object"
-        return " or ".join(sorted(self.scalars)) or "an object"
+        return " or ".join(sorted(self.scalars)) or ("str" if self.settled else "an object")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the wire structs are made of, read off the structs themselves."""
+"""The fields of wire structs, read from the structs themselves."""
 
 from __future__ import annotations
 
