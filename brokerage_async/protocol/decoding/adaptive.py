@@ -249,7 +249,11 @@ def _builder(wire: type[Wire], learned: list[str], widened: list[WireField]) -> 
         return build
 
     def build_with_extra(self: Any) -> Any:
-        extra = {key: value for attribute, key in pairs if (value := getattr(self, attribute)) is not unset}
+        extra = {}
+        for attribute, key in pairs:
+            value = getattr(self, attribute)
+            if value is not unset:
+                extra[key] = value
         for attribute, key in loose:
             value = getattr(self, attribute)
             if value.__class__ is Kept:
