@@ -1,8 +1,8 @@
 # Written by `python -m codegen` from schema/; edit the schema and run it again, not this file.
-"""The models as they look on the wire, and both ways between the two.
+"""Wire structs: the models in the form that they have in JSON, and the conversions between the two.
 
-A wire struct is decoded in C with its types checked; ``build`` copies it into the frozen model. ``of`` goes the other
-way. Bytes and dicts take the same road: both become wire structs first.
+A wire struct is decoded in C with its types checked; ``build`` copies it into the frozen model, and ``of`` is the
+reverse. Bytes and dicts share this path: both become wire structs first.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from brokerage_async._values import (
     decimal_as_sent,
     decimal_or_keep,
     decimal_text,
-    finished,
     finite,
+    freeze,
     items_or_keys,
     keep,
+    mutable_builder,
     raw_object,
     read_decimal,
     read_epoch,
-    twin,
+    share,
 )
 
 from .models import (
@@ -107,39 +108,36 @@ from .models import (
 
 __all__ = ["WIRES", "DateText", "DecimalText", "Moment", "MomentText", "Wire"]
 
-# Text that is read further when the model is built, and moments that name their offset.
+# Strings that are read further when the model is built, and date-times with an offset.
 DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
 DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
 MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
-#: Objects of one model that are remembered in order to be shared.
-MOST_SHARED = 4096
-
 
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """A model as it looks on the wire."""
+    """Base of the wire structs."""
 
     @abstractmethod
     def build(self) -> Any:
-        """The model with these values. Raises ValueError when one of them cannot be read."""
+        """Return the model with these values. Raises ValueError when one of them cannot be read."""
 
     def build_new(self) -> Any:
-        """The same, but never an object that somebody else has as well."""
+        """Return the same, but never an object that is shared."""
         return self.build()
 
     @staticmethod
     @abstractmethod
     def of(model: Any) -> Any:
-        """The wire struct of a model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of a model, or a dict when raw JSON is to be written over it."""
 
 
 def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The wire struct as a dict with the raw JSON of the model written over it."""
+    """Return the wire struct as a dict with the raw JSON of the model written over it."""
     return {**msgspec.to_builtins(wire, builtin_types=(Decimal,)), **extra}
 
 
-_Pagination = twin(Pagination)
+_PaginationBuilder = mutable_builder(Pagination)
 
 
 class PaginationWire(Wire, rename="kebab"):
@@ -153,8 +151,8 @@ class PaginationWire(Wire, rename="kebab"):
     current_item_count: int | None = None
 
     def build(self) -> Pagination:
-        """The frozen model with these values."""
-        o = _Pagination()
+        """Return the frozen model with these values."""
+        o = _PaginationBuilder()
         o.extra = EMPTY
         o.per_page = self.per_page
         o.page_offset = self.page_offset
@@ -163,14 +161,14 @@ class PaginationWire(Wire, rename="kebab"):
         o.total_pages = self.total_pages
         o.current_item_count = self.current_item_count
         if not CLASS_SWAP:
-            return finished(o, Pagination)
+            return freeze(o, Pagination)
         o.__class__ = Pagination
         built: Pagination = o
         return built
 
     @staticmethod
     def of(model: Pagination) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PaginationWire(
             model.per_page,
             model.page_offset,
@@ -182,7 +180,7 @@ class PaginationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ErrorBody = twin(ErrorBody)
+_ErrorBodyBuilder = mutable_builder(ErrorBody)
 
 
 class ErrorBodyWire(Wire):
@@ -193,22 +191,22 @@ class ErrorBodyWire(Wire):
     errors: list[ErrorDetailWire] | None = None
 
     def build(self) -> ErrorBody:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _ErrorBody()
+        o = _ErrorBodyBuilder()
         o.extra = EMPTY
         o.code = v if (v := self.code) is None or v.__class__ is str else str(v)
         o.message = self.message
         o.errors = None if (v := self.errors) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, ErrorBody)
+            return freeze(o, ErrorBody)
         o.__class__ = ErrorBody
         built: ErrorBody = o
         return built
 
     @staticmethod
     def of(model: ErrorBody) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ErrorBodyWire(
             model.code,
@@ -218,7 +216,7 @@ class ErrorBodyWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ErrorDetail = twin(ErrorDetail)
+_ErrorDetailBuilder = mutable_builder(ErrorDetail)
 
 
 class ErrorDetailWire(Wire):
@@ -230,22 +228,22 @@ class ErrorDetailWire(Wire):
     reason: str | None = None
 
     def build(self) -> ErrorDetail:
-        """The frozen model with these values."""
-        o = _ErrorDetail()
+        """Return the frozen model with these values."""
+        o = _ErrorDetailBuilder()
         o.extra = EMPTY
         o.code = self.code
         o.message = self.message
         o.domain = self.domain
         o.reason = self.reason
         if not CLASS_SWAP:
-            return finished(o, ErrorDetail)
+            return freeze(o, ErrorDetail)
         o.__class__ = ErrorDetail
         built: ErrorDetail = o
         return built
 
     @staticmethod
     def of(model: ErrorDetail) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = ErrorDetailWire(
             model.code,
             model.message,
@@ -255,7 +253,7 @@ class ErrorDetailWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarketSession = twin(MarketSession)
+_MarketSessionBuilder = mutable_builder(MarketSession)
 
 
 class MarketSessionWire(Wire, rename="kebab"):
@@ -269,8 +267,8 @@ class MarketSessionWire(Wire, rename="kebab"):
     session_date: date | None = None
 
     def build(self) -> MarketSession:
-        """The frozen model with these values."""
-        o = _MarketSession()
+        """Return the frozen model with these values."""
+        o = _MarketSessionBuilder()
         o.extra = EMPTY
         o.start_at = self.start_at
         o.open_at = self.open_at
@@ -279,14 +277,14 @@ class MarketSessionWire(Wire, rename="kebab"):
         o.instrument_collection = self.instrument_collection
         o.session_date = self.session_date
         if not CLASS_SWAP:
-            return finished(o, MarketSession)
+            return freeze(o, MarketSession)
         o.__class__ = MarketSession
         built: MarketSession = o
         return built
 
     @staticmethod
     def of(model: MarketSession) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = MarketSessionWire(
             model.start_at,
             model.open_at,
@@ -298,7 +296,7 @@ class MarketSessionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CurrentMarketSession = twin(CurrentMarketSession)
+_CurrentMarketSessionBuilder = mutable_builder(CurrentMarketSession)
 
 
 class CurrentMarketSessionWire(Wire, rename="kebab"):
@@ -315,9 +313,9 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
     previous_session: MarketSessionWire | None = None
 
     def build(self) -> CurrentMarketSession:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _CurrentMarketSession()
+        o = _CurrentMarketSessionBuilder()
         o.extra = EMPTY
         o.start_at = self.start_at
         o.open_at = self.open_at
@@ -329,14 +327,14 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
         o.next_session = None if (v := self.next_session) is None else v.build()
         o.previous_session = None if (v := self.previous_session) is None else v.build()
         if not CLASS_SWAP:
-            return finished(o, CurrentMarketSession)
+            return freeze(o, CurrentMarketSession)
         o.__class__ = CurrentMarketSession
         built: CurrentMarketSession = o
         return built
 
     @staticmethod
     def of(model: CurrentMarketSession) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CurrentMarketSessionWire(
             model.start_at,
@@ -352,7 +350,7 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_HolidayCalendar = twin(HolidayCalendar)
+_HolidayCalendarBuilder = mutable_builder(HolidayCalendar)
 
 
 class HolidayCalendarWire(Wire, rename="kebab"):
@@ -362,9 +360,9 @@ class HolidayCalendarWire(Wire, rename="kebab"):
     market_half_days: list[Any] | dict[str, Any] | None = None
 
     def build(self) -> HolidayCalendar:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _HolidayCalendar()
+        o = _HolidayCalendarBuilder()
         o.extra = EMPTY
         o.market_holidays = (
             None if (v := self.market_holidays) is None else items_or_keys(v, o, "market-holidays", date.fromisoformat)
@@ -375,14 +373,14 @@ class HolidayCalendarWire(Wire, rename="kebab"):
             else items_or_keys(v, o, "market-half-days", date.fromisoformat)
         )
         if not CLASS_SWAP:
-            return finished(o, HolidayCalendar)
+            return freeze(o, HolidayCalendar)
         o.__class__ = HolidayCalendar
         built: HolidayCalendar = o
         return built
 
     @staticmethod
     def of(model: HolidayCalendar) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = HolidayCalendarWire(
             None if (v := model.market_holidays) is None else list(v),
@@ -391,7 +389,7 @@ class HolidayCalendarWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EarningsReport = twin(EarningsReport)
+_EarningsReportBuilder = mutable_builder(EarningsReport)
 
 
 class EarningsReportWire(Wire, rename="kebab"):
@@ -401,21 +399,21 @@ class EarningsReportWire(Wire, rename="kebab"):
     eps: Decimal | None = None
 
     def build(self) -> EarningsReport:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _EarningsReport()
+        o = _EarningsReportBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
         o.eps = None if (v := self.eps) is None else finite(v)
         if not CLASS_SWAP:
-            return finished(o, EarningsReport)
+            return freeze(o, EarningsReport)
         o.__class__ = EarningsReport
         built: EarningsReport = o
         return built
 
     @staticmethod
     def of(model: EarningsReport) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EarningsReportWire(
             model.occurred_date,
@@ -424,7 +422,7 @@ class EarningsReportWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Dividend = twin(Dividend)
+_DividendBuilder = mutable_builder(Dividend)
 
 
 class DividendWire(Wire, rename="kebab"):
@@ -434,21 +432,21 @@ class DividendWire(Wire, rename="kebab"):
     amount: Decimal | None = None
 
     def build(self) -> Dividend:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Dividend()
+        o = _DividendBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
         o.amount = None if (v := self.amount) is None else finite(v)
         if not CLASS_SWAP:
-            return finished(o, Dividend)
+            return freeze(o, Dividend)
         o.__class__ = Dividend
         built: Dividend = o
         return built
 
     @staticmethod
     def of(model: Dividend) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = DividendWire(
             model.occurred_date,
@@ -457,7 +455,7 @@ class DividendWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Equity = twin(Equity)
+_EquityBuilder = mutable_builder(Equity)
 
 
 class EquityWire(Wire, rename="kebab"):
@@ -494,9 +492,9 @@ class EquityWire(Wire, rename="kebab"):
     cusip: str | None = None
 
     def build(self) -> Equity:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Equity()
+        o = _EquityBuilder()
         o.extra = EMPTY
         o.active = self.active
         o.borrow_rate = None if (v := self.borrow_rate) is None else read_decimal(v)
@@ -528,14 +526,14 @@ class EquityWire(Wire, rename="kebab"):
         o.id = self.id
         o.cusip = self.cusip
         if not CLASS_SWAP:
-            return finished(o, Equity)
+            return freeze(o, Equity)
         o.__class__ = Equity
         built: Equity = o
         return built
 
     @staticmethod
     def of(model: Equity) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EquityWire(
             model.active,
@@ -571,7 +569,7 @@ class EquityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TickSize = twin(TickSize)
+_TickSizeBuilder = mutable_builder(TickSize)
 _SHARED_TICKSIZE: dict[tuple[Any, ...], TickSize] = {}
 
 
@@ -582,34 +580,30 @@ class TickSizeWire(Wire):
     threshold: DecimalText | None = None
 
     def build(self) -> TickSize:
-        """The frozen model with these values; the same object for the same values, of which there are few."""
+        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.value,
             self.threshold,
         )
         shared: TickSize | None = _SHARED_TICKSIZE.get(key)
-        if shared is None:
-            if len(_SHARED_TICKSIZE) >= MOST_SHARED:
-                _SHARED_TICKSIZE.clear()
-            shared = _SHARED_TICKSIZE[key] = self.build_new()
-        return shared
+        return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> TickSize:
-        """The frozen model with these values, an object of its own."""
+        """Return the frozen model with these values, not shared."""
         v: Any
-        o = _TickSize()
+        o = _TickSizeBuilder()
         o.extra = EMPTY
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, TickSize)
+            return freeze(o, TickSize)
         o.__class__ = TickSize
         built: TickSize = o
         return built
 
     @staticmethod
     def of(model: TickSize) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TickSizeWire(
             None if (v := model.value) is None else decimal_text(v),
@@ -618,7 +612,7 @@ class TickSizeWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EquityOption = twin(EquityOption)
+_EquityOptionBuilder = mutable_builder(EquityOption)
 
 
 class EquityOptionWire(Wire, rename="kebab"):
@@ -648,9 +642,9 @@ class EquityOptionWire(Wire, rename="kebab"):
     underlying_symbol: str | None = None
 
     def build(self) -> EquityOption:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _EquityOption()
+        o = _EquityOptionBuilder()
         o.extra = EMPTY
         o.active = self.active
         o.days_to_expiration = self.days_to_expiration
@@ -675,14 +669,14 @@ class EquityOptionWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.underlying_symbol = self.underlying_symbol
         if not CLASS_SWAP:
-            return finished(o, EquityOption)
+            return freeze(o, EquityOption)
         o.__class__ = EquityOption
         built: EquityOption = o
         return built
 
     @staticmethod
     def of(model: EquityOption) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EquityOptionWire(
             model.active,
@@ -711,7 +705,7 @@ class EquityOptionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureOption = twin(FutureOption)
+_FutureOptionBuilder = mutable_builder(FutureOption)
 
 
 class FutureOptionWire(Wire, rename="kebab"):
@@ -753,9 +747,9 @@ class FutureOptionWire(Wire, rename="kebab"):
     future_option_product: FutureOptionProductWire | None = None
 
     def build(self) -> FutureOption:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _FutureOption()
+        o = _FutureOptionBuilder()
         o.extra = EMPTY
         o.active = self.active
         o.days_to_expiration = self.days_to_expiration
@@ -792,14 +786,14 @@ class FutureOptionWire(Wire, rename="kebab"):
         o.sx_id = self.sx_id
         o.future_option_product = None if (v := self.future_option_product) is None else v.build()
         if not CLASS_SWAP:
-            return finished(o, FutureOption)
+            return freeze(o, FutureOption)
         o.__class__ = FutureOption
         built: FutureOption = o
         return built
 
     @staticmethod
     def of(model: FutureOption) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureOptionWire(
             model.active,
@@ -840,7 +834,7 @@ class FutureOptionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureOptionProduct = twin(FutureOptionProduct)
+_FutureOptionProductBuilder = mutable_builder(FutureOptionProduct)
 _SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], FutureOptionProduct] = {}
 
 
@@ -862,7 +856,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     supported: bool | None = None
 
     def build(self) -> FutureOptionProduct:
-        """The frozen model with these values; the same object for the same values, of which there are few."""
+        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.cash_settled,
             self.code,
@@ -879,16 +873,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.supported,
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
-        if shared is None:
-            if len(_SHARED_FUTUREOPTIONPRODUCT) >= MOST_SHARED:
-                _SHARED_FUTUREOPTIONPRODUCT.clear()
-            shared = _SHARED_FUTUREOPTIONPRODUCT[key] = self.build_new()
-        return shared
+        return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> FutureOptionProduct:
-        """The frozen model with these values, an object of its own."""
+        """Return the frozen model with these values, not shared."""
         v: Any
-        o = _FutureOptionProduct()
+        o = _FutureOptionProductBuilder()
         o.extra = EMPTY
         o.cash_settled = self.cash_settled
         o.code = self.code
@@ -904,14 +894,14 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.settlement_delay_days = self.settlement_delay_days
         o.supported = self.supported
         if not CLASS_SWAP:
-            return finished(o, FutureOptionProduct)
+            return freeze(o, FutureOptionProduct)
         o.__class__ = FutureOptionProduct
         built: FutureOptionProduct = o
         return built
 
     @staticmethod
     def of(model: FutureOptionProduct) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureOptionProductWire(
             model.cash_settled,
@@ -931,7 +921,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Warrant = twin(Warrant)
+_WarrantBuilder = mutable_builder(Warrant)
 
 
 class WarrantWire(Wire, rename="kebab"):
@@ -946,8 +936,8 @@ class WarrantWire(Wire, rename="kebab"):
     symbol: str | None = None
 
     def build(self) -> Warrant:
-        """The frozen model with these values."""
-        o = _Warrant()
+        """Return the frozen model with these values."""
+        o = _WarrantBuilder()
         o.extra = EMPTY
         o.active = self.active
         o.cusip = self.cusip
@@ -957,14 +947,14 @@ class WarrantWire(Wire, rename="kebab"):
         o.listed_market = self.listed_market
         o.symbol = self.symbol
         if not CLASS_SWAP:
-            return finished(o, Warrant)
+            return freeze(o, Warrant)
         o.__class__ = Warrant
         built: Warrant = o
         return built
 
     @staticmethod
     def of(model: Warrant) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = WarrantWire(
             model.active,
             model.cusip,
@@ -977,7 +967,7 @@ class WarrantWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Order = twin(Order)
+_OrderBuilder = mutable_builder(Order)
 
 
 class OrderWire(Wire, rename="kebab"):
@@ -1031,9 +1021,9 @@ class OrderWire(Wire, rename="kebab"):
     order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
     def build(self) -> Order:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Order()
+        o = _OrderBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.account_number = self.account_number
@@ -1087,14 +1077,14 @@ class OrderWire(Wire, rename="kebab"):
         o.ext_global_order_number = self.ext_global_order_number
         o.destination_venue = self.destination_venue
         if not CLASS_SWAP:
-            return finished(o, Order)
+            return freeze(o, Order)
         o.__class__ = Order
         built: Order = o
         return built
 
     @staticmethod
     def of(model: Order) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderWire(
             model.id,
@@ -1146,7 +1136,7 @@ class OrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderLeg = twin(OrderLeg)
+_OrderLegBuilder = mutable_builder(OrderLeg)
 
 
 class OrderLegWire(Wire, rename="kebab"):
@@ -1160,9 +1150,9 @@ class OrderLegWire(Wire, rename="kebab"):
     fills: list[FillWire] | None = None
 
     def build(self) -> OrderLeg:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _OrderLeg()
+        o = _OrderLegBuilder()
         o.extra = EMPTY
         o.action = self.action
         o.instrument_type = self.instrument_type
@@ -1171,14 +1161,14 @@ class OrderLegWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.fills = None if (v := self.fills) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, OrderLeg)
+            return freeze(o, OrderLeg)
         o.__class__ = OrderLeg
         built: OrderLeg = o
         return built
 
     @staticmethod
     def of(model: OrderLeg) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderLegWire(
             model.action,
@@ -1191,7 +1181,7 @@ class OrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Fill = twin(Fill)
+_FillBuilder = mutable_builder(Fill)
 
 
 class FillWire(Wire, rename="kebab"):
@@ -1206,9 +1196,9 @@ class FillWire(Wire, rename="kebab"):
     quantity: DecimalText | int | None = None
 
     def build(self) -> Fill:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Fill()
+        o = _FillBuilder()
         o.extra = EMPTY
         o.destination_venue = self.destination_venue
         o.ext_exec_id = self.ext_exec_id
@@ -1218,14 +1208,14 @@ class FillWire(Wire, rename="kebab"):
         o.filled_at = self.filled_at
         o.quantity = None if (v := self.quantity) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, Fill)
+            return freeze(o, Fill)
         o.__class__ = Fill
         built: Fill = o
         return built
 
     @staticmethod
     def of(model: Fill) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FillWire(
             model.destination_venue,
@@ -1239,7 +1229,7 @@ class FillWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderRule = twin(OrderRule)
+_OrderRuleBuilder = mutable_builder(OrderRule)
 
 
 class OrderRuleWire(Wire, rename="kebab"):
@@ -1253,9 +1243,9 @@ class OrderRuleWire(Wire, rename="kebab"):
     order_conditions__alias1: list[OrderConditionWire] | None = msgspec.field(default=None, name="conditions")
 
     def build(self) -> OrderRule:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _OrderRule()
+        o = _OrderRuleBuilder()
         o.extra = EMPTY
         o.cancel_at = self.cancel_at
         o.cancelled_at = self.cancelled_at
@@ -1269,14 +1259,14 @@ class OrderRuleWire(Wire, rename="kebab"):
                 keep(o, "conditions", msgspec.to_builtins(self.order_conditions__alias1, builtin_types=(Decimal,)))
         o.order_conditions = None if v is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, OrderRule)
+            return freeze(o, OrderRule)
         o.__class__ = OrderRule
         built: OrderRule = o
         return built
 
     @staticmethod
     def of(model: OrderRule) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderRuleWire(
             model.cancel_at,
@@ -1288,7 +1278,7 @@ class OrderRuleWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderCondition = twin(OrderCondition)
+_OrderConditionBuilder = mutable_builder(OrderCondition)
 
 
 class OrderConditionWire(Wire, rename="kebab"):
@@ -1307,9 +1297,9 @@ class OrderConditionWire(Wire, rename="kebab"):
     price_components: list[PriceComponentWire] | None = None
 
     def build(self) -> OrderCondition:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _OrderCondition()
+        o = _OrderConditionBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.action = self.action
@@ -1323,14 +1313,14 @@ class OrderConditionWire(Wire, rename="kebab"):
         o.triggered_value = None if (v := self.triggered_value) is None else read_decimal(v)
         o.price_components = None if (v := self.price_components) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, OrderCondition)
+            return freeze(o, OrderCondition)
         o.__class__ = OrderCondition
         built: OrderCondition = o
         return built
 
     @staticmethod
     def of(model: OrderCondition) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderConditionWire(
             model.id,
@@ -1348,7 +1338,7 @@ class OrderConditionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PriceComponent = twin(PriceComponent)
+_PriceComponentBuilder = mutable_builder(PriceComponent)
 
 
 class PriceComponentWire(Wire, rename="kebab"):
@@ -1360,23 +1350,23 @@ class PriceComponentWire(Wire, rename="kebab"):
     symbol: str | None = None
 
     def build(self) -> PriceComponent:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _PriceComponent()
+        o = _PriceComponentBuilder()
         o.extra = EMPTY
         o.instrument_type = self.instrument_type
         o.quantity = None if (v := self.quantity) is None else read_decimal(v)
         o.quantity_direction = self.quantity_direction
         o.symbol = self.symbol
         if not CLASS_SWAP:
-            return finished(o, PriceComponent)
+            return freeze(o, PriceComponent)
         o.__class__ = PriceComponent
         built: PriceComponent = o
         return built
 
     @staticmethod
     def of(model: PriceComponent) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PriceComponentWire(
             model.instrument_type,
@@ -1387,7 +1377,7 @@ class PriceComponentWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PlacedOrderResponse = twin(PlacedOrderResponse)
+_PlacedOrderResponseBuilder = mutable_builder(PlacedOrderResponse)
 
 
 class PlacedOrderResponseWire(Wire, rename="kebab"):
@@ -1404,9 +1394,9 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
     warnings: list[PreflightMessageWire] | None = None
 
     def build(self) -> PlacedOrderResponse:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _PlacedOrderResponse()
+        o = _PlacedOrderResponseBuilder()
         o.extra = EMPTY
         o.buying_power_effect = None if (v := self.buying_power_effect) is None else v.build()
         o.closing_fee_calculation = self.closing_fee_calculation
@@ -1418,14 +1408,14 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         o.order_costs = self.order_costs
         o.warnings = None if (v := self.warnings) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, PlacedOrderResponse)
+            return freeze(o, PlacedOrderResponse)
         o.__class__ = PlacedOrderResponse
         built: PlacedOrderResponse = o
         return built
 
     @staticmethod
     def of(model: PlacedOrderResponse) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PlacedOrderResponseWire(
             None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
@@ -1441,7 +1431,7 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BuyingPowerEffect = twin(BuyingPowerEffect)
+_BuyingPowerEffectBuilder = mutable_builder(BuyingPowerEffect)
 
 
 class BuyingPowerEffectWire(Wire, rename="kebab"):
@@ -1462,9 +1452,9 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
     effect: PriceEffect | None = None
 
     def build(self) -> BuyingPowerEffect:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _BuyingPowerEffect()
+        o = _BuyingPowerEffectBuilder()
         o.extra = EMPTY
         o.change_in_margin_requirement = None if (v := self.change_in_margin_requirement) is None else read_decimal(v)
         o.change_in_margin_requirement_effect = self.change_in_margin_requirement_effect
@@ -1482,14 +1472,14 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
         o.impact = None if (v := self.impact) is None else read_decimal(v)
         o.effect = self.effect
         if not CLASS_SWAP:
-            return finished(o, BuyingPowerEffect)
+            return freeze(o, BuyingPowerEffect)
         o.__class__ = BuyingPowerEffect
         built: BuyingPowerEffect = o
         return built
 
     @staticmethod
     def of(model: BuyingPowerEffect) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BuyingPowerEffectWire(
             None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
@@ -1509,7 +1499,7 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FeeCalculation = twin(FeeCalculation)
+_FeeCalculationBuilder = mutable_builder(FeeCalculation)
 
 
 class FeeCalculationWire(Wire, rename="kebab"):
@@ -1532,9 +1522,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
     per_quantity: bool | None = None
 
     def build(self) -> FeeCalculation:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _FeeCalculation()
+        o = _FeeCalculationBuilder()
         o.extra = EMPTY
         o.regulatory_fees = None if (v := self.regulatory_fees) is None else read_decimal(v)
         o.regulatory_fees_effect = self.regulatory_fees_effect
@@ -1560,14 +1550,14 @@ class FeeCalculationWire(Wire, rename="kebab"):
         )
         o.per_quantity = self.per_quantity
         if not CLASS_SWAP:
-            return finished(o, FeeCalculation)
+            return freeze(o, FeeCalculation)
         o.__class__ = FeeCalculation
         built: FeeCalculation = o
         return built
 
     @staticmethod
     def of(model: FeeCalculation) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FeeCalculationWire(
             None if (v := model.regulatory_fees) is None else decimal_text(v),
@@ -1589,7 +1579,7 @@ class FeeCalculationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FeeBreakdown = twin(FeeBreakdown)
+_FeeBreakdownBuilder = mutable_builder(FeeBreakdown)
 
 
 class FeeBreakdownWire(Wire):
@@ -1600,22 +1590,22 @@ class FeeBreakdownWire(Wire):
     effect: PriceEffect | None = None
 
     def build(self) -> FeeBreakdown:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _FeeBreakdown()
+        o = _FeeBreakdownBuilder()
         o.extra = EMPTY
         o.name = self.name
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.effect = self.effect
         if not CLASS_SWAP:
-            return finished(o, FeeBreakdown)
+            return freeze(o, FeeBreakdown)
         o.__class__ = FeeBreakdown
         built: FeeBreakdown = o
         return built
 
     @staticmethod
     def of(model: FeeBreakdown) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FeeBreakdownWire(
             model.name,
@@ -1625,7 +1615,7 @@ class FeeBreakdownWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PreflightMessage = twin(PreflightMessage)
+_PreflightMessageBuilder = mutable_builder(PreflightMessage)
 
 
 class PreflightMessageWire(Wire, rename="kebab"):
@@ -1637,23 +1627,23 @@ class PreflightMessageWire(Wire, rename="kebab"):
     url: str | None = None
 
     def build(self) -> PreflightMessage:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _PreflightMessage()
+        o = _PreflightMessageBuilder()
         o.extra = EMPTY
         o.code = self.code
         o.message = self.message
         o.preflight_id = v if (v := self.preflight_id) is None or v.__class__ is str else str(v)
         o.url = self.url
         if not CLASS_SWAP:
-            return finished(o, PreflightMessage)
+            return freeze(o, PreflightMessage)
         o.__class__ = PreflightMessage
         built: PreflightMessage = o
         return built
 
     @staticmethod
     def of(model: PreflightMessage) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PreflightMessageWire(
             model.code,
             model.message,
@@ -1663,7 +1653,7 @@ class PreflightMessageWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrder = twin(NewOrder)
+_NewOrderBuilder = mutable_builder(NewOrder)
 
 
 class NewOrderWire(Wire, rename="kebab"):
@@ -1687,9 +1677,9 @@ class NewOrderWire(Wire, rename="kebab"):
     advanced_instructions: AdvancedInstructionsWire | None = None
 
     def build(self) -> NewOrder:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewOrder()
+        o = _NewOrderBuilder()
         o.extra = EMPTY
         o.order_type = self.order_type
         o.time_in_force = self.time_in_force
@@ -1708,14 +1698,14 @@ class NewOrderWire(Wire, rename="kebab"):
         o.rules = None if (v := self.rules) is None else v.build()
         o.advanced_instructions = None if (v := self.advanced_instructions) is None else v.build()
         if not CLASS_SWAP:
-            return finished(o, NewOrder)
+            return freeze(o, NewOrder)
         o.__class__ = NewOrder
         built: NewOrder = o
         return built
 
     @staticmethod
     def of(model: NewOrder) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderWire(
             model.order_type,
@@ -1738,7 +1728,7 @@ class NewOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderLeg = twin(NewOrderLeg)
+_NewOrderLegBuilder = mutable_builder(NewOrderLeg)
 
 
 class NewOrderLegWire(Wire, rename="kebab"):
@@ -1750,23 +1740,23 @@ class NewOrderLegWire(Wire, rename="kebab"):
     symbol: str | None = None
 
     def build(self) -> NewOrderLeg:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewOrderLeg()
+        o = _NewOrderLegBuilder()
         o.extra = EMPTY
         o.action = self.action
         o.instrument_type = self.instrument_type
         o.quantity = None if (v := self.quantity) is None else read_decimal(v)
         o.symbol = self.symbol
         if not CLASS_SWAP:
-            return finished(o, NewOrderLeg)
+            return freeze(o, NewOrderLeg)
         o.__class__ = NewOrderLeg
         built: NewOrderLeg = o
         return built
 
     @staticmethod
     def of(model: NewOrderLeg) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderLegWire(
             model.action,
@@ -1777,7 +1767,7 @@ class NewOrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderRules = twin(NewOrderRules)
+_NewOrderRulesBuilder = mutable_builder(NewOrderRules)
 
 
 class NewOrderRulesWire(Wire, rename="kebab"):
@@ -1788,22 +1778,22 @@ class NewOrderRulesWire(Wire, rename="kebab"):
     conditions: list[NewOrderConditionWire] | None = None
 
     def build(self) -> NewOrderRules:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewOrderRules()
+        o = _NewOrderRulesBuilder()
         o.extra = EMPTY
         o.cancel_at = self.cancel_at
         o.route_after = self.route_after
         o.conditions = None if (v := self.conditions) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, NewOrderRules)
+            return freeze(o, NewOrderRules)
         o.__class__ = NewOrderRules
         built: NewOrderRules = o
         return built
 
     @staticmethod
     def of(model: NewOrderRules) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderRulesWire(
             model.cancel_at,
@@ -1813,7 +1803,7 @@ class NewOrderRulesWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderCondition = twin(NewOrderCondition)
+_NewOrderConditionBuilder = mutable_builder(NewOrderCondition)
 
 
 class NewOrderConditionWire(Wire, rename="kebab"):
@@ -1828,9 +1818,9 @@ class NewOrderConditionWire(Wire, rename="kebab"):
     price_components: list[NewPriceComponentWire] | None = None
 
     def build(self) -> NewOrderCondition:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewOrderCondition()
+        o = _NewOrderConditionBuilder()
         o.extra = EMPTY
         o.action = self.action
         o.instrument_type = self.instrument_type
@@ -1840,14 +1830,14 @@ class NewOrderConditionWire(Wire, rename="kebab"):
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
         o.price_components = None if (v := self.price_components) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, NewOrderCondition)
+            return freeze(o, NewOrderCondition)
         o.__class__ = NewOrderCondition
         built: NewOrderCondition = o
         return built
 
     @staticmethod
     def of(model: NewOrderCondition) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderConditionWire(
             model.action,
@@ -1861,7 +1851,7 @@ class NewOrderConditionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewPriceComponent = twin(NewPriceComponent)
+_NewPriceComponentBuilder = mutable_builder(NewPriceComponent)
 
 
 class NewPriceComponentWire(Wire, rename="kebab"):
@@ -1873,23 +1863,23 @@ class NewPriceComponentWire(Wire, rename="kebab"):
     symbol: str | None = None
 
     def build(self) -> NewPriceComponent:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewPriceComponent()
+        o = _NewPriceComponentBuilder()
         o.extra = EMPTY
         o.instrument_type = self.instrument_type
         o.quantity = None if (v := self.quantity) is None else read_decimal(v)
         o.quantity_direction = self.quantity_direction
         o.symbol = self.symbol
         if not CLASS_SWAP:
-            return finished(o, NewPriceComponent)
+            return freeze(o, NewPriceComponent)
         o.__class__ = NewPriceComponent
         built: NewPriceComponent = o
         return built
 
     @staticmethod
     def of(model: NewPriceComponent) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewPriceComponentWire(
             model.instrument_type,
@@ -1900,7 +1890,7 @@ class NewPriceComponentWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_AdvancedInstructions = twin(AdvancedInstructions)
+_AdvancedInstructionsBuilder = mutable_builder(AdvancedInstructions)
 
 
 class AdvancedInstructionsWire(Wire, rename="kebab"):
@@ -1909,26 +1899,26 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
     strict_position_effect_validation: bool | None = None
 
     def build(self) -> AdvancedInstructions:
-        """The frozen model with these values."""
-        o = _AdvancedInstructions()
+        """Return the frozen model with these values."""
+        o = _AdvancedInstructionsBuilder()
         o.extra = EMPTY
         o.strict_position_effect_validation = self.strict_position_effect_validation
         if not CLASS_SWAP:
-            return finished(o, AdvancedInstructions)
+            return freeze(o, AdvancedInstructions)
         o.__class__ = AdvancedInstructions
         built: AdvancedInstructions = o
         return built
 
     @staticmethod
     def of(model: AdvancedInstructions) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = AdvancedInstructionsWire(
             model.strict_position_effect_validation,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderEdit = twin(OrderEdit)
+_OrderEditBuilder = mutable_builder(OrderEdit)
 
 
 class OrderEditWire(Wire, rename="kebab"):
@@ -1950,9 +1940,9 @@ class OrderEditWire(Wire, rename="kebab"):
     source: str | None = None
 
     def build(self) -> OrderEdit:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _OrderEdit()
+        o = _OrderEditBuilder()
         o.extra = EMPTY
         o.order_type = self.order_type
         o.time_in_force = self.time_in_force
@@ -1969,14 +1959,14 @@ class OrderEditWire(Wire, rename="kebab"):
         o.preflight_id = self.preflight_id
         o.source = self.source
         if not CLASS_SWAP:
-            return finished(o, OrderEdit)
+            return freeze(o, OrderEdit)
         o.__class__ = OrderEdit
         built: OrderEdit = o
         return built
 
     @staticmethod
     def of(model: OrderEdit) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderEditWire(
             model.order_type,
@@ -1997,7 +1987,7 @@ class OrderEditWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ComplexOrder = twin(ComplexOrder)
+_ComplexOrderBuilder = mutable_builder(ComplexOrder)
 
 
 class ComplexOrderWire(Wire, rename="kebab"):
@@ -2015,9 +2005,9 @@ class ComplexOrderWire(Wire, rename="kebab"):
     trigger_order: OrderWire | None = None
 
     def build(self) -> ComplexOrder:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _ComplexOrder()
+        o = _ComplexOrderBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.account_number = self.account_number
@@ -2030,14 +2020,14 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
         o.trigger_order = None if (v := self.trigger_order) is None else v.build()
         if not CLASS_SWAP:
-            return finished(o, ComplexOrder)
+            return freeze(o, ComplexOrder)
         o.__class__ = ComplexOrder
         built: ComplexOrder = o
         return built
 
     @staticmethod
     def of(model: ComplexOrder) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ComplexOrderWire(
             model.id,
@@ -2054,7 +2044,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_RelatedOrder = twin(RelatedOrder)
+_RelatedOrderBuilder = mutable_builder(RelatedOrder)
 
 
 class RelatedOrderWire(Wire, rename="kebab"):
@@ -2068,9 +2058,9 @@ class RelatedOrderWire(Wire, rename="kebab"):
     status: OrderStatus | None = None
 
     def build(self) -> RelatedOrder:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _RelatedOrder()
+        o = _RelatedOrderBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.complex_order_id = v if (v := self.complex_order_id) is None or v.__class__ is str else str(v)
@@ -2079,14 +2069,14 @@ class RelatedOrderWire(Wire, rename="kebab"):
         o.replacing_order_id = v if (v := self.replacing_order_id) is None or v.__class__ is str else str(v)
         o.status = self.status
         if not CLASS_SWAP:
-            return finished(o, RelatedOrder)
+            return freeze(o, RelatedOrder)
         o.__class__ = RelatedOrder
         built: RelatedOrder = o
         return built
 
     @staticmethod
     def of(model: RelatedOrder) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = RelatedOrderWire(
             model.id,
             model.complex_order_id,
@@ -2098,7 +2088,7 @@ class RelatedOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PairsEdit = twin(PairsEdit)
+_PairsEditBuilder = mutable_builder(PairsEdit)
 
 
 class PairsEditWire(Wire, rename="kebab"):
@@ -2108,21 +2098,21 @@ class PairsEditWire(Wire, rename="kebab"):
     ratio_price_threshold: DecimalText | None = None
 
     def build(self) -> PairsEdit:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _PairsEdit()
+        o = _PairsEditBuilder()
         o.extra = EMPTY
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, PairsEdit)
+            return freeze(o, PairsEdit)
         o.__class__ = PairsEdit
         built: PairsEdit = o
         return built
 
     @staticmethod
     def of(model: PairsEdit) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PairsEditWire(
             model.ratio_price_comparator,
@@ -2131,7 +2121,7 @@ class PairsEditWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Transaction = twin(Transaction)
+_TransactionBuilder = mutable_builder(Transaction)
 
 
 class TransactionWire(Wire, rename="kebab"):
@@ -2172,9 +2162,9 @@ class TransactionWire(Wire, rename="kebab"):
     lots: list[TransactionLotWire] | None = None
 
     def build(self) -> Transaction:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Transaction()
+        o = _TransactionBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.account_number = self.account_number
@@ -2210,14 +2200,14 @@ class TransactionWire(Wire, rename="kebab"):
         o.ext_group_id = self.ext_group_id
         o.lots = None if (v := self.lots) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, Transaction)
+            return freeze(o, Transaction)
         o.__class__ = Transaction
         built: Transaction = o
         return built
 
     @staticmethod
     def of(model: Transaction) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TransactionWire(
             model.id,
@@ -2257,7 +2247,7 @@ class TransactionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TransactionLot = twin(TransactionLot)
+_TransactionLotBuilder = mutable_builder(TransactionLot)
 
 
 class TransactionLotWire(Wire, rename="kebab"):
@@ -2272,9 +2262,9 @@ class TransactionLotWire(Wire, rename="kebab"):
     transaction_date: date | None = None
 
     def build(self) -> TransactionLot:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _TransactionLot()
+        o = _TransactionLotBuilder()
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.transaction_id = v if (v := self.transaction_id) is None or v.__class__ is str else str(v)
@@ -2284,14 +2274,14 @@ class TransactionLotWire(Wire, rename="kebab"):
         o.executed_at = self.executed_at
         o.transaction_date = self.transaction_date
         if not CLASS_SWAP:
-            return finished(o, TransactionLot)
+            return freeze(o, TransactionLot)
         o.__class__ = TransactionLot
         built: TransactionLot = o
         return built
 
     @staticmethod
     def of(model: TransactionLot) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TransactionLotWire(
             model.id,
@@ -2305,7 +2295,7 @@ class TransactionLotWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginOrder = twin(MarginOrder)
+_MarginOrderBuilder = mutable_builder(MarginOrder)
 
 
 class MarginOrderWire(Wire, rename="kebab"):
@@ -2324,9 +2314,9 @@ class MarginOrderWire(Wire, rename="kebab"):
     legs: list[MarginOrderLegWire] | None = None
 
     def build(self) -> MarginOrder:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginOrder()
+        o = _MarginOrderBuilder()
         o.extra = EMPTY
         o.account_number = self.account_number
         o.underlying_symbol = self.underlying_symbol
@@ -2340,14 +2330,14 @@ class MarginOrderWire(Wire, rename="kebab"):
         o.replaces_order_id = self.replaces_order_id
         o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, MarginOrder)
+            return freeze(o, MarginOrder)
         o.__class__ = MarginOrder
         built: MarginOrder = o
         return built
 
     @staticmethod
     def of(model: MarginOrder) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginOrderWire(
             model.account_number,
@@ -2365,7 +2355,7 @@ class MarginOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginOrderLeg = twin(MarginOrderLeg)
+_MarginOrderLegBuilder = mutable_builder(MarginOrderLeg)
 
 
 class MarginOrderLegWire(Wire, rename="kebab"):
@@ -2378,9 +2368,9 @@ class MarginOrderLegWire(Wire, rename="kebab"):
     remaining_quantity: DecimalText | None = None
 
     def build(self) -> MarginOrderLeg:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginOrderLeg()
+        o = _MarginOrderLegBuilder()
         o.extra = EMPTY
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
@@ -2388,14 +2378,14 @@ class MarginOrderLegWire(Wire, rename="kebab"):
         o.quantity = None if (v := self.quantity) is None else read_decimal(v)
         o.remaining_quantity = None if (v := self.remaining_quantity) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, MarginOrderLeg)
+            return freeze(o, MarginOrderLeg)
         o.__class__ = MarginOrderLeg
         built: MarginOrderLeg = o
         return built
 
     @staticmethod
     def of(model: MarginOrderLeg) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginOrderLegWire(
             model.symbol,
@@ -2407,7 +2397,7 @@ class MarginOrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginDryRun = twin(MarginDryRun)
+_MarginDryRunBuilder = mutable_builder(MarginDryRun)
 
 
 class MarginDryRunWire(Wire, rename="kebab"):
@@ -2430,9 +2420,9 @@ class MarginDryRunWire(Wire, rename="kebab"):
     is_spread: bool | None = None
 
     def build(self) -> MarginDryRun:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginDryRun()
+        o = _MarginDryRunBuilder()
         o.extra = EMPTY
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
         o.last_results = None if (v := self.last_results) is None else v.build()
@@ -2452,14 +2442,14 @@ class MarginDryRunWire(Wire, rename="kebab"):
         o.isolated_order_margin_requirement_effect = self.isolated_order_margin_requirement_effect
         o.is_spread = self.is_spread
         if not CLASS_SWAP:
-            return finished(o, MarginDryRun)
+            return freeze(o, MarginDryRun)
         o.__class__ = MarginDryRun
         built: MarginDryRun = o
         return built
 
     @staticmethod
     def of(model: MarginDryRun) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginDryRunWire(
             None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
@@ -2481,7 +2471,7 @@ class MarginDryRunWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginDryRunResult = twin(MarginDryRunResult)
+_MarginDryRunResultBuilder = mutable_builder(MarginDryRunResult)
 
 
 class MarginDryRunResultWire(Wire, rename="kebab"):
@@ -2504,9 +2494,9 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
     marks: dict[str, Any] | None = None
 
     def build(self) -> MarginDryRunResult:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginDryRunResult()
+        o = _MarginDryRunResultBuilder()
         o.extra = EMPTY
         o.code = self.code
         o.description = self.description
@@ -2524,14 +2514,14 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
         o.calculated_at = self.calculated_at
         o.marks = None if (v := self.marks) is None else raw_object(v)
         if not CLASS_SWAP:
-            return finished(o, MarginDryRunResult)
+            return freeze(o, MarginDryRunResult)
         o.__class__ = MarginDryRunResult
         built: MarginDryRunResult = o
         return built
 
     @staticmethod
     def of(model: MarginDryRunResult) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginDryRunResultWire(
             model.code,
@@ -2553,7 +2543,7 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginRequirements = twin(MarginRequirements)
+_MarginRequirementsBuilder = mutable_builder(MarginRequirements)
 
 
 class MarginRequirementsWire(Wire, rename="kebab"):
@@ -2583,9 +2573,9 @@ class MarginRequirementsWire(Wire, rename="kebab"):
     last_state_timestamp: Moment | int | None = None
 
     def build(self) -> MarginRequirements:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginRequirements()
+        o = _MarginRequirementsBuilder()
         o.extra = EMPTY
         o.account_number = self.account_number
         o.description = self.description
@@ -2612,14 +2602,14 @@ class MarginRequirementsWire(Wire, rename="kebab"):
             v if (v := self.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
         )
         if not CLASS_SWAP:
-            return finished(o, MarginRequirements)
+            return freeze(o, MarginRequirements)
         o.__class__ = MarginRequirements
         built: MarginRequirements = o
         return built
 
     @staticmethod
     def of(model: MarginRequirements) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginRequirementsWire(
             model.account_number,
@@ -2648,7 +2638,7 @@ class MarginRequirementsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginGroup = twin(MarginGroup)
+_MarginGroupBuilder = mutable_builder(MarginGroup)
 
 
 class MarginGroupWire(Wire, rename="kebab"):
@@ -2673,9 +2663,9 @@ class MarginGroupWire(Wire, rename="kebab"):
     price_decrease_percent: DecimalText | None = None
 
     def build(self) -> MarginGroup:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginGroup()
+        o = _MarginGroupBuilder()
         o.extra = EMPTY
         o.description = self.description
         o.code = self.code
@@ -2695,14 +2685,14 @@ class MarginGroupWire(Wire, rename="kebab"):
         o.price_increase_percent = None if (v := self.price_increase_percent) is None else read_decimal(v)
         o.price_decrease_percent = None if (v := self.price_decrease_percent) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, MarginGroup)
+            return freeze(o, MarginGroup)
         o.__class__ = MarginGroup
         built: MarginGroup = o
         return built
 
     @staticmethod
     def of(model: MarginGroup) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginGroupWire(
             model.description,
@@ -2726,7 +2716,7 @@ class MarginGroupWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginPositionGroup = twin(MarginPositionGroup)
+_MarginPositionGroupBuilder = mutable_builder(MarginPositionGroup)
 
 
 class MarginPositionGroupWire(Wire, rename="kebab"):
@@ -2743,9 +2733,9 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
     position_entries: list[MarginPositionEntryWire] | None = None
 
     def build(self) -> MarginPositionGroup:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginPositionGroup()
+        o = _MarginPositionGroupBuilder()
         o.extra = EMPTY
         o.description = self.description
         o.margin_requirement = None if (v := self.margin_requirement) is None else read_decimal(v)
@@ -2757,14 +2747,14 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
         o.buying_power_effect = self.buying_power_effect
         o.position_entries = None if (v := self.position_entries) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, MarginPositionGroup)
+            return freeze(o, MarginPositionGroup)
         o.__class__ = MarginPositionGroup
         built: MarginPositionGroup = o
         return built
 
     @staticmethod
     def of(model: MarginPositionGroup) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginPositionGroupWire(
             model.description,
@@ -2780,7 +2770,7 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginPositionEntry = twin(MarginPositionEntry)
+_MarginPositionEntryBuilder = mutable_builder(MarginPositionEntry)
 
 
 class MarginPositionEntryWire(Wire, rename="kebab"):
@@ -2797,9 +2787,9 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
     expiration_date: date | None = None
 
     def build(self) -> MarginPositionEntry:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _MarginPositionEntry()
+        o = _MarginPositionEntryBuilder()
         o.extra = EMPTY
         o.instrument_symbol = self.instrument_symbol
         o.instrument_type = self.instrument_type
@@ -2813,14 +2803,14 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
         o.option_type = self.option_type
         o.expiration_date = self.expiration_date
         if not CLASS_SWAP:
-            return finished(o, MarginPositionEntry)
+            return freeze(o, MarginPositionEntry)
         o.__class__ = MarginPositionEntry
         built: MarginPositionEntry = o
         return built
 
     @staticmethod
     def of(model: MarginPositionEntry) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginPositionEntryWire(
             model.instrument_symbol,
@@ -2836,7 +2826,7 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_Watchlist = twin(Watchlist)
+_WatchlistBuilder = mutable_builder(Watchlist)
 
 
 class WatchlistWire(Wire, rename="kebab"):
@@ -2849,9 +2839,9 @@ class WatchlistWire(Wire, rename="kebab"):
     order_index: int | None = None
 
     def build(self) -> Watchlist:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _Watchlist()
+        o = _WatchlistBuilder()
         o.extra = EMPTY
         o.name = self.name
         o.watchlist_entries = None if (v := self.watchlist_entries) is None else tuple([item.build() for item in v])
@@ -2859,14 +2849,14 @@ class WatchlistWire(Wire, rename="kebab"):
         o.group_name = self.group_name
         o.order_index = self.order_index
         if not CLASS_SWAP:
-            return finished(o, Watchlist)
+            return freeze(o, Watchlist)
         o.__class__ = Watchlist
         built: Watchlist = o
         return built
 
     @staticmethod
     def of(model: Watchlist) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = WatchlistWire(
             model.name,
@@ -2878,7 +2868,7 @@ class WatchlistWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_WatchlistEntry = twin(WatchlistEntry)
+_WatchlistEntryBuilder = mutable_builder(WatchlistEntry)
 
 
 class WatchlistEntryWire(Wire, rename="kebab"):
@@ -2889,9 +2879,9 @@ class WatchlistEntryWire(Wire, rename="kebab"):
     instrument_type__alias1: InstrumentType | None = msgspec.field(default=None, name="instrument_type")
 
     def build(self) -> WatchlistEntry:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _WatchlistEntry()
+        o = _WatchlistEntryBuilder()
         o.extra = EMPTY
         o.symbol = self.symbol
         v = self.instrument_type
@@ -2902,14 +2892,14 @@ class WatchlistEntryWire(Wire, rename="kebab"):
                 keep(o, "instrument_type", msgspec.to_builtins(self.instrument_type__alias1, builtin_types=(Decimal,)))
         o.instrument_type = v
         if not CLASS_SWAP:
-            return finished(o, WatchlistEntry)
+            return freeze(o, WatchlistEntry)
         o.__class__ = WatchlistEntry
         built: WatchlistEntry = o
         return built
 
     @staticmethod
     def of(model: WatchlistEntry) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = WatchlistEntryWire(
             model.symbol,
             model.instrument_type,
@@ -2917,7 +2907,7 @@ class WatchlistEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewWatchlist = twin(NewWatchlist)
+_NewWatchlistBuilder = mutable_builder(NewWatchlist)
 
 
 class NewWatchlistWire(Wire, rename="kebab"):
@@ -2929,23 +2919,23 @@ class NewWatchlistWire(Wire, rename="kebab"):
     watchlist_entries: list[NewWatchlistEntryWire] | None = None
 
     def build(self) -> NewWatchlist:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewWatchlist()
+        o = _NewWatchlistBuilder()
         o.extra = EMPTY
         o.name = self.name
         o.group_name = self.group_name
         o.order_index = self.order_index
         o.watchlist_entries = None if (v := self.watchlist_entries) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
-            return finished(o, NewWatchlist)
+            return freeze(o, NewWatchlist)
         o.__class__ = NewWatchlist
         built: NewWatchlist = o
         return built
 
     @staticmethod
     def of(model: NewWatchlist) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewWatchlistWire(
             model.name,
@@ -2956,7 +2946,7 @@ class NewWatchlistWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewWatchlistEntry = twin(NewWatchlistEntry)
+_NewWatchlistEntryBuilder = mutable_builder(NewWatchlistEntry)
 
 
 class NewWatchlistEntryWire(Wire, rename="kebab"):
@@ -2966,20 +2956,20 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
     instrument_type: InstrumentType | None = None
 
     def build(self) -> NewWatchlistEntry:
-        """The frozen model with these values."""
-        o = _NewWatchlistEntry()
+        """Return the frozen model with these values."""
+        o = _NewWatchlistEntryBuilder()
         o.extra = EMPTY
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
         if not CLASS_SWAP:
-            return finished(o, NewWatchlistEntry)
+            return freeze(o, NewWatchlistEntry)
         o.__class__ = NewWatchlistEntry
         built: NewWatchlistEntry = o
         return built
 
     @staticmethod
     def of(model: NewWatchlistEntry) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = NewWatchlistEntryWire(
             model.symbol,
             model.instrument_type,
@@ -2987,7 +2977,7 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_QuoteAlert = twin(QuoteAlert)
+_QuoteAlertBuilder = mutable_builder(QuoteAlert)
 
 
 class QuoteAlertWire(Wire, rename="kebab"):
@@ -3011,9 +3001,9 @@ class QuoteAlertWire(Wire, rename="kebab"):
     user_external_id: str | None = None
 
     def build(self) -> QuoteAlert:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _QuoteAlert()
+        o = _QuoteAlertBuilder()
         o.extra = EMPTY
         o.alert_external_id = self.alert_external_id
         o.completed_at = self.completed_at
@@ -3032,14 +3022,14 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.triggered_at = self.triggered_at
         o.user_external_id = self.user_external_id
         if not CLASS_SWAP:
-            return finished(o, QuoteAlert)
+            return freeze(o, QuoteAlert)
         o.__class__ = QuoteAlert
         built: QuoteAlert = o
         return built
 
     @staticmethod
     def of(model: QuoteAlert) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = QuoteAlertWire(
             model.alert_external_id,
@@ -3062,7 +3052,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewQuoteAlert = twin(NewQuoteAlert)
+_NewQuoteAlertBuilder = mutable_builder(NewQuoteAlert)
 
 
 class NewQuoteAlertWire(Wire):
@@ -3074,23 +3064,23 @@ class NewQuoteAlertWire(Wire):
     threshold: DecimalText | None = None
 
     def build(self) -> NewQuoteAlert:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _NewQuoteAlert()
+        o = _NewQuoteAlertBuilder()
         o.extra = EMPTY
         o.field = self.field
         o.operator = self.operator
         o.symbol = self.symbol
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
         if not CLASS_SWAP:
-            return finished(o, NewQuoteAlert)
+            return freeze(o, NewQuoteAlert)
         o.__class__ = NewQuoteAlert
         built: NewQuoteAlert = o
         return built
 
     @staticmethod
     def of(model: NewQuoteAlert) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewQuoteAlertWire(
             model.field,
@@ -3101,7 +3091,7 @@ class NewQuoteAlertWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenRequest = twin(TokenRequest)
+_TokenRequestBuilder = mutable_builder(TokenRequest)
 
 
 class TokenRequestWire(Wire):
@@ -3116,8 +3106,8 @@ class TokenRequestWire(Wire):
     redirect_uri: str | None = None
 
     def build(self) -> TokenRequest:
-        """The frozen model with these values."""
-        o = _TokenRequest()
+        """Return the frozen model with these values."""
+        o = _TokenRequestBuilder()
         o.extra = EMPTY
         o.grant_type = self.grant_type
         o.refresh_token = self.refresh_token
@@ -3127,14 +3117,14 @@ class TokenRequestWire(Wire):
         o.code = self.code
         o.redirect_uri = self.redirect_uri
         if not CLASS_SWAP:
-            return finished(o, TokenRequest)
+            return freeze(o, TokenRequest)
         o.__class__ = TokenRequest
         built: TokenRequest = o
         return built
 
     @staticmethod
     def of(model: TokenRequest) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenRequestWire(
             model.grant_type,
             model.refresh_token,
@@ -3147,7 +3137,7 @@ class TokenRequestWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenResponse = twin(TokenResponse)
+_TokenResponseBuilder = mutable_builder(TokenResponse)
 
 
 class TokenResponseWire(Wire):
@@ -3160,8 +3150,8 @@ class TokenResponseWire(Wire):
     id_token: str | None = None
 
     def build(self) -> TokenResponse:
-        """The frozen model with these values."""
-        o = _TokenResponse()
+        """Return the frozen model with these values."""
+        o = _TokenResponseBuilder()
         o.extra = EMPTY
         o.access_token = self.access_token
         o.token_type = self.token_type
@@ -3169,14 +3159,14 @@ class TokenResponseWire(Wire):
         o.refresh_token = self.refresh_token
         o.id_token = self.id_token
         if not CLASS_SWAP:
-            return finished(o, TokenResponse)
+            return freeze(o, TokenResponse)
         o.__class__ = TokenResponse
         built: TokenResponse = o
         return built
 
     @staticmethod
     def of(model: TokenResponse) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenResponseWire(
             model.access_token,
             model.token_type,
@@ -3187,7 +3177,7 @@ class TokenResponseWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenErrorBody = twin(TokenErrorBody)
+_TokenErrorBodyBuilder = mutable_builder(TokenErrorBody)
 
 
 class TokenErrorBodyWire(Wire):
@@ -3198,9 +3188,9 @@ class TokenErrorBodyWire(Wire):
     error_code__alias1: str | None = msgspec.field(default=None, name="error")
 
     def build(self) -> TokenErrorBody:
-        """The frozen model with these values."""
+        """Return the frozen model with these values."""
         v: Any
-        o = _TokenErrorBody()
+        o = _TokenErrorBodyBuilder()
         o.extra = EMPTY
         v = self.error_code
         if self.error_code__alias1 is not None:
@@ -3211,14 +3201,14 @@ class TokenErrorBodyWire(Wire):
         o.error_code = v
         o.error_description = self.error_description
         if not CLASS_SWAP:
-            return finished(o, TokenErrorBody)
+            return freeze(o, TokenErrorBody)
         o.__class__ = TokenErrorBody
         built: TokenErrorBody = o
         return built
 
     @staticmethod
     def of(model: TokenErrorBody) -> Any:
-        """The wire struct of the model, or a dict when there is raw JSON to be written over it."""
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenErrorBodyWire(
             model.error_code,
             model.error_description,

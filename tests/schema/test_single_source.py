@@ -14,13 +14,13 @@ import pytest
 
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding.fields import layout
+from brokerage_async.protocol.decoding.fields import wire_fields
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "brokerage_async" / "_generated"
 
 KEYS = {
-    *(key for wire in WIRES.values() for key in layout(wire)),
+    *(key for wire in WIRES.values() for key in wire_fields(wire)),
     *(parameter.wire for operation in OPERATIONS.values() for parameter in operation.parameters),
 }
 PATHS = {operation.path for operation in OPERATIONS.values()}
