@@ -24,14 +24,15 @@ _PYTHON = {
     "date-time": "datetime",
 }
 
+#: Exception and cause of each error status, for the docstrings.
 _ERRORS = {
-    400: "BadRequestError",
-    401: "AuthenticationError",
-    403: "PermissionDeniedError",
-    404: "NotFoundError",
-    406: "VersionNotSupportedError",
-    422: "UnprocessableError",
-    429: "RateLimitError",
+    400: ("BadRequestError", "malformed page or filter value"),
+    401: ("AuthenticationError", "access token or User-Agent header rejected"),
+    403: ("PermissionDeniedError", "scope or account authority missing"),
+    404: ("NotFoundError", "resource not found"),
+    406: ("VersionNotSupportedError", "Accept-Version no longer served"),
+    422: ("UnprocessableError", "request refused"),
+    429: ("RateLimitError", "rate limit exceeded"),
 }
 
 
@@ -130,21 +131,19 @@ def _signature(operation: Operation, flat: tuple[Field, ...]) -> str:
 
 
 def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
-    observed = " Observed on the wire; the service document does not describe it." if operation.observed else ""
     blocks = [_filled(operation.summary)]
     if operation.description:
         blocks.append(_filled(operation.description))
     if arguments := _argument_lines(operation, flat):
         blocks.append("Args:\n" + "\n".join(arguments))
     if operation.result:
-        one = "The pages of the list, fetched as they are used. " if operation.shape == "page" else ""
-        blocks.append("Returns:\n" + _filled(f"{one}{operation.returns}", "    "))
-    blocks.append("Raises:\n" + "\n".join(_raise_lines(operation)))
-    blocks.append(
-        _filled(
-            f"``{operation.method} {operation.path}``; section of the service document: {operation.section}.{observed}"
-        )
-    )
+        pages = f"A pager over `{operation.result}` objects. Pages are fetched lazily."
+        blocks.append("Returns:\n" + _filled(pages if operation.shape == "page" else operation.returns, "    "))
+    raises = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
+    blocks.append("\n".join([raises, *_raise_lines(operation)]))
+    observed = " Observed on the wire, not described there." if operation.observed else ""
+    source = f"``{operation.method} {operation.path}``: section {operation.section} of the service document.{observed}"
+    blocks.append(_filled(source))
     return "\n\n".join(blocks)
 
 
@@ -152,22 +151,34 @@ def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
     after: list[Parameter | Field] = [each for each in operation.parameters if not each.required]
     lines = [_entry(each.name, each.description, each.observed) for each in operation.parameters if each.required]
     if operation.body and not flat:
-        lines.append(_entry(operation.body_name, f"The {operation.body} to send.", False))
+        lines.append(_entry(operation.body_name, "Request body.", False))
     return lines + [_entry(each.name, each.description, each.observed) for each in (*after, *flat)]
 
 
 def _raise_lines(operation: Operation) -> list[str]:
-    lines = [f"    errors.{_ERRORS[status]}: {status}." for status in operation.errors if status in _ERRORS]
-    checked = "ConfigurationError" if operation.body is None and not operation.rules else "InvalidRequestError"
-    why = "an argument cannot be sent" if checked == "ConfigurationError" else "the arguments break documented rules"
-    lines.append(f"    errors.{checked}: {why}; nothing was sent.")
+    raised = [(status, *_ERRORS[status]) for status in operation.errors if status in _ERRORS]
+    lines = [f"    errors.{name}: {cause} ({status})." for status, name, cause in raised]
+    if operation.parameters or operation.body:
+        lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")
+    if refusals := _refusals(operation):
+        lines.append(f"    errors.ConfigurationError: {' or '.join(refusals)}; nothing was sent.")
     if operation.effect == "mutate":
-        lines.append("    errors.ResponseLostError: sent, but no answer came; it may have been done.")
+        lines.append("    errors.ResponseLostError: no response arrived; the request may have been processed.")
     return lines
 
 
+def _refusals(operation: Operation) -> list[str]:
+    """Return the causes for which the client itself refuses a call."""
+    causes = {
+        "empty path value": any(each.location == "path" for each in operation.parameters),
+        "read-only client": operation.effect == "mutate",
+        "sandbox environment": operation.production_only,
+    }
+    return [cause for cause, applies in causes.items() if applies]
+
+
 def _entry(name: str, description: str, observed: bool) -> str:
-    text = f"{name}: {description}{' (Observed.)' if observed else ''}"
+    text = f"{name}: {description}{' Observed, not documented.' if observed else ''}"
     return textwrap.fill(text, 108, initial_indent="    ", subsequent_indent="        ")
 
 

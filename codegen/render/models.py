@@ -84,22 +84,22 @@ def _document(spec: Spec) -> dict[str, Any]:
 
 
 def _enum(enum: Enum) -> dict[str, Any]:
-    seen = (
-        f"\n\nSeen on the wire only: {', '.join(f'`{value}`' for value in enum.seen_only)}." if enum.seen_only else ""
-    )
+    seen_only = ", ".join(f"`{value}`" for value in enum.seen_only)
+    observed = f"Observed, not documented: {seen_only}." if seen_only else ""
     return {
         "type": "string",
-        "description": _wrapped(f"{enum.description}{seen}\n\nSection of the service document: {enum.section}."),
+        "description": _docstring(enum.description, observed, f"See section {enum.section} of the service document."),
         "enum": [value for _, value in enum.members],
         "x-enum-varnames": [name for name, _ in enum.members],
     }
 
 
 def _object(model: Model) -> dict[str, Any]:
-    observed = " Observed on the wire; not in the document." if model.observed else ""
+    observed = " Observed on the wire, not described there." if model.observed else ""
+    section = f"See section {model.section} of the service document.{observed}"
     return {
         "type": "object",
-        "description": _wrapped(f"{model.description}\n\nSection of the service document: {model.section}.{observed}"),
+        "description": _docstring(model.description, section),
         "required": [field.wire for field in model.fields if field.required],
         "properties": {field.wire: _property(field) for field in model.fields},
     }
@@ -111,7 +111,8 @@ def _property(field: Field) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    return {**schema, "description": _wrapped(f"{field.description}{' (Observed.)' if field.observed else ''}")}
+    observed = " Observed, not documented." if field.observed else ""
+    return {**schema, "description": textwrap.fill(f"{field.description}{observed}", 108)}
 
 
 def _type(type_: Type) -> dict[str, Any]:
@@ -120,5 +121,8 @@ def _type(type_: Type) -> dict[str, Any]:
     return dict(_SCALARS[type_.kind])
 
 
-def _wrapped(text: str) -> str:
-    return "\n\n".join(textwrap.fill(paragraph, 108) for paragraph in text.split("\n\n"))
+def _docstring(description: str, *paragraphs: str) -> str:
+    """Return a class docstring: the first sentence of the description stands alone on the first line."""
+    summary, stop, rest = description.partition(". ")
+    blocks = (f"{summary}{stop.strip()}", rest, *paragraphs)
+    return "\n\n".join(textwrap.fill(block, 108) for block in blocks if block)

@@ -69,7 +69,7 @@ def test_filters_are_keyword_only_and_the_documentation_says_it_all(garden: Pack
     for expected in (
         "List the plants",
         "seasons: Only plants of these",
-        "NotFoundError: 404",
+        "errors.NotFoundError: resource not found (404).",
         "GET /beds/{bed_number}/plants",
     ):
         assert expected in text
