@@ -69,7 +69,7 @@ class Enum:
     description: str
     section: str
     members: tuple[tuple[str, str], ...]
-    seen_only: tuple[str, ...] = ()
+    observed_values: tuple[str, ...] = ()
     observed: bool = False
 
 

@@ -106,16 +106,15 @@ class MarketTime:
     ) -> list[MarketSession]:
         """List the trading sessions between two dates.
 
-        One session per trading day; days without trading are left out. The two dates may lie at most nine months
-        apart.
+        The list has one session per trading day. The range may span at most nine months.
 
         Args:
             to_date: Last day of the range.
-            from_date: First day of the range; the service picks one when it is left out.
-            instrument_collection: Whose clock to follow; `Equity` when it is left out.
+            from_date: First day of the range; by default chosen by the service.
+            instrument_collection: Instrument collection; by default `Equity`.
 
         Returns:
-            The sessions, oldest first.
+            Sessions, oldest first.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -134,16 +133,16 @@ class MarketTime:
     async def current_sessions(
         self, instrument_collections: Sequence[InstrumentCollection | str]
     ) -> list[CurrentMarketSession]:
-        """Show the session of the moment, with the one before and the one after, for each instrument collection.
+        """Return the current session of each instrument collection.
 
-        The answer always is a list. Where the service sends one object instead of a list, the list has that one
-        element.
+        Each session comes with the previous and the next one. The result is always a list, even if the service
+        sends a single object.
 
         Args:
-            instrument_collections: The collections wanted, at least one.
+            instrument_collections: Instrument collections, at least one.
 
         Returns:
-            The current session of each collection asked for.
+            Current session of each requested collection.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -160,13 +159,13 @@ class MarketTime:
         )
 
     async def equity_holidays(self) -> HolidayCalendar:
-        """Show the days on which the stock exchanges stay closed or close early.
+        """Return the holidays and half days of the stock exchanges.
 
-        One calendar for all stock exchanges. Where the service wraps it into a list, the one item of that list is
-        returned.
+        One calendar covers all stock exchanges. The result is that calendar, even if the service wraps it in a
+        list.
 
         Returns:
-            The calendar.
+            Holiday calendar.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -191,17 +190,17 @@ class MarketMetrics:
     async def earnings_reports(
         self, symbol: str, start_date: date, *, end_date: date | None = None
     ) -> list[EarningsReport]:
-        """List the past earnings reports of one underlying.
+        """List the past earnings reports of an underlying.
 
-        Reports between the first day asked for and today, or an earlier last day.
+        The range runs from start-date to end-date, or to today.
 
         Args:
             symbol: Symbol of the underlying, such as `AAPL` or `BRK/B`.
             start_date: First day of the range.
-            end_date: Last day of the range; today when it is left out.
+            end_date: Last day of the range; by default today.
 
         Returns:
-            The reports.
+            Earnings reports within the range.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -211,7 +210,7 @@ class MarketMetrics:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``: section Market metrics of the
         service document.
@@ -223,15 +222,15 @@ class MarketMetrics:
         )
 
     async def dividends(self, symbol: str) -> list[Dividend]:
-        """List the past dividends of one underlying.
+        """List the past dividends of an underlying.
 
-        All dividends that the service knows; there is no range to ask for.
+        The list covers the whole history known to the service.
 
         Args:
             symbol: Symbol of the underlying, such as `AAPL` or `BRK/B`.
 
         Returns:
-            The dividends.
+            Dividends of the underlying.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -240,7 +239,7 @@ class MarketMetrics:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``: section Market metrics of the service
         document.
@@ -252,7 +251,7 @@ class MarketMetrics:
 
 
 class Instruments:
-    """What can be traded."""
+    """Equities, equity options, futures options and warrants."""
 
     __slots__ = ("_executor",)
 
@@ -269,19 +268,17 @@ class Instruments:
         per_page: int | None = None,
         page_offset: int | None = None,
     ) -> Pager[Equity]:
-        """List equities, all of them or those that match.
+        """List equities, all or filtered.
 
-        Without a filter this is every stock, fund and index that the service knows, tens of thousands of them, page
-        by page.
+        Without a filter the list holds all stocks, funds and indices: tens of thousands, over many pages.
 
         Args:
             symbols: Only these symbols.
-            is_etf: Only exchange-traded funds, or with false only the others.
-            is_index: Only indices, or with false only the others.
-            lendability: Only shares that are this easy to borrow.
-            per_page: Items per page; the service picks a number when it is left out.
-            page_offset: Number of the page to start from. The first page is 0, which is also what applies when it
-                is left out.
+            is_etf: True for exchange-traded funds only, False for all others.
+            is_index: True for indices only, False for all others.
+            lendability: Only equities with this lendability.
+            per_page: Items per page; by default chosen by the service.
+            page_offset: Page to start from; by default 0, the first page.
 
         Returns:
             A pager over `Equity` objects. Pages are fetched lazily.
@@ -310,17 +307,17 @@ class Instruments:
     async def equity_options(
         self, *, symbols: Sequence[str] | None = None, active: bool | None = None, with_expired: bool | None = None
     ) -> list[EquityOption]:
-        """List the equity options of the symbols asked for.
+        """List equity options by symbol.
 
-        Symbols are in OCC form, the root padded to six characters, such as `AAPL 260612C00110000`.
+        Symbols are in OCC form, with the root padded to six characters, such as `AAPL  260612C00110000`.
 
         Args:
             symbols: Only these OCC option symbols.
-            active: With true, leave out flex options and options with non-standard terms.
-            with_expired: With true, include options that have expired.
+            active: True to exclude flex options and options with non-standard terms.
+            with_expired: True to include expired options.
 
         Returns:
-            The options found.
+            Matching options.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -336,15 +333,15 @@ class Instruments:
         )
 
     async def warrant(self, symbol: str) -> Warrant:
-        """Look up one warrant.
+        """Return one warrant.
 
-        A symbol that is no warrant is answered with 404.
+        An unknown symbol is answered with 404.
 
         Args:
             symbol: Symbol of the warrant.
 
         Returns:
-            The warrant.
+            Warrant with the given symbol.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -352,7 +349,7 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/warrants/{symbol}``: section Instruments of the service document.
         """
@@ -362,16 +359,16 @@ class Instruments:
         )
 
     async def futures_option_chain(self, symbol: str) -> list[FutureOption]:
-        """List every option on the futures of one product.
+        """List all options on the futures of one product.
 
-        A flat list over all expirations and strikes. It is not paginated: for a busy product expect some 20,000
-        options and tens of megabytes.
+        The list covers all expirations and strikes and is not paginated: a large product has about 20,000 options,
+        tens of megabytes.
 
         Args:
-            symbol: Product code of the future, such as `ES`, not the symbol of one contract.
+            symbol: Product code of the future, such as `ES`, not a contract symbol.
 
         Returns:
-            The options of the product.
+            Options on the futures of the product.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -379,7 +376,7 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
@@ -390,7 +387,7 @@ class Instruments:
 
 
 class Orders:
-    """Checking, placing, changing, cancelling and listing orders."""
+    """Orders: check, submit, edit, cancel and list."""
 
     __slots__ = ("_executor",)
 
@@ -413,25 +410,25 @@ class Orders:
         underlying_instrument_type: InstrumentType | str | None = None,
         futures_symbol: str | None = None,
     ) -> Pager[Order]:
-        """List the orders of one account.
+        """List the orders of an account.
 
-        Orders of any age and status, page by page, newest first unless asked otherwise. With newer interface
-        versions start-date or start-at is mandatory.
+        The list covers orders of any age and status, newest first by default. Newer interface versions require
+        start-date or start-at.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
-            page_offset: Number of the page to start from. The first page is 0, which is also what applies when it
-                is left out.
-            per_page: Orders per page: 100 when it is left out, at most 200.
-            sort: Order of the list: `Desc`, newest first, applies when it is left out.
-            statuses: Only orders in one of these statuses.
-            start_date: Only orders from this day on.
-            end_date: Only orders up to this day. Observed, not documented.
-            start_at: Only orders from this moment on. Observed, not documented.
-            end_at: Only orders up to this moment. Observed, not documented.
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Orders per page, at most 200; by default 100.
+            sort: Sort order by time; by default `Desc`, newest first.
+            statuses: Only orders with one of these statuses.
+            start_date: Only orders from this date on.
+            end_date: Only orders up to this date. Observed, not documented.
+            start_at: Only orders from this time on. Observed, not documented.
+            end_at: Only orders up to this time. Observed, not documented.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this kind. Observed, not documented.
-            futures_symbol: Only orders on this future or on options on it. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
+                documented.
+            futures_symbol: Only orders on this future or on its options. Observed, not documented.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -444,7 +441,7 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders``: section Orders of the service document.
         """
@@ -467,18 +464,18 @@ class Orders:
         )
 
     async def submit(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
-        """Place an order.
+        """Submit an order.
 
-        Money moves. The service does not recognise a repeated order, so this is sent once and never again when it
-        may have arrived: give the order an external-identifier and look for it in the lists when the outcome is
-        unknown. Send the same body to the dry-run first; whatever it warns of would get the order rejected.
+        This moves money. The service does not detect duplicates, so the request is never repeated once it may have
+        arrived. Set external-identifier, and search the order lists for it if the outcome is unknown. Check the
+        same order with a dry run first: an order with warnings would be rejected.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             order: Request body.
 
         Returns:
-            The order as it was accepted, and what it does to the account.
+            Accepted order and its effect on the account.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -487,7 +484,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
@@ -514,25 +511,25 @@ class Orders:
         underlying_instrument_type: InstrumentType | str | None = None,
         futures_symbol: str | None = None,
     ) -> Pager[Order]:
-        """List the orders of one account that were active today.
+        """List the orders of an account that were active today.
 
-        Every order created or changed during the present trading day, finished ones included. Asking for it in a
-        tight loop can get the account suspended.
+        The list covers all orders created or changed in the current trading day, finished ones included. Polling it
+        in a tight loop can get the account suspended.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
-            page_offset: Number of the page to start from. The first page is 0, which is also what applies when it
-                is left out.
-            per_page: Orders per page: 100 when it is left out, at most 200.
-            sort: Order of the list: `Desc`, newest first, applies when it is left out.
-            statuses: Only orders in one of these statuses.
-            start_date: Only orders from this day on.
-            end_date: Only orders up to this day. Observed, not documented.
-            start_at: Only orders from this moment on. Observed, not documented.
-            end_at: Only orders up to this moment. Observed, not documented.
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Orders per page, at most 200; by default 100.
+            sort: Sort order by time; by default `Desc`, newest first.
+            statuses: Only orders with one of these statuses.
+            start_date: Only orders from this date on.
+            end_date: Only orders up to this date. Observed, not documented.
+            start_at: Only orders from this time on. Observed, not documented.
+            end_at: Only orders up to this time. Observed, not documented.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this kind. Observed, not documented.
-            futures_symbol: Only orders on this future or on options on it. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
+                documented.
+            futures_symbol: Only orders on this future or on its options. Observed, not documented.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -545,7 +542,7 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
         """
@@ -568,17 +565,17 @@ class Orders:
         )
 
     async def dry_run(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
-        """Check an order without placing it.
+        """Check an order without submitting it.
 
-        Says what the order would cost and what it would do to buying power. Nothing is routed. A warning in the
-        answer means that the order would be rejected, or that the market is closed.
+        The result holds the costs and the effect on buying power; nothing is routed. A warning means that the order
+        would be rejected or that the market is closed.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             order: Request body.
 
         Returns:
-            The order as it would be placed, and what it would do to the account.
+            Order as it would be submitted, and its effect on the account.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -587,7 +584,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
         """
@@ -598,19 +595,18 @@ class Orders:
         )
 
     async def replace(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
-        """Replace a working order by a new one.
+        """Replace a working order with a new one.
 
-        Only price, order type and time in force may differ. The answer is the new order with an identifier of its
-        own; the old one points to it in replacing-order-id. A fill of the old order in the meantime stops the
-        replacement.
+        Only price, order type and time in force may change. The new order has a new identifier, which the old order
+        then carries in replacing-order-id. A fill of the old order aborts the replacement.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             id: Identifier of the order.
             edit: Request body.
 
         Returns:
-            The new order.
+            New order.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -620,7 +616,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -633,18 +629,18 @@ class Orders:
         )
 
     async def edit(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
-        """Change price, order type or time in force of a working order.
+        """Change the price, type or time in force of an order.
 
-        The answer is the order that takes the place of the edited one, with an identifier of its own; the old one
-        points to it in replacing-order-id. A fill of the old order in the meantime stops the edit.
+        The edited order has a new identifier, which the old order then carries in replacing-order-id. A fill of the
+        old order aborts the edit.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             id: Identifier of the order.
             edit: Request body.
 
         Returns:
-            The order after the edit.
+            Order after the edit.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -654,7 +650,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -667,18 +663,18 @@ class Orders:
         )
 
     async def cancel(self, account_number: str, id: int | str) -> Order:
-        """Ask for the cancellation of a working order.
+        """Request the cancellation of a working order.
 
-        The answer usually has status `Cancel Requested`: until the exchange confirms, the order can still fill. An
-        order that has not reached the exchange comes back `Cancelled` at once. A finished order is refused with the
-        code cannot_update_order.
+        The order usually has status `Cancel Requested` and can still fill until the exchange confirms. An order
+        that has not reached the exchange is `Cancelled` at once. A finished order is refused with code
+        cannot_update_order.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             id: Identifier of the order.
 
         Returns:
-            The order, its cancellation under way.
+            Order with its cancellation under way.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -688,7 +684,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
@@ -699,17 +695,17 @@ class Orders:
         )
 
     async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEdit) -> PlacedOrderResponse:
-        """Check a change of a working order without making it.
+        """Check an order edit without applying it.
 
-        Says what the changed order would do to the account. The working order stays as it is.
+        The result holds the effect of the edited order on the account. The working order is unchanged.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             id: Identifier of the order.
             edit: Request body.
 
         Returns:
-            The order as it would be after the change, and what that would do to the account.
+            Order as it would be after the edit, and its effect on the account.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -719,7 +715,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
         """
@@ -746,25 +742,25 @@ class Orders:
         underlying_instrument_type: InstrumentType | str | None = None,
         underlying_symbol: str | None = None,
     ) -> Pager[Order]:
-        """Search the orders of a customer over several accounts.
+        """Search the orders of a customer across accounts.
 
-        Orders of any age and status, page by page, newest first unless asked otherwise. With newer interface
-        versions start-date or start-at is mandatory.
+        The list covers orders of any age and status, newest first by default. Newer interface versions require
+        start-date or start-at.
 
         Args:
-            customer_id: Number of the customer. The text `me` has been seen to stand for the owner of the token.
-            account_numbers: Accounts whose orders are wanted; all of them must belong to the customer.
-            page_offset: Number of the page to start from. The first page is 0, which is also what applies when it
-                is left out.
-            per_page: Orders per page; the service picks a number when it is left out.
-            start_at: Only orders from this moment on.
-            end_at: Only orders up to this moment.
-            start_date: Only orders from this day on.
-            end_date: Only orders up to this day.
-            futures_symbol: Only orders on this future or on options on it.
-            sort: Order of the list: `Desc`, newest first, applies when it is left out.
-            statuses: Only orders in one of these statuses.
-            underlying_instrument_type: Only orders on underlyings of this kind.
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+            account_numbers: Account numbers; all accounts must belong to the customer.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Orders per page; by default chosen by the service.
+            start_at: Only orders from this time on.
+            end_at: Only orders up to this time.
+            start_date: Only orders from this date on.
+            end_date: Only orders up to this date.
+            futures_symbol: Only orders on this future or on its options.
+            sort: Sort order by time; by default `Desc`, newest first.
+            statuses: Only orders with one of these statuses.
+            underlying_instrument_type: Only orders on underlyings of this instrument type.
             underlying_symbol: Only orders on this underlying.
 
         Returns:
@@ -778,7 +774,7 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders``: section Orders of the service document.
         """
@@ -809,21 +805,22 @@ class Orders:
         page_offset: int | None = None,
         per_page: int | None = None,
     ) -> builtins.list[Order]:
-        """List the orders of a customer that were active today, over several accounts.
+        """List the orders of a customer that were active today.
 
-        Every order created or changed during the present trading day, finished ones included. Newer interface
-        versions deliver it in pages; they are gathered, so that the list is whole in any case. Asking for it in a
-        tight loop can get the account suspended.
+        The list covers all orders created or changed in the current trading day, finished ones included. Newer
+        interface versions paginate it; the pages are then fetched and joined. Polling it in a tight loop can get
+        the account suspended.
 
         Args:
-            customer_id: Number of the customer. The text `me` has been seen to stand for the owner of the token.
-            account_numbers: Accounts whose orders are wanted; all of them must belong to the customer.
-            page_offset: Number of the page to start from, where the list comes in pages. The first page is 0.
-                Observed, not documented.
-            per_page: Orders per page, where the list comes in pages. Observed, not documented.
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+            account_numbers: Account numbers; all accounts must belong to the customer.
+            page_offset: Page to start from, if the list is paginated; the first page is 0. Observed, not
+                documented.
+            per_page: Orders per page, if the list is paginated. Observed, not documented.
 
         Returns:
-            The orders.
+            Orders of the accounts.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -832,7 +829,7 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
         """
@@ -844,7 +841,7 @@ class Orders:
 
 
 class ComplexOrders:
-    """Orders that depend on one another."""
+    """Complex orders: groups of linked orders."""
 
     __slots__ = ("_executor",)
 
@@ -852,16 +849,16 @@ class ComplexOrders:
         self._executor = executor
 
     async def get(self, account_number: str, id: int | str) -> ComplexOrder:
-        """Look up one complex order.
+        """Return one complex order.
 
-        Takes the identifier of the complex order itself, as found in complex-order-id of its component orders.
+        The identifier is that of the complex order itself: complex-order-id of its component orders.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
-            id: Identifier of the complex order itself, not of one of its component or trigger orders.
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
 
         Returns:
-            The complex order with its component orders.
+            Complex order with its component orders.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -870,7 +867,7 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
@@ -887,18 +884,18 @@ class ComplexOrders:
         ratio_price_comparator: Comparator | str | None = None,
         ratio_price_threshold: Decimal | None = None,
     ) -> PlacedOrderResponse:
-        """Change the price ratio that sets off a PAIRS order.
+        """Change the trigger ratio of a PAIRS order.
 
-        Works on PAIRS orders only, and only while they can be edited; anything else is refused with 422.
+        An order that is not a PAIRS order, or can no longer be edited, is refused with 422.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
-            id: Identifier of the complex order itself, not of one of its component or trigger orders.
-            ratio_price_comparator: On which side of the threshold the price ratio sets it off.
-            ratio_price_threshold: Price ratio that sets it off.
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
+            ratio_price_comparator: Comparison of the price ratio with the threshold.
+            ratio_price_threshold: Trigger threshold of the price ratio.
 
         Returns:
-            The complex order after the change, and what it does to the account.
+            Complex order after the change, and its effect on the account.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -908,7 +905,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
@@ -926,7 +923,7 @@ class ComplexOrders:
 
 
 class Transactions:
-    """What happened in an account."""
+    """Trades and cash movements of an account."""
 
     __slots__ = ("_executor",)
 
@@ -951,26 +948,25 @@ class Transactions:
         type: str | None = None,
         types: Sequence[str] | None = None,
     ) -> Pager[Transaction]:
-        """List the transactions of one account.
+        """List the transactions of an account.
 
-        Trades, fees, dividends, transfers and other movements, page by page, newest first unless asked otherwise.
+        The list covers trades, fees, dividends, transfers and other movements, newest first by default.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
-            page_offset: Number of the page to start from. The first page is 0, which is also what applies when it
-                is left out.
-            per_page: Transactions per page: 250 when it is left out, at most 2000.
-            sort: Order of the list: `Desc`, newest first, applies when it is left out.
-            start_date: Only transactions from this day on.
-            end_date: Only transactions up to this day; up to now when it is left out.
-            start_at: Only transactions from this moment on.
-            end_at: Only transactions up to this moment.
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Transactions per page, at most 2000; by default 250.
+            sort: Sort order by time; by default `Desc`, newest first.
+            start_date: Only transactions from this date on.
+            end_date: Only transactions up to this date; by default up to now.
+            start_at: Only transactions from this time on.
+            end_at: Only transactions up to this time.
             symbol: Only transactions in this instrument.
             underlying_symbol: Only transactions on this underlying.
-            instrument_type: Only transactions in instruments of this kind.
-            action: Only transactions of this action.
-            type: Only transactions of this type, such as `Trade`; not together with types.
-            types: Only transactions of one of these types; not together with type.
+            instrument_type: Only transactions in instruments of this type.
+            action: Only transactions with this action.
+            type: Only transactions of this type, such as `Trade`; excludes types.
+            types: Only transactions of one of these types; excludes type.
 
         Returns:
             A pager over `Transaction` objects. Pages are fetched lazily.
@@ -983,7 +979,7 @@ class Transactions:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions``: section Transactions of the service document.
         """
@@ -1009,7 +1005,7 @@ class Transactions:
 
 
 class Margin:
-    """Margin requirements and estimates, in production only."""
+    """Margin requirements and estimates (production only)."""
 
     __slots__ = ("_executor",)
 
@@ -1017,13 +1013,13 @@ class Margin:
         self._executor = executor
 
     async def dry_run(self, account_number: str, order: MarginOrder) -> MarginDryRun:
-        """Estimate what an order would do to the margin of an account.
+        """Estimate the effect of an order on margin.
 
-        Nothing is placed, and asking again is harmless. Offered in production only; elsewhere the account is
-        unknown.
+        Nothing is placed, so repeating the call is harmless. The endpoint exists in production only; elsewhere the
+        account is unknown.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
             order: Request body.
 
         Returns:
@@ -1037,7 +1033,7 @@ class Margin:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or sandbox environment; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or sandbox environment; nothing was sent.
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
@@ -1048,15 +1044,15 @@ class Margin:
         )
 
     async def requirements(self, account_number: str) -> MarginRequirements:
-        """Show what an account must hold as margin, by underlying.
+        """Return the margin requirements of an account by underlying.
 
-        Offered in production only; elsewhere the account is unknown.
+        The endpoint exists in production only; elsewhere the account is unknown.
 
         Args:
-            account_number: Number of the account, as printed on its statements.
+            account_number: Account number.
 
         Returns:
-            The report.
+            Margin report.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1065,7 +1061,7 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or sandbox environment; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or sandbox environment; nothing was sent.
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
@@ -1086,13 +1082,13 @@ class Watchlists:
     async def create(self, watchlist: NewWatchlist) -> Watchlist:
         """Create a watchlist.
 
-        The list belongs to the owner of the token.
+        The watchlist belongs to the owner of the token.
 
         Args:
             watchlist: Request body.
 
         Returns:
-            The watchlist as it was created.
+            Created watchlist.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1114,10 +1110,10 @@ class Watchlists:
     async def list(self) -> builtins.list[Watchlist]:
         """List the user's watchlists with all their entries.
 
-        The lists of the owner of the token.
+        The watchlists are those of the owner of the token.
 
         Returns:
-            The watchlists.
+            Watchlists of the user, with all entries.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1132,7 +1128,7 @@ class Watchlists:
 
 
 class QuoteAlerts:
-    """Notices of quotes that cross a threshold."""
+    """Alerts on quotes that cross a threshold."""
 
     __slots__ = ("_executor",)
 
@@ -1142,11 +1138,11 @@ class QuoteAlerts:
     async def list(self) -> builtins.list[QuoteAlert]:
         """List the user's quote alerts.
 
-        The alerts of the owner of the token. Where the service sends one alert instead of a list, the list has that
-        one element.
+        The alerts are those of the owner of the token. The result is always a list, even if the service sends a
+        single alert.
 
         Returns:
-            The alerts.
+            Quote alerts of the user.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1168,7 +1164,7 @@ class QuoteAlerts:
             alert: Request body.
 
         Returns:
-            The alert as it was created.
+            Created alert.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1191,10 +1187,10 @@ class QuoteAlerts:
     async def cancel(self, alert_external_id: str) -> None:
         """Cancel a quote alert.
 
-        Cancelling an alert that is gone already changes nothing and is no error.
+        Cancelling an alert twice has no further effect and raises no error.
 
         Args:
-            alert_external_id: Identifier of the alert, as in its alert-external-id.
+            alert_external_id: Identifier of the alert, from its alert-external-id.
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
@@ -1202,7 +1198,7 @@ class QuoteAlerts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the

@@ -23,9 +23,9 @@ from brokerage_async._values import (
 
 
 class PriceEffect(OpenStrEnum):
-    """Which way money moves.
+    """Direction of an amount of money.
 
-    Amounts carry no sign; this says whether they are paid or received.
+    Amounts are unsigned: `Debit` is paid, `Credit` is received.
 
     Observed, not documented: `None`.
 
@@ -38,7 +38,7 @@ class PriceEffect(OpenStrEnum):
 
 
 class InstrumentType(OpenStrEnum):
-    """Kind of instrument.
+    """Type of instrument.
 
     See section Orders of the service document.
     """
@@ -55,7 +55,7 @@ class InstrumentType(OpenStrEnum):
 
 
 class OptionType(OpenStrEnum):
-    """Right that an option gives.
+    """Right granted by an option.
 
     `C` is a call, `P` a put.
 
@@ -67,7 +67,7 @@ class OptionType(OpenStrEnum):
 
 
 class Comparator(OpenStrEnum):
-    """How a value is held against its threshold.
+    """Comparison of a value with its threshold.
 
     `gte` means at or above, `lte` at or below.
 
@@ -79,7 +79,7 @@ class Comparator(OpenStrEnum):
 
 
 class SortOrder(OpenStrEnum):
-    """Order of a list by time.
+    """Sort order of a list by time.
 
     `Desc` puts the newest first, `Asc` the oldest.
 
@@ -91,9 +91,9 @@ class SortOrder(OpenStrEnum):
 
 
 class InstrumentCollection(OpenStrEnum):
-    """Group of instruments that trade by the same clock.
+    """Group of instruments with the same trading hours.
 
-    `Equity` covers the stock exchanges, `CME` and `CFE` the futures exchanges of those names.
+    `Equity` covers the stock exchanges; `CME` and `CFE` cover the futures exchanges of those names.
 
     See section Market time of the service document.
     """
@@ -104,11 +104,9 @@ class InstrumentCollection(OpenStrEnum):
 
 
 class MarketState(OpenStrEnum):
-    """Where a market stands in its day.
+    """State of a market within its trading day.
 
-    Observed, not documented: `Open`, `Closed`, `Pre-Market`, `After-Hours`, `Extended`.
-
-    See section Session timings of the service document.
+    See section Session timings of the service document. Observed on the wire, not described there.
     """
 
     OPEN = "Open"
@@ -119,7 +117,7 @@ class MarketState(OpenStrEnum):
 
 
 class Lendability(OpenStrEnum):
-    """How easily shares can be borrowed to be sold short.
+    """Ease of borrowing shares for a short sale.
 
     See section Equity instrument of the service document.
     """
@@ -130,9 +128,9 @@ class Lendability(OpenStrEnum):
 
 
 class OrderType(OpenStrEnum):
-    """How an order finds its price.
+    """Pricing type of an order.
 
-    `Liquidity Allocation` is only ever reported; a new order cannot ask for it.
+    `Liquidity Allocation` occurs in responses only.
 
     See section Order of the service document.
     """
@@ -147,10 +145,11 @@ class OrderType(OpenStrEnum):
 
 
 class TimeInForce(OpenStrEnum):
-    """How long an order stays working: `Day` to the end of the trading day, `GTC` until it is cancelled, `GTD` to
-    a given date, `IOC` fills at once what it can and drops the rest.
+    """Period during which an order works.
 
-    `Ext` adds the extended hours, `Ext Overnight` the night as well.
+    `Day` lasts until the end of the trading day, `GTC` until cancellation, `GTD` until a given date. `IOC`
+    fills immediately as far as possible, and the rest is cancelled. `Ext` adds extended hours; `Ext Overnight`
+    adds the overnight hours as well.
 
     See section Orders of the service document.
     """
@@ -166,7 +165,7 @@ class TimeInForce(OpenStrEnum):
 
 
 class OrderStatus(OpenStrEnum):
-    """Where an order stands.
+    """Status of an order.
 
     `Filled`, `Cancelled`, `Expired` and `Rejected` are final, as are `Removed` and `Partially Removed`.
 
@@ -191,7 +190,7 @@ class OrderStatus(OpenStrEnum):
 
 
 class ContingentStatus(OpenStrEnum):
-    """What a component of a complex order is waiting for.
+    """Pending trigger of a component of a complex order.
 
     Observed, not documented: `Pending Condition`.
 
@@ -203,9 +202,9 @@ class ContingentStatus(OpenStrEnum):
 
 
 class LegAction(OpenStrEnum):
-    """What a leg does.
+    """Action of a leg.
 
-    `Buy` and `Sell` without a position effect are for futures; everything else opens or closes.
+    Plain `Buy` and `Sell` are for futures only; other legs state whether they open or close.
 
     See section Orders of the service document.
     """
@@ -220,11 +219,11 @@ class LegAction(OpenStrEnum):
 
 
 class ComplexOrderType(OpenStrEnum):
-    """How the orders depend on one another.
+    """Type of a complex order.
 
-    `OTO`: the trigger order's fill releases another. `OCO`: the fill of one cancels the other. `OTOCO`: the
-    trigger order's fill releases two that cancel each other. `PAIRS`: two orders set off by the ratio of their
-    prices. `BLAST` is no longer in use.
+    In an `OTO` order, a fill of the trigger order releases another order. In an `OCO` order, a fill of one
+    order cancels the other. In an `OTOCO` order, a fill of the trigger order releases two orders that cancel
+    each other. In a `PAIRS` order, the ratio of two prices triggers both orders. `BLAST` is obsolete.
 
     See section Complex order of the service document.
     """
@@ -237,7 +236,7 @@ class ComplexOrderType(OpenStrEnum):
 
 
 class AlertField(OpenStrEnum):
-    """Part of a quote that an alert watches.
+    """Field of a quote that an alert watches.
 
     `IV` is the implied volatility.
 
@@ -251,7 +250,7 @@ class AlertField(OpenStrEnum):
 
 
 class AlertOperator(OpenStrEnum):
-    """Which side of the threshold an alert waits for.
+    """Comparison of a watched field with the threshold.
 
     See section Quote alert of the service document.
     """
@@ -261,7 +260,7 @@ class AlertOperator(OpenStrEnum):
 
 
 class GrantType(OpenStrEnum):
-    """What is traded for an access token.
+    """Type of grant.
 
     See section Authentication of the service document.
     """
@@ -272,7 +271,7 @@ class GrantType(OpenStrEnum):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Pagination(Model):
-    """Where a page stands in the whole list.
+    """Position of a page in the whole list.
 
     The page is the last one once page-offset + 1 reaches total-pages.
 
@@ -280,13 +279,13 @@ class Pagination(Model):
     """
 
     per_page: int | None = None
-    """Items that a full page holds."""
+    """Items on a full page."""
 
     page_offset: int | None = None
-    """Number of this page; the first page is 0."""
+    """Number of this page, counted from 0."""
 
     item_offset: int | None = None
-    """Position of this page's first item in the whole list; the first item is 0."""
+    """Position of this page's first item in the whole list, counted from 0."""
 
     total_items: int | None = None
     """Items in the whole list."""
@@ -295,7 +294,7 @@ class Pagination(Model):
     """Pages in the whole list."""
 
     current_item_count: int | None = None
-    """Items on this page; fewer than per-page only on the last one."""
+    """Items on this page; fewer than per-page on the last page only."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -303,22 +302,22 @@ class Pagination(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorDetail(Model):
-    """One of the problems behind an error.
+    """Individual problem behind an error.
 
     See section Errors of the service document.
     """
 
     code: str | None = None
-    """Machine-readable code of this problem."""
+    """Machine-readable code of the problem."""
 
     message: str | None = None
-    """Explanation for a person."""
+    """Human-readable message."""
 
     domain: str | None = None
-    """The field or part of the request that the problem is about."""
+    """Field or part of the request that has the problem."""
 
     reason: str | None = None
-    """What validation found wrong with the field named by domain. Observed, not documented."""
+    """Reason why validation rejected the field in domain. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -326,28 +325,28 @@ class ErrorDetail(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarketSession(Model):
-    """The hours of one trading day of one instrument collection.
+    """Hours of one trading day for one instrument collection.
 
     See section Session timings of the service document.
     """
 
     start_at: datetime | None = None
-    """When the session begins, before the regular hours. Observed, not documented."""
+    """Start of the session, before regular hours. Observed, not documented."""
 
     open_at: datetime | None = None
-    """When the regular hours begin. Observed, not documented."""
+    """Start of regular hours. Observed, not documented."""
 
     close_at: datetime | None = None
-    """When the regular hours end. Observed, not documented."""
+    """End of regular hours. Observed, not documented."""
 
     close_at_ext: datetime | None = None
-    """When the extended hours end. Observed, not documented."""
+    """End of extended hours. Observed, not documented."""
 
     instrument_collection: InstrumentCollection | None = None
-    """Collection whose clock this is. Observed, not documented."""
+    """Instrument collection of the session. Observed, not documented."""
 
     session_date: date | None = None
-    """Trading day that the session belongs to. Observed, not documented."""
+    """Trading day of the session. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -355,37 +354,39 @@ class MarketSession(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class CurrentMarketSession(Model):
-    """The session of the moment for one instrument collection, between the previous and the next one.
+    """Current session of one instrument collection.
+
+    It includes the previous and the next session.
 
     See section Session timings of the service document.
     """
 
     start_at: datetime | None = None
-    """When the session begins, before the regular hours. Observed, not documented."""
+    """Start of the session, before regular hours. Observed, not documented."""
 
     open_at: datetime | None = None
-    """When the regular hours begin. Observed, not documented."""
+    """Start of regular hours. Observed, not documented."""
 
     close_at: datetime | None = None
-    """When the regular hours end. Observed, not documented."""
+    """End of regular hours. Observed, not documented."""
 
     close_at_ext: datetime | None = None
-    """When the extended hours end. Observed, not documented."""
+    """End of extended hours. Observed, not documented."""
 
     instrument_collection: InstrumentCollection | None = None
-    """Collection whose clock this is. Observed, not documented."""
+    """Instrument collection of the session. Observed, not documented."""
 
     session_date: date | None = None
-    """Trading day that the session belongs to. Observed, not documented."""
+    """Trading day of the session. Observed, not documented."""
 
     state: MarketState | None = None
-    """Where the market stands in its day right now. Observed, not documented."""
+    """Current state of the market. Observed, not documented."""
 
     next_session: MarketSession | None = None
-    """The session after this one. Observed, not documented."""
+    """Next session. Observed, not documented."""
 
     previous_session: MarketSession | None = None
-    """The session before this one. Observed, not documented."""
+    """Previous session. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -393,16 +394,16 @@ class CurrentMarketSession(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class HolidayCalendar(Model):
-    """The days on which the stock exchanges do not keep their regular hours.
+    """Days without full regular hours on the stock exchanges.
 
     See section Holiday calendar of the service document.
     """
 
     market_holidays: tuple[date, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Days without any trading."""
+    """Days without trading."""
 
     market_half_days: tuple[date, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Days on which trading ends early."""
+    """Days with an early close."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -410,13 +411,13 @@ class HolidayCalendar(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class EarningsReport(Model):
-    """Earnings that a company reported once.
+    """Earnings report of a company.
 
     See section Corporate-event items of the service document.
     """
 
     occurred_date: date | None = None
-    """Day of the report."""
+    """Date of the report."""
 
     eps: Decimal | None = None
     """Earnings per share, in dollars; negative for a loss."""
@@ -427,16 +428,16 @@ class EarningsReport(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Dividend(Model):
-    """One dividend of a company.
+    """Dividend of a company.
 
     See section Corporate-event items of the service document.
     """
 
     occurred_date: date | None = None
-    """Day of the dividend."""
+    """Date of the dividend."""
 
     amount: Decimal | None = None
-    """Dollars per share."""
+    """Amount, in dollars per share."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -444,16 +445,16 @@ class Dividend(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TickSize(Model):
-    """The smallest price step within a price range.
+    """Smallest price increment within a price range.
 
     See section Equity instrument of the service document.
     """
 
     value: Decimal | None = None
-    """Step between two prices, in dollars."""
+    """Price increment, in dollars."""
 
     threshold: Decimal | None = None
-    """Price up to which the step holds, in dollars; absent on the last range."""
+    """Upper end of the price range, in dollars; absent for the last range."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -461,67 +462,67 @@ class TickSize(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class EquityOption(Model):
-    """One listed option on an equity or an index.
+    """Listed option on an equity or an index.
 
     See section Equity option instrument of the service document.
     """
 
     active: bool | None = None
-    """Whether the service trades it at present."""
+    """Whether the service currently trades it."""
 
     days_to_expiration: int | None = None
-    """Calendar days left; zero on the last day, negative after it."""
+    """Calendar days to expiration; 0 on the last day, negative afterwards."""
 
     exercise_style: str | None = None
-    """When it may be exercised, such as `American` or `European`."""
+    """Exercise style, such as `American` or `European`."""
 
     expiration_date: date | None = None
-    """Day on which it expires."""
+    """Expiration date."""
 
     expiration_type: str | None = None
-    """Cycle that it belongs to, such as `Regular` or `Weekly`."""
+    """Expiration cycle, such as `Regular` or `Weekly`."""
 
     expires_at: datetime | None = None
-    """Moment at which it expires."""
+    """Time of expiration."""
 
     halted_at: datetime | None = None
-    """When trading was halted."""
+    """Time trading was halted."""
 
     instrument_type: InstrumentType | None = None
-    """`Equity Option`."""
+    """Instrument type, `Equity Option`."""
 
     is_closing_only: bool | None = None
-    """Whether positions may only be closed, not opened."""
+    """Whether positions can only be closed, not opened."""
 
     listed_market: str | None = None
-    """Code of the market on which it is listed."""
+    """Code of the listing market."""
 
     market_time_instrument_collection: InstrumentCollection | None = None
-    """Collection whose trading hours apply."""
+    """Instrument collection whose trading hours apply."""
 
     old_security_number: str | None = None
-    """Number that it carried before."""
+    """Previous security number."""
 
     option_chain_type: str | None = None
-    """Kind of chain that it belongs to, such as `Standard`."""
+    """Type of option chain, such as `Standard`."""
 
     option_type: OptionType | None = None
     """Call or put."""
 
     root_symbol: str | None = None
-    """Root of the option symbol, usually the symbol of the underlying."""
+    """Root of the option symbol, usually the underlying's symbol."""
 
     settlement_type: str | None = None
-    """Time of day whose price settles it, such as `AM` or `PM`."""
+    """Settlement time, such as `AM` or `PM`."""
 
     shares_per_contract: int | None = None
-    """Shares that one contract stands for."""
+    """Shares per contract."""
 
     stops_trading_at: datetime | None = None
-    """When trading in it ends."""
+    """Time trading ends."""
 
     streamer_symbol: str | None = None
-    """Symbol under which the market-data streamer knows it."""
+    """Symbol on the market-data stream."""
 
     strike_price: Decimal | None = None
     """Strike price, in dollars per share."""
@@ -538,7 +539,7 @@ class EquityOption(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOptionProduct(Model):
-    """What all options of one futures option product have in common.
+    """Attributes shared by all options of one futures option product.
 
     See section Future option instrument of the service document.
     """
@@ -550,37 +551,37 @@ class FutureOptionProduct(Model):
     """Code of the product."""
 
     display_factor: Decimal | None = None
-    """Factor between the price on the wire and the price shown."""
+    """Factor between the wire price and the displayed price."""
 
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
 
     expiration_type: str | None = None
-    """Cycle that it belongs to, such as `Weekly` or `End-Of-Month`."""
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
 
     is_am_settled: bool | None = None
     """Whether a morning price settles it."""
 
     itm_rule: str | None = None
-    """How it is decided whether an option is in the money at expiration."""
+    """Rule for whether an option is in the money at expiration."""
 
     market_sector: str | None = None
-    """Sector that the future belongs to, such as `Equity Index`."""
+    """Market sector of the future, such as `Equity Index`."""
 
     product_subtype: str | None = None
-    """Finer kind within the product type."""
+    """Subtype within the product type."""
 
     product_type: str | None = None
-    """Kind of product."""
+    """Product type."""
 
     root_symbol: str | None = None
-    """Root of its option symbols."""
+    """Root of the option symbols."""
 
     settlement_delay_days: int | None = None
-    """Days between expiration and settlement."""
+    """Days from expiration to settlement."""
 
     supported: bool | None = None
-    """Whether the service trades the product."""
+    """Whether the service supports the product."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -588,28 +589,28 @@ class FutureOptionProduct(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Warrant(Model):
-    """A right issued by a company to buy its shares.
+    """Right issued by a company to buy its shares.
 
     See section Warrant of the service document.
     """
 
     active: bool | None = None
-    """Whether the service trades it at present."""
+    """Whether the service currently trades it."""
 
     cusip: str | None = None
-    """CUSIP of the security, nine characters."""
+    """CUSIP, nine characters."""
 
     description: str | None = None
     """Full name."""
 
     instrument_type: InstrumentType | None = None
-    """`Warrant`."""
+    """Instrument type, `Warrant`."""
 
     is_closing_only: bool | None = None
-    """Whether positions may only be closed, not opened."""
+    """Whether positions can only be closed, not opened."""
 
     listed_market: str | None = None
-    """Market identifier code (MIC) of the market on which it is listed."""
+    """Market identifier code (MIC) of the listing market."""
 
     symbol: str | None = None
     """Symbol of the warrant."""
@@ -620,19 +621,19 @@ class Warrant(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Fill(Model):
-    """One execution of a leg.
+    """Execution of a leg or of part of it.
 
     See section Order of the service document.
     """
 
     destination_venue: str | None = None
-    """Venue at which it was executed."""
+    """Venue of the execution."""
 
     ext_exec_id: str | None = None
     """Identifier of the execution at the venue."""
 
     ext_group_fill_id: str | None = None
-    """Identifier shared by the fills of one execution over several legs."""
+    """Identifier shared by the fills of one multi-leg execution."""
 
     fill_id: str | None = None
     """Identifier of the fill."""
@@ -641,10 +642,10 @@ class Fill(Model):
     """Price per unit, in dollars or points."""
 
     filled_at: datetime | None = None
-    """When it was executed."""
+    """Time of execution."""
 
     quantity: Decimal | None = None
-    """Quantity executed, in shares or contracts."""
+    """Filled quantity, in shares or contracts."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -652,19 +653,19 @@ class Fill(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PriceComponent(Model):
-    """One instrument of a combined price.
+    """Instrument of a combined price.
 
     See section Order of the service document.
     """
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
 
     quantity_direction: str | None = None
-    """Whether it counts as held long or short."""
+    """Direction of the quantity, long or short."""
 
     symbol: str | None = None
     """Symbol of the instrument."""
@@ -675,42 +676,42 @@ class PriceComponent(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class BuyingPowerEffect(Model):
-    """What an order does to margin and buying power.
+    """Effect of an order on margin and buying power.
 
-    Amounts are dollars without sign; the effects say which way.
+    Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Placed-order response of the service document.
     """
 
     change_in_margin_requirement: Decimal | None = None
-    """Change of the margin requirement, in dollars."""
+    """Change in the margin requirement, in dollars."""
 
     change_in_margin_requirement_effect: PriceEffect | None = None
-    """Direction of that change."""
+    """Direction of the change."""
 
     change_in_buying_power: Decimal | None = None
-    """Change of the buying power, in dollars."""
+    """Change in buying power, in dollars."""
 
     change_in_buying_power_effect: PriceEffect | None = None
-    """Direction of that change."""
+    """Direction of the change."""
 
     current_buying_power: Decimal | None = None
     """Buying power before the order, in dollars."""
 
     current_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount."""
+    """Direction of the amount."""
 
     new_buying_power: Decimal | None = None
     """Buying power after the order, in dollars."""
 
     new_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount."""
+    """Direction of the amount."""
 
     isolated_order_margin_requirement: Decimal | None = None
-    """Margin that the order would need on its own, in dollars."""
+    """Margin requirement of the order on its own, in dollars."""
 
     isolated_order_margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount."""
+    """Direction of the amount."""
 
     is_spread: bool | None = None
     """Whether the order counts as a spread."""
@@ -727,7 +728,7 @@ class BuyingPowerEffect(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FeeBreakdown(Model):
-    """One single fee.
+    """Individual fee.
 
     See section Placed-order response of the service document. Observed on the wire, not described there.
     """
@@ -736,10 +737,10 @@ class FeeBreakdown(Model):
     """Name of the fee. Observed, not documented."""
 
     value: Decimal | None = None
-    """Amount, in dollars without sign. Observed, not documented."""
+    """Unsigned amount, in dollars. Observed, not documented."""
 
     effect: PriceEffect | None = None
-    """Whether it is paid or received. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -747,7 +748,7 @@ class FeeBreakdown(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PreflightMessage(Model):
-    """An error, warning or note of a preflight.
+    """Preflight error, warning or note.
 
     See section Placed-order response of the service document.
     """
@@ -756,13 +757,13 @@ class PreflightMessage(Model):
     """Machine-readable code."""
 
     message: str | None = None
-    """Explanation for a person."""
+    """Human-readable message."""
 
     preflight_id: str | None = None
-    """Which of the orders it is about."""
+    """Preflight identifier of the order concerned."""
 
     url: str | None = None
-    """Page that explains more; only notes have one."""
+    """Page with further information; notes only."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -770,22 +771,22 @@ class PreflightMessage(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderLeg(Model):
-    """One instrument of an order to be checked or placed.
+    """Leg of an order to check or submit.
 
     See section Orders of the service document.
     """
 
     action: LegAction
-    """Buying or selling, opening or closing; plain `Buy` and `Sell` for futures only."""
+    """Buy or sell, to open or to close; plain `Buy` and `Sell` for futures only."""
 
     instrument_type: InstrumentType
-    """Kind of the instrument."""
+    """Instrument type."""
 
     symbol: str
-    """Symbol of the instrument: ticker, OCC option symbol, or symbol of the future or futures option."""
+    """Ticker, OCC option symbol, or symbol of a future or futures option."""
 
     quantity: Decimal | None = None
-    """Quantity, in shares or contracts; needed by every order except Notional Market."""
+    """Quantity, in shares or contracts; required except in Notional Market orders."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -793,19 +794,19 @@ class NewOrderLeg(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewPriceComponent(Model):
-    """One instrument of a combined price to be watched.
+    """Instrument of a combined price to watch.
 
     See section Orders of the service document.
     """
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
 
     quantity_direction: str | None = None
-    """Whether it counts as held long or short."""
+    """Direction of the quantity, long or short."""
 
     symbol: str | None = None
     """Symbol of the instrument."""
@@ -816,13 +817,13 @@ class NewPriceComponent(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class AdvancedInstructions(Model):
-    """Stricter handling of an order.
+    """Instructions for stricter handling of an order.
 
     See section Orders of the service document.
     """
 
     strict_position_effect_validation: bool | None = None
-    """With true, refuse the order when a leg opens or closes what it cannot, instead of adjusting it."""
+    """True to reject the order if the open or close effect of a leg is invalid."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -830,55 +831,54 @@ class AdvancedInstructions(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderEdit(Model):
-    """A working order as it should be after a change.
+    """Complete terms of a working order after an edit.
 
-    It takes the place of the old terms as a whole, so give order type and time in force even where they stay
-    the same.
+    They replace all old terms, so order type and time in force are required even if unchanged.
 
     See section Orders of the service document.
     """
 
     order_type: OrderType
-    """How it finds its price."""
+    """Order type."""
 
     time_in_force: TimeInForce
-    """How long it stays working."""
+    """Time in force."""
 
     legs: tuple[NewOrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What is to be traded; left out, the legs stay as they are."""
+    """Legs, one per instrument; unchanged if omitted."""
 
     gtc_date: date | None = None
-    """Last day on which it works; needed with, and only allowed with, time in force `GTD`."""
+    """Last working day; required with time in force `GTD`, not allowed otherwise."""
 
     stop_trigger: Decimal | None = None
-    """Price that sets off a Stop or Stop Limit order, in dollars or points per unit."""
+    """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
 
     price: Decimal | None = None
-    """Limit price of a Limit or Stop Limit order, in dollars or points per unit, without sign."""
+    """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
 
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
 
     value: Decimal | None = None
-    """Money to be spent or raised by a Notional Market order, in dollars, without sign."""
+    """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
 
     value_effect: PriceEffect | None = None
     """`Debit` to spend the value, `Credit` to raise it."""
 
     automated_source: bool | None = None
-    """Whether a program decided on it rather than a person."""
+    """Whether the order originates from a program."""
 
     external_identifier: str | None = None
-    """Identifier of your own, by which the order can be found again after an unknown outcome."""
+    """Identifier assigned by the client, used to find the order after an unknown outcome."""
 
     partition_key: str | None = None
-    """Partition of the account that it belongs to."""
+    """Account partition of the order."""
 
     preflight_id: str | None = None
-    """Transient identifier of your own that ties preflight messages to the order."""
+    """Transient identifier, assigned by the client, that links preflight messages to the order."""
 
     source: str | None = None
-    """Name of the program that sends it."""
+    """Name of the program that sends the order."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -886,7 +886,7 @@ class OrderEdit(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class RelatedOrder(Model):
-    """An order that belonged to a complex order and was replaced or is finished.
+    """Replaced or finished order of a complex order.
 
     See section Complex order of the service document.
     """
@@ -895,19 +895,19 @@ class RelatedOrder(Model):
     """Identifier of the order."""
 
     complex_order_id: str | None = None
-    """Complex order that it belonged to."""
+    """Complex order that contained this order."""
 
     complex_order_tag: str | None = None
-    """Part that it played, such as `OTOCO::trigger-order`."""
+    """Role in the complex order, such as `OTOCO::trigger-order`."""
 
     replaces_order_id: str | None = None
-    """Order whose place it took."""
+    """Order replaced by this one."""
 
     replacing_order_id: str | None = None
-    """Order that took its place."""
+    """Order that replaced this one."""
 
     status: OrderStatus | None = None
-    """Where it stands."""
+    """Order status."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -915,16 +915,18 @@ class RelatedOrder(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PairsEdit(Model):
-    """New terms of a PAIRS order; what is left out stays as it is.
+    """New terms of a PAIRS order.
+
+    Omitted terms are unchanged.
 
     See section Orders of the service document.
     """
 
     ratio_price_comparator: Comparator | None = None
-    """On which side of the threshold the price ratio sets it off."""
+    """Comparison of the price ratio with the threshold."""
 
     ratio_price_threshold: Decimal | None = None
-    """Price ratio that sets it off."""
+    """Trigger threshold of the price ratio."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -932,7 +934,7 @@ class PairsEdit(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TransactionLot(Model):
-    """A tax lot that a transaction opened or closed.
+    """Tax lot opened or closed by a transaction.
 
     See section Transactions of the service document. Observed on the wire, not described there.
     """
@@ -941,7 +943,7 @@ class TransactionLot(Model):
     """Identifier of the lot. Observed, not documented."""
 
     transaction_id: str | None = None
-    """Transaction that it belongs to. Observed, not documented."""
+    """Transaction of the lot. Observed, not documented."""
 
     quantity: Decimal | None = None
     """Quantity, in shares or contracts. Observed, not documented."""
@@ -950,13 +952,13 @@ class TransactionLot(Model):
     """Price per unit, in dollars or points. Observed, not documented."""
 
     quantity_direction: str | None = None
-    """Whether it was held long or short. Observed, not documented."""
+    """Direction of the quantity, long or short. Observed, not documented."""
 
     executed_at: datetime | None = None
-    """When it was opened. Observed, not documented."""
+    """Time the lot was opened. Observed, not documented."""
 
     transaction_date: date | None = None
-    """Trading day on which it was opened. Observed, not documented."""
+    """Trading day on which the lot was opened. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -964,7 +966,7 @@ class TransactionLot(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginOrderLeg(Model):
-    """One instrument of a prospective order.
+    """Leg of a prospective order.
 
     See section Margin of the service document.
     """
@@ -973,16 +975,16 @@ class MarginOrderLeg(Model):
     """Symbol of the instrument."""
 
     instrument_type: InstrumentType
-    """Kind of the instrument."""
+    """Instrument type."""
 
     action: LegAction
-    """Buying or selling, opening or closing."""
+    """Buy or sell, to open or to close."""
 
     quantity: Decimal | None = None
     """Quantity, in shares or contracts."""
 
     remaining_quantity: Decimal | None = None
-    """Part of the quantity that is not yet filled, in shares or contracts."""
+    """Unfilled quantity, in shares or contracts."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -992,7 +994,7 @@ class MarginOrderLeg(Model):
 class MarginDryRunResult(Model):
     """Margin of all positions and orders on one underlying.
 
-    Amounts are dollars without sign.
+    Amounts are unsigned, in dollars.
 
     See section Margin reports of the service document. Observed on the wire, not described there.
     """
@@ -1007,43 +1009,42 @@ class MarginDryRunResult(Model):
     """Symbol of the underlying. Observed, not documented."""
 
     underlying_type: InstrumentType | None = None
-    """Kind of the underlying. Observed, not documented."""
+    """Instrument type of the underlying. Observed, not documented."""
 
     underlying_price: Decimal | None = None
-    """Price of the underlying that the margin was computed with, in dollars or points. Observed, not documented."""
+    """Price of the underlying used for the margin, in dollars or points. Observed, not documented."""
 
     margin_requirement: Decimal | None = None
-    """Margin required, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars. Observed, not documented."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     maintenance_requirement: Decimal | None = None
-    """Margin required to keep the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     buying_power_impact: Decimal | None = None
-    """Buying power that is taken up, in dollars. Observed, not documented."""
+    """Buying power used, in dollars. Observed, not documented."""
 
     buying_power_impact_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     group_results: tuple[Mapping[str, Any], ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, hash=False
     )
-    """How the positions were grouped, and the margin of each group, as the service sends it. Observed, not
-    documented."""
+    """Margin of each group of positions, as raw JSON. Observed, not documented."""
 
     order_ids: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Orders that were taken into account. Observed, not documented."""
+    """Orders taken into account. Observed, not documented."""
 
     calculated_at: datetime | None = None
-    """When the margin was computed. Observed, not documented."""
+    """Time the margin was computed. Observed, not documented."""
 
     marks: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
-    """Prices that were used, by symbol, as the service sends them. Observed, not documented."""
+    """Prices used, by symbol, as raw JSON. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1051,7 +1052,7 @@ class MarginDryRunResult(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginPositionEntry(Model):
-    """One position in the margin report.
+    """Position in the margin report.
 
     See section Margin reports of the service document. Observed on the wire, not described there.
     """
@@ -1060,28 +1061,28 @@ class MarginPositionEntry(Model):
     """Symbol of the instrument. Observed, not documented."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument. Observed, not documented."""
+    """Instrument type. Observed, not documented."""
 
     quantity: Decimal | None = None
     """Quantity held, in shares or contracts. Observed, not documented."""
 
     average_open_price: Decimal | None = None
-    """Average price at which it was opened, in dollars or points. Observed, not documented."""
+    """Average opening price, in dollars or points. Observed, not documented."""
 
     close_price: Decimal | None = None
-    """Closing price of the day before, in dollars or points. Observed, not documented."""
+    """Previous day's closing price, in dollars or points. Observed, not documented."""
 
     fixing_price: Decimal | None = None
-    """Price fixed for settlement, in dollars or points; None when there is none. Observed, not documented."""
+    """Settlement price, in dollars or points; None if not fixed. Observed, not documented."""
 
     strike_price: Decimal | None = None
-    """Strike price, for options. Observed, not documented."""
+    """Strike price of an option, in dollars or points. Observed, not documented."""
 
     option_type: OptionType | None = None
-    """Call or put, for options. Observed, not documented."""
+    """Call or put, for an option. Observed, not documented."""
 
     expiration_date: date | None = None
-    """Day of expiration, for options. Observed, not documented."""
+    """Expiration date of an option. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1089,7 +1090,7 @@ class MarginPositionEntry(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class WatchlistEntry(Model):
-    """One instrument of a watchlist.
+    """Instrument on a watchlist.
 
     See section Watchlist of the service document.
     """
@@ -1098,7 +1099,7 @@ class WatchlistEntry(Model):
     """Symbol of the instrument."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1106,7 +1107,7 @@ class WatchlistEntry(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewWatchlistEntry(Model):
-    """One instrument of a watchlist to be created.
+    """Instrument on a watchlist to create.
 
     See section Watchlists of the service document.
     """
@@ -1115,7 +1116,7 @@ class NewWatchlistEntry(Model):
     """Symbol of the instrument."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1123,42 +1124,42 @@ class NewWatchlistEntry(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class QuoteAlert(Model):
-    """A quote alert.
+    """Quote alert of the user.
 
-    Its timestamps say how far it has come.
+    Its timestamps show its state.
 
     See section Quote alert of the service document.
     """
 
     alert_external_id: str | None = None
-    """Identifier of the alert, by which it is cancelled."""
+    """Identifier of the alert, used to cancel it."""
 
     completed_at: datetime | None = None
-    """When it was over, for whatever reason."""
+    """Time the alert completed, for any reason."""
 
     created_at: datetime | None = None
-    """When it was created."""
+    """Time of creation."""
 
     dismissed_at: datetime | None = None
-    """When the user dismissed it."""
+    """Time the user dismissed the alert."""
 
     dx_symbol: str | None = None
-    """Symbol under which the market-data streamer knows the instrument."""
+    """Symbol of the instrument on the market-data stream."""
 
     expired_at: datetime | None = None
-    """When it ran out without having triggered."""
+    """Time the alert expired without triggering."""
 
     expires_at: str | None = None
-    """When it will run out, as the service writes it."""
+    """Configured expiry, as sent by the service."""
 
     field: AlertField | None = None
-    """Part of the quote that is watched."""
+    """Watched quote field."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     operator: AlertOperator | None = None
-    """Side of the threshold that it waits for."""
+    """Comparison with the threshold."""
 
     provider: str | None = None
     """Source of the quotes."""
@@ -1167,13 +1168,13 @@ class QuoteAlert(Model):
     """Symbol of the instrument."""
 
     threshold: Decimal | None = None
-    """Value to be crossed, as it was given."""
+    """Threshold as given, in units of the field."""
 
     threshold_numeric: Decimal | None = None
-    """Value to be crossed, as a number."""
+    """Threshold as a number, in units of the field."""
 
     triggered_at: datetime | None = None
-    """When the threshold was first crossed."""
+    """Time the threshold was first crossed."""
 
     user_external_id: str | None = None
     """Identifier of the owner."""
@@ -1184,22 +1185,22 @@ class QuoteAlert(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewQuoteAlert(Model):
-    """A quote alert to be created.
+    """Quote alert to create.
 
     See section Quote alerts of the service document. Observed on the wire, not described there.
     """
 
     field: AlertField
-    """Part of the quote to watch. Observed, not documented."""
+    """Quote field to watch. Observed, not documented."""
 
     operator: AlertOperator
-    """Side of the threshold to wait for. Observed, not documented."""
+    """Comparison with the threshold. Observed, not documented."""
 
     symbol: str
     """Symbol of the instrument. Observed, not documented."""
 
     threshold: Decimal
-    """Value to be crossed. Observed, not documented."""
+    """Threshold, in units of the field. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1207,32 +1208,31 @@ class NewQuoteAlert(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenRequest(Model):
-    """A grant to be traded for an access token.
+    """Grant to exchange for an access token.
 
     See section Authentication of the service document.
     """
 
     grant_type: GrantType
-    """What is traded."""
+    """Type of grant."""
 
     client_secret: str = attrs.field(repr=False)
     """Secret of the registered application."""
 
     refresh_token: str | None = attrs.field(default=None, repr=False)
-    """The refresh token, for that grant."""
+    """Refresh token, for the refresh_token grant."""
 
     client_id: str | None = None
-    """Identifier of the registered application; a refresh token implies it, and must belong to it when it is
-    given."""
+    """Identifier of the registered application; optional with a refresh token, which must belong to it."""
 
     scope: str | None = None
-    """Scopes to ask for, separated by spaces, out of those granted; all of them when it is left out."""
+    """Requested subset of the granted scopes, separated by spaces; by default all of them."""
 
     code: str | None = attrs.field(default=None, repr=False)
-    """The authorization code, for that grant, good for one use."""
+    """Authorization code, for the authorization_code grant; valid for one use."""
 
     redirect_uri: str | None = None
-    """Address that the code was sent to, exactly as it was registered."""
+    """Redirect address that received the code, exactly as registered."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1240,25 +1240,25 @@ class TokenRequest(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenResponse(Model):
-    """The tokens obtained for a grant.
+    """Tokens issued for a grant.
 
     See section Token of the service document.
     """
 
     access_token: str | None = attrs.field(default=None, repr=False)
-    """Token for the Authorization header."""
+    """Access token, for the Authorization header."""
 
     token_type: str | None = None
-    """How to use the access token; `Bearer`."""
+    """Scheme of the Authorization header, `Bearer`."""
 
     expires_in: int | None = None
-    """Seconds for which the access token is good, counted from the answer."""
+    """Lifetime of the access token, in seconds from the response."""
 
     refresh_token: str | None = attrs.field(default=None, repr=False)
-    """Token to obtain further access tokens with; only for an authorization code."""
+    """Refresh token; only for an authorization code."""
 
     id_token: str | None = attrs.field(default=None, repr=False)
-    """Signed statement of who the user is; only with scope openid."""
+    """Signed identity of the user; only with scope openid."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1266,7 +1266,7 @@ class TokenResponse(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class TokenErrorBody(Model):
-    """Why no token was given.
+    """Error body of the token endpoint.
 
     Unlike other errors it has no envelope.
 
@@ -1277,7 +1277,7 @@ class TokenErrorBody(Model):
     """Machine-readable code, such as `invalid_grant`. Observed, not documented."""
 
     error_description: str | None = None
-    """Explanation for a person. Observed, not documented."""
+    """Human-readable message. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1285,22 +1285,22 @@ class TokenErrorBody(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorBody(Model):
-    """What went wrong.
+    """Cause of an error status.
 
-    Branch on the code; the message is for people and may change.
+    Branch on the code: the message is for humans and may change.
 
     See section Errors of the service document.
     """
 
     code: str | None = None
-    """Machine-readable code, always sent: unauthorized, not_permitted, preflight_check_failure,
-    cannot_update_order and others."""
+    """Machine-readable code, always sent, such as unauthorized, not_permitted, preflight_check_failure or
+    cannot_update_order."""
 
     message: str | None = None
-    """Explanation for a person, always sent."""
+    """Human-readable message, always sent."""
 
     errors: tuple[ErrorDetail, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The single problems, when there are several or when validation failed."""
+    """Individual problems, if there are several or validation failed."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1308,64 +1308,64 @@ class ErrorBody(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Equity(Model):
-    """A stock, an exchange-traded fund or an index.
+    """Stock, exchange-traded fund or index.
 
     See section Equity instrument of the service document.
     """
 
     active: bool | None = None
-    """Whether the service trades it at present."""
+    """Whether the service currently trades it."""
 
     borrow_rate: Decimal | None = None
-    """Rate charged for borrowing shares to sell them short."""
+    """Rate charged for borrowing shares to sell short."""
 
     bypass_manual_review: bool | None = None
-    """Whether orders skip the review by a person."""
+    """Whether orders skip manual review."""
 
     country_of_incorporation: str | None = None
-    """Country in which the issuer is incorporated."""
+    """Issuer's country of incorporation."""
 
     country_of_taxation: str | None = None
-    """Country in which the issuer is taxed."""
+    """Issuer's country of taxation."""
 
     description: str | None = None
     """Full name."""
 
     halted_at: datetime | None = None
-    """When trading was halted."""
+    """Time trading was halted."""
 
     instrument_sub_type: str | None = None
-    """Finer kind within the instrument type."""
+    """Subtype within the instrument type."""
 
     instrument_type: InstrumentType | None = None
-    """`Equity`."""
+    """Instrument type, `Equity`."""
 
     is_closing_only: bool | None = None
-    """Whether positions may only be closed, not opened."""
+    """Whether positions can only be closed, not opened."""
 
     is_etf: bool | None = None
     """Whether it is an exchange-traded fund."""
 
     is_fractional_quantity_eligible: bool | None = None
-    """Whether fractions of a share can be traded."""
+    """Whether fractional shares can be traded."""
 
     is_illiquid: bool | None = None
-    """Whether the service counts it as thinly traded."""
+    """Whether the service considers it illiquid."""
 
     is_index: bool | None = None
-    """Whether it is an index, which cannot be traded itself."""
+    """Whether it is an index, which cannot itself be traded."""
 
     is_options_closing_only: bool | None = None
-    """Whether positions in its options may only be closed."""
+    """Whether positions in its options can only be closed."""
 
     lendability: Lendability | None = None
-    """How easily shares can be borrowed."""
+    """Ease of borrowing shares."""
 
     listed_market: str | None = None
-    """Code of the market on which it is listed, such as `XNAS`."""
+    """Code of the listing market, such as `XNAS`."""
 
     market_time_instrument_collection: InstrumentCollection | None = None
-    """Collection whose trading hours apply."""
+    """Instrument collection whose trading hours apply."""
 
     overnight_trading_permitted: bool | None = None
     """Whether it trades overnight."""
@@ -1377,28 +1377,28 @@ class Equity(Model):
     """Short name."""
 
     stops_trading_at: datetime | None = None
-    """When trading in it ends for good."""
+    """Time trading ends permanently."""
 
     streamer_symbol: str | None = None
-    """Symbol under which the market-data streamer knows it."""
+    """Symbol on the market-data stream."""
 
     symbol: str | None = None
     """Symbol, such as `AAPL` or `BRK/B`."""
 
     underlying_product_type: str | None = None
-    """Kind of product that it is as an underlying."""
+    """Product type as an underlying."""
 
     option_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Price steps of its options, by price range."""
+    """Tick sizes of its options, by price range."""
 
     tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Price steps of the instrument itself, by price range."""
+    """Tick sizes of the instrument, by price range."""
 
     id: int | None = None
-    """Number of the instrument within the service."""
+    """Number of the instrument at the service."""
 
     cusip: str | None = None
-    """CUSIP of the security, nine characters."""
+    """CUSIP, nine characters."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1406,61 +1406,61 @@ class Equity(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOption(Model):
-    """One listed option on a future.
+    """Listed option on a future.
 
     See section Future option instrument of the service document.
     """
 
     active: bool | None = None
-    """Whether the service trades it at present."""
+    """Whether the service currently trades it."""
 
     days_to_expiration: int | None = None
-    """Calendar days left; zero on the last day, negative after it."""
+    """Calendar days to expiration; 0 on the last day, negative afterwards."""
 
     display_factor: Decimal | None = None
-    """Factor between the price on the wire and the price shown."""
+    """Factor between the wire price and the displayed price."""
 
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
 
     exercise_style: str | None = None
-    """When it may be exercised, such as `American` or `European`."""
+    """Exercise style, such as `American` or `European`."""
 
     expiration_date: date | None = None
-    """Day on which it expires."""
+    """Expiration date."""
 
     expires_at: datetime | None = None
-    """Moment at which it expires."""
+    """Time of expiration."""
 
     future_price_ratio: Decimal | None = None
-    """Ratio between the price of the option and the price of its future."""
+    """Ratio of the option price to the future price."""
 
     is_closing_only: bool | None = None
-    """Whether positions may only be closed, not opened."""
+    """Whether positions can only be closed, not opened."""
 
     is_confirmed: bool | None = None
     """Whether the exchange has confirmed it."""
 
     is_exercisable_weekly: bool | None = None
-    """Whether it can be exercised once a week."""
+    """Whether it can be exercised weekly."""
 
     is_primary_deliverable: bool | None = None
-    """Whether its future is the main deliverable of the product."""
+    """Whether its future is the primary deliverable of the product."""
 
     is_vanilla: bool | None = None
     """Whether it is a plain option without special terms."""
 
     last_trade_time: str | None = None
-    """Last trade as the exchange gives it; `0` when there is none."""
+    """Last trade time, as sent by the exchange; `0` if none."""
 
     maturity_date: date | None = None
-    """Day on which it matures."""
+    """Maturity date."""
 
     multiplier: Decimal | None = None
-    """Dollars per point of price of one contract."""
+    """Dollars per price point of one contract."""
 
     notional_value: Decimal | None = None
-    """Value of one point of price of one contract, in dollars."""
+    """Value of one price point of one contract, in dollars."""
 
     option_root_symbol: str | None = None
     """Root of the option symbol, such as `EW3`."""
@@ -1469,49 +1469,49 @@ class FutureOption(Model):
     """Call or put."""
 
     product_code: str | None = None
-    """Code of the future's product, such as `ES`."""
+    """Product code of the future, such as `ES`."""
 
     root_symbol: str | None = None
     """Root of the future's symbol, such as `/ES`."""
 
     security_id: str | None = None
-    """Number of the security at its exchange."""
+    """Security number at the exchange."""
 
     settlement_type: str | None = None
-    """What it settles into, such as `Future`."""
+    """Settlement type, such as `Future`."""
 
     stops_trading_at: datetime | None = None
-    """When trading in it ends."""
+    """Time trading ends."""
 
     streamer_symbol: str | None = None
-    """Symbol under which the market-data streamer knows it."""
+    """Symbol on the market-data stream."""
 
     strike_factor: Decimal | None = None
     """Factor between the strike in the symbol and the strike price."""
 
     strike_price: Decimal | None = None
-    """Strike price, in points of the future's price."""
+    """Strike price, in price points of the future."""
 
     symbol: str | None = None
     """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
 
     underlying_count: Decimal | None = None
-    """Futures that one contract stands for."""
+    """Futures per contract."""
 
     underlying_symbol: str | None = None
-    """Symbol of the future that it is an option on, such as `/ESZ6`."""
+    """Symbol of the underlying future, such as `/ESZ6`."""
 
     exchange_symbol: str | None = None
     """Symbol at the exchange."""
 
     security_exchange: str | None = None
-    """Code of the exchange that security-id belongs to."""
+    """Code of the exchange of security-id."""
 
     sx_id: str | None = None
-    """Number in the exchange's other numbering; `0` when there is none."""
+    """Secondary number at the exchange; `0` if none."""
 
     future_option_product: FutureOptionProduct | None = None
-    """Product that it belongs to."""
+    """Product of the option."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1519,28 +1519,28 @@ class FutureOption(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderLeg(Model):
-    """One instrument of an order, and how much of it is done.
+    """Leg of an order, one instrument with its fills.
 
     See section Order of the service document.
     """
 
     action: LegAction | None = None
-    """Buying or selling, opening or closing."""
+    """Buy or sell, to open or to close."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument."""
+    """Instrument type."""
 
     quantity: Decimal | None = None
-    """Quantity ordered, in shares or contracts; can be a fraction."""
+    """Ordered quantity, in shares or contracts; may be fractional."""
 
     remaining_quantity: Decimal | None = None
-    """Quantity not yet filled, in shares or contracts."""
+    """Unfilled quantity, in shares or contracts."""
 
     symbol: str | None = None
     """Symbol of the instrument."""
 
     fills: tuple[Fill, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Executions so far."""
+    """Fills so far."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1548,7 +1548,7 @@ class OrderLeg(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderCondition(Model):
-    """A condition on the market that routes or cancels an order.
+    """Market condition that routes or cancels an order.
 
     See section Order of the service document.
     """
@@ -1557,34 +1557,34 @@ class OrderCondition(Model):
     """Identifier of the condition."""
 
     action: str | None = None
-    """What happens to the order once the condition holds."""
+    """Action on the order once the condition holds."""
 
     comparator: Comparator | None = None
-    """On which side of the threshold it holds."""
+    """Comparison with the threshold."""
 
     indicator: str | None = None
-    """Quantity that is watched, such as the last price."""
+    """Watched value, such as the last price."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument that is watched."""
+    """Type of the watched instrument."""
 
     is_threshold_based_on_notional: bool | None = None
-    """Whether the threshold is an amount of money rather than a price."""
+    """Whether the threshold is an amount of money instead of a price."""
 
     symbol: str | None = None
-    """Symbol of the instrument that is watched."""
+    """Symbol of the watched instrument."""
 
     threshold: Decimal | None = None
-    """Value at which the condition begins to hold."""
+    """Value at which the condition starts to hold."""
 
     triggered_at: datetime | None = None
-    """When it came to hold."""
+    """Time the condition was met."""
 
     triggered_value: Decimal | None = None
-    """Value that was seen then."""
+    """Value at that time."""
 
     price_components: tuple[PriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Instruments whose combined price is watched."""
+    """Instruments of the watched combined price."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1592,52 +1592,54 @@ class OrderCondition(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FeeCalculation(Model):
-    """Fees and commission of an order, in dollars without sign; the effects say which way.
+    """Fees and commission of an order.
+
+    Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Placed-order response of the service document.
     """
 
     regulatory_fees: Decimal | None = None
-    """Fees of the regulators, in dollars."""
+    """Regulatory fees, in dollars."""
 
     regulatory_fees_effect: PriceEffect | None = None
-    """Whether they are paid or received."""
+    """Direction of the fees."""
 
     clearing_fees: Decimal | None = None
-    """Fees of the clearing house, in dollars."""
+    """Clearing fees, in dollars."""
 
     clearing_fees_effect: PriceEffect | None = None
-    """Whether they are paid or received."""
+    """Direction of the fees."""
 
     commission: Decimal | None = None
-    """Commission of the brokerage, in dollars."""
+    """Commission, in dollars."""
 
     commission_effect: PriceEffect | None = None
-    """Whether it is paid or received."""
+    """Direction of the amount."""
 
     proprietary_index_option_fees: Decimal | None = None
-    """Fees of the exchange on options on its own indices, in dollars."""
+    """Exchange fees on proprietary index options, in dollars."""
 
     proprietary_index_option_fees_effect: PriceEffect | None = None
-    """Whether they are paid or received."""
+    """Direction of the fees."""
 
     total_fees: Decimal | None = None
-    """All of them together, in dollars."""
+    """Total of fees and commission, in dollars."""
 
     total_fees_effect: PriceEffect | None = None
-    """Whether they are paid or received."""
+    """Direction of the fees."""
 
     regulatory_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The regulators' fees one by one. Observed, not documented."""
+    """Individual regulatory fees. Observed, not documented."""
 
     clearing_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The clearing fees one by one. Observed, not documented."""
+    """Individual clearing fees. Observed, not documented."""
 
     commission_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The parts of the commission. Observed, not documented."""
+    """Parts of the commission. Observed, not documented."""
 
     proprietary_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The exchange's fees one by one. Observed, not documented."""
+    """Individual exchange fees. Observed, not documented."""
 
     per_quantity: bool | None = None
     """Whether the amounts are per share or contract instead of for the whole order. Observed, not documented."""
@@ -1648,31 +1650,31 @@ class FeeCalculation(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderCondition(Model):
-    """A condition on the market that is to route or cancel an order.
+    """Market condition that routes or cancels an order to submit.
 
     See section Orders of the service document.
     """
 
     action: str | None = None
-    """What is to happen to the order once the condition holds."""
+    """Action on the order once the condition holds."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument to watch."""
+    """Type of the instrument to watch."""
 
     symbol: str | None = None
     """Symbol of the instrument to watch."""
 
     comparator: Comparator | None = None
-    """On which side of the threshold it holds."""
+    """Comparison with the threshold."""
 
     indicator: str | None = None
-    """Quantity to watch, such as the last price."""
+    """Value to watch, such as the last price."""
 
     threshold: Decimal | None = None
-    """Value at which the condition begins to hold."""
+    """Value at which the condition starts to hold."""
 
     price_components: tuple[NewPriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Instruments whose combined price is to be watched."""
+    """Instruments of the combined price to watch."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1680,10 +1682,10 @@ class NewOrderCondition(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Transaction(Model):
-    """One movement in an account.
+    """Movement in an account.
 
-    Cash movements have neither symbol nor action, quantity or price. Amounts are dollars without sign; the
-    effects say which way.
+    Cash movements have no symbol, action, quantity or price. Amounts are unsigned, in dollars; each effect
+    field gives the direction.
 
     See section Transactions of the service document.
     """
@@ -1692,19 +1694,19 @@ class Transaction(Model):
     """Identifier of the transaction."""
 
     account_number: str | None = None
-    """Account in which it happened. Observed, not documented."""
+    """Account number. Observed, not documented."""
 
     transaction_type: str | None = None
-    """What kind of movement it is, such as `Trade` or `Money Movement`."""
+    """Type of transaction, such as `Trade` or `Money Movement`."""
 
     transaction_sub_type: str | None = None
-    """Finer kind within the transaction type. Observed, not documented."""
+    """Subtype within the transaction type. Observed, not documented."""
 
     transaction_date: date | None = None
-    """Trading day that it is booked on. Observed, not documented."""
+    """Trading day of the booking. Observed, not documented."""
 
     executed_at: datetime | None = None
-    """When it happened. Observed, not documented."""
+    """Time of execution. Observed, not documented."""
 
     symbol: str | None = None
     """Symbol of the instrument. Observed, not documented."""
@@ -1713,10 +1715,10 @@ class Transaction(Model):
     """Symbol of the underlying. Observed, not documented."""
 
     instrument_type: InstrumentType | None = None
-    """Kind of the instrument. Observed, not documented."""
+    """Instrument type. Observed, not documented."""
 
     action: LegAction | None = None
-    """Buying or selling, opening or closing. Observed, not documented."""
+    """Buy or sell, to open or to close. Observed, not documented."""
 
     quantity: Decimal | None = None
     """Quantity, in shares or contracts. Observed, not documented."""
@@ -1728,49 +1730,49 @@ class Transaction(Model):
     """Amount before fees, in dollars. Observed, not documented."""
 
     value_effect: PriceEffect | None = None
-    """Whether it was paid or received. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     net_value: Decimal | None = None
     """Amount after fees, in dollars. Observed, not documented."""
 
     net_value_effect: PriceEffect | None = None
-    """Whether it was paid or received. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     commission: Decimal | None = None
-    """Commission of the brokerage, in dollars. Observed, not documented."""
+    """Commission, in dollars. Observed, not documented."""
 
     commission_effect: PriceEffect | None = None
-    """Whether it was paid or received. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     clearing_fees: Decimal | None = None
-    """Fees of the clearing house, in dollars. Observed, not documented."""
+    """Clearing fees, in dollars. Observed, not documented."""
 
     clearing_fees_effect: PriceEffect | None = None
-    """Whether they were paid or received. Observed, not documented."""
+    """Direction of the fees. Observed, not documented."""
 
     regulatory_fees: Decimal | None = None
-    """Fees of the regulators, in dollars. Observed, not documented."""
+    """Regulatory fees, in dollars. Observed, not documented."""
 
     regulatory_fees_effect: PriceEffect | None = None
-    """Whether they were paid or received. Observed, not documented."""
+    """Direction of the fees. Observed, not documented."""
 
     proprietary_index_option_fees: Decimal | None = None
-    """Fees of the exchange on options on its own indices, in dollars. Observed, not documented."""
+    """Exchange fees on proprietary index options, in dollars. Observed, not documented."""
 
     proprietary_index_option_fees_effect: PriceEffect | None = None
-    """Whether they were paid or received. Observed, not documented."""
+    """Direction of the fees. Observed, not documented."""
 
     description: str | None = None
-    """What happened, in words. Observed, not documented."""
+    """Human-readable description. Observed, not documented."""
 
     is_estimated_fee: bool | None = None
-    """Whether the fees are still an estimate. Observed, not documented."""
+    """Whether the fees are still estimates. Observed, not documented."""
 
     order_id: str | None = None
-    """Order that it came from. Observed, not documented."""
+    """Order behind the transaction. Observed, not documented."""
 
     leg_count: int | None = None
-    """Number of legs of that order. Observed, not documented."""
+    """Number of legs of the order. Observed, not documented."""
 
     currency: str | None = None
     """Currency of all amounts, such as `USD`. Observed, not documented."""
@@ -1782,10 +1784,10 @@ class Transaction(Model):
     """Identifier of the execution at the venue. Observed, not documented."""
 
     ext_group_id: str | None = None
-    """Identifier shared by the executions of one order over several legs. Observed, not documented."""
+    """Identifier shared by the executions of one multi-leg order. Observed, not documented."""
 
     lots: tuple[TransactionLot, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Tax lots that it opened or closed. Observed, not documented."""
+    """Tax lots opened or closed by the transaction. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1793,43 +1795,43 @@ class Transaction(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginOrder(Model):
-    """A prospective order whose margin is to be estimated.
+    """Prospective order for a margin estimate.
 
     See section Margin of the service document.
     """
 
     account_number: str
-    """Account that would hold the order, the same as in the path."""
+    """Account number, the same as in the path."""
 
     underlying_symbol: str
     """Symbol of the underlying of all legs."""
 
     underlying_instrument_type: InstrumentType
-    """Kind of the underlying: `Equity`, `Equity Option`, `Future`, `Future Option` or `Cryptocurrency`."""
+    """Instrument type of the underlying: `Equity`, `Equity Option`, `Future`, `Future Option` or `Cryptocurrency`."""
 
     order_type: OrderType
-    """How the order finds its price."""
+    """Order type."""
 
     time_in_force: TimeInForce
-    """How long the order stays working."""
+    """Time in force."""
 
     gtc_date: date | None = None
-    """Last day on which it works, for time in force `GTD`."""
+    """Last working day, for time in force `GTD`."""
 
     price: Decimal | None = None
-    """Limit price, in dollars or points per unit, without sign."""
+    """Unsigned limit price, in dollars or points per unit."""
 
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
 
     stop_trigger: Decimal | None = None
-    """Price that sets off a stop order, in dollars or points per unit."""
+    """Trigger price of a stop order, in dollars or points per unit."""
 
     replaces_order_id: str | None = None
-    """Working order whose place it would take; digits."""
+    """Working order to replace, as digits."""
 
     legs: tuple[MarginOrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What is to be traded, one leg per instrument."""
+    """Legs, one per instrument."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1839,37 +1841,37 @@ class MarginOrder(Model):
 class MarginPositionGroup(Model):
     """Positions that are margined together.
 
-    Amounts are dollars without sign; the effects say which way.
+    Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document. Observed on the wire, not described there.
     """
 
     description: str | None = None
-    """Strategy that they are margined as, such as `LONG_UNDERLYING`. Observed, not documented."""
+    """Margin strategy of the group, such as `LONG_UNDERLYING`. Observed, not documented."""
 
     margin_requirement: Decimal | None = None
-    """Margin required, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars. Observed, not documented."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     maintenance_requirement: Decimal | None = None
-    """Margin required to keep the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     includes_working_order: bool | None = None
-    """Whether a working order is counted in. Observed, not documented."""
+    """Whether the group includes a working order. Observed, not documented."""
 
     buying_power: Decimal | None = None
-    """Buying power that is taken up, in dollars. Observed, not documented."""
+    """Buying power used, in dollars. Observed, not documented."""
 
     buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The positions. Observed, not documented."""
+    """Positions of the group. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1886,16 +1888,16 @@ class Watchlist(Model):
     """Name of the list."""
 
     watchlist_entries: tuple[WatchlistEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What is on the list."""
+    """Entries of the list."""
 
     cms_id: str | None = None
-    """Identifier in the content management of the service."""
+    """Identifier in the content management system."""
 
     group_name: str | None = None
-    """Group that the list is shown in, if any."""
+    """Group of the list, if any."""
 
     order_index: int | None = None
-    """Place among the lists; smaller comes first."""
+    """Sort position among the lists, lowest first."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1903,7 +1905,7 @@ class Watchlist(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewWatchlist(Model):
-    """A watchlist to be created.
+    """Watchlist to create.
 
     See section Watchlists of the service document.
     """
@@ -1912,13 +1914,13 @@ class NewWatchlist(Model):
     """Name of the list."""
 
     watchlist_entries: tuple[NewWatchlistEntry, ...] = attrs.field(converter=as_tuple)
-    """What to put on the list."""
+    """Entries of the list."""
 
     group_name: str | None = None
-    """Group to show the list in."""
+    """Group of the list."""
 
     order_index: int | None = None
-    """Place among the lists, smaller first; 9999 when it is left out."""
+    """Sort position among the lists, lowest first; by default 9999."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1932,19 +1934,19 @@ class OrderRule(Model):
     """
 
     cancel_at: datetime | None = None
-    """When it is to be cancelled."""
+    """Time to cancel the order."""
 
     cancelled_at: datetime | None = None
-    """When this rule cancelled it."""
+    """Time this rule cancelled the order."""
 
     route_after: datetime | None = None
-    """Before this moment it is not sent to the exchange."""
+    """Earliest time to route the order to the exchange."""
 
     routed_at: datetime | None = None
-    """When this rule sent it to the exchange."""
+    """Time this rule routed the order to the exchange."""
 
     order_conditions: tuple[OrderCondition, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Conditions on the market that set it off."""
+    """Market conditions that trigger the rule."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1952,19 +1954,19 @@ class OrderRule(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrderRules(Model):
-    """Times and conditions that are to route or cancel an order.
+    """Times and conditions that route or cancel an order to submit.
 
     See section Orders of the service document.
     """
 
     cancel_at: datetime | None = None
-    """When to cancel it."""
+    """Time to cancel the order."""
 
     route_after: datetime | None = None
-    """Before this moment it is not sent to the exchange."""
+    """Earliest time to route the order to the exchange."""
 
     conditions: tuple[NewOrderCondition, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Conditions on the market that set it off."""
+    """Market conditions that trigger the rule."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1974,7 +1976,7 @@ class NewOrderRules(Model):
 class MarginGroup(Model):
     """Margin of all positions on one underlying.
 
-    Amounts are dollars without sign; the effects say which way. A group can be empty.
+    Amounts are unsigned, in dollars; each effect field gives the direction. A group can be empty.
 
     See section Margin reports of the service document.
     """
@@ -1989,46 +1991,46 @@ class MarginGroup(Model):
     """Symbol of the underlying. Observed, not documented."""
 
     underlying_type: InstrumentType | None = None
-    """Kind of the underlying. Observed, not documented."""
+    """Instrument type of the underlying. Observed, not documented."""
 
     margin_calculation_type: str | None = None
-    """Rules that the margin follows, such as `Reg T`. Observed, not documented."""
+    """Margin rules in use, such as `Reg T`. Observed, not documented."""
 
     margin_requirement: Decimal | None = None
-    """Margin required, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars. Observed, not documented."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     initial_requirement: Decimal | None = None
-    """Margin required to open the positions, in dollars. Observed, not documented."""
+    """Initial requirement of the positions, in dollars. Observed, not documented."""
 
     initial_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     maintenance_requirement: Decimal | None = None
-    """Margin required to keep the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     buying_power: Decimal | None = None
-    """Buying power that is taken up, in dollars. Observed, not documented."""
+    """Buying power used, in dollars. Observed, not documented."""
 
     buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     groups: tuple[MarginPositionGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Positions that are margined together. Observed, not documented."""
+    """Groups of positions that are margined together. Observed, not documented."""
 
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The positions, where they are not grouped further."""
+    """Positions, if not grouped further."""
 
     price_increase_percent: Decimal | None = None
-    """Rise of the underlying that the margin must withstand, as a fraction: 0.5 is 50 percent."""
+    """Price rise of the underlying that the margin must cover, as a fraction: 0.5 is 50 percent."""
 
     price_decrease_percent: Decimal | None = None
-    """Fall of the underlying that the margin must withstand, as a negative fraction: -0.5 is 50 percent."""
+    """Price fall of the underlying that the margin must cover, as a negative fraction: -0.5 is 50 percent."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2036,146 +2038,146 @@ class MarginGroup(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Order(Model):
-    """An order as the service knows it.
+    """Order as reported by the service.
 
     See section Order of the service document.
     """
 
     id: str | None = None
-    """Identifier of the order; absent on a dry-run."""
+    """Identifier of the order; absent in a dry run."""
 
     account_number: str | None = None
     """Account that owns the order."""
 
     cancel_user_id: str | None = None
-    """Identifier of the user who cancelled it."""
+    """Identifier of the user who cancelled the order."""
 
     cancel_username: str | None = None
-    """Name of the user who cancelled it."""
+    """Name of the user who cancelled the order."""
 
     cancellable: bool | None = None
-    """Whether it can still be cancelled: true while it is working, false once it is final or a cancellation was
-    asked for."""
+    """Whether the order can be cancelled: True while it works, False once it is final or a cancellation was
+    requested."""
 
     cancelled_at: datetime | None = None
-    """When it was cancelled."""
+    """Time of cancellation."""
 
     cancelled_size: Decimal | None = None
-    """Quantity that was cancelled, in shares or contracts."""
+    """Cancelled quantity, in shares or contracts."""
 
     complex_order_id: str | None = None
-    """Complex order of which this is a component."""
+    """Complex order that contains this order."""
 
     complex_order_tag: str | None = None
-    """Part played in the complex order, such as `OTOCO::trigger-order` or `OCO::order`."""
+    """Role in the complex order, such as `OTOCO::trigger-order` or `OCO::order`."""
 
     contingent_status: ContingentStatus | None = None
-    """What it is waiting for, while it waits for another order or a condition."""
+    """Pending trigger: another order or a condition."""
 
     editable: bool | None = None
-    """Whether it can be edited or replaced at present."""
+    """Whether the order can currently be edited or replaced."""
 
     edited: bool | None = None
-    """Whether it came about by an edit or a replacement, or was itself replaced."""
+    """Whether the order results from an edit or replacement, or was itself replaced."""
 
     external_identifier: str | None = None
-    """Identifier that the client gave it; the handle for finding it again after an unknown outcome."""
+    """Identifier assigned by the client, used to find the order after an unknown outcome."""
 
     global_request_id: str | None = None
-    """Identifier of the request that created it."""
+    """Identifier of the request that created the order."""
 
     gtc_date: date | None = None
-    """Last day on which it works, for time in force `GTD`."""
+    """Last working day, for time in force `GTD`."""
 
     in_flight_at: datetime | None = None
-    """When it was on its way to the exchange."""
+    """Time the order was in flight to the exchange."""
 
     leg_count: Decimal | None = None
     """Number of legs."""
 
     live_at: datetime | None = None
-    """When it began to work at the exchange."""
+    """Time the order became live at the exchange."""
 
     order_type: OrderType | None = None
-    """How it finds its price."""
+    """Order type."""
 
     preflight_id: str | None = None
-    """Transient identifier that ties preflight messages to the order."""
+    """Transient identifier that links preflight messages to the order."""
 
     price: Decimal | None = None
-    """Limit price of a Limit or Stop Limit order, in dollars or points per unit, without sign."""
+    """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
 
     price_effect: PriceEffect | None = None
-    """Whether the price is paid or received."""
+    """Direction of the price."""
 
     received_at: datetime | None = None
-    """When the service received it; absent on a dry-run."""
+    """Time the service received the order; absent in a dry run."""
 
     reject_reason: str | None = None
-    """Why it was rejected, with status `Rejected`."""
+    """Reason for status `Rejected`."""
 
     replaces_order_id: str | None = None
-    """Order whose place it took."""
+    """Order replaced by this one."""
 
     replacing_order_id: str | None = None
-    """Order that took its place."""
+    """Order that replaced this one."""
 
     size: Decimal | None = None
-    """Quantity over all legs, in shares or contracts."""
+    """Total quantity over all legs, in shares or contracts."""
 
     source: str | None = None
-    """Program that sent it, as it named itself."""
+    """Program that sent the order."""
 
     status: OrderStatus | None = None
-    """Where it stands."""
+    """Order status."""
 
     stop_trigger: Decimal | None = None
-    """Price that sets off a Stop or Stop Limit order, in dollars or points per unit."""
+    """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
 
     terminal_at: datetime | None = None
-    """When it reached a final status."""
+    """Time the order reached a final status."""
 
     time_in_force: TimeInForce | None = None
-    """How long it stays working."""
+    """Time in force."""
 
     underlying_instrument_type: InstrumentType | None = None
-    """Kind of the underlying."""
+    """Instrument type of the underlying."""
 
     underlying_symbol: str | None = None
     """Symbol of the underlying of all legs."""
 
     updated_at: datetime | None = None
-    """When it last changed; the start of 1970 on a dry-run."""
+    """Time of the last change; 1970-01-01 in a dry run."""
 
     user_id: str | None = None
-    """Identifier of the user who placed it."""
+    """Identifier of the user who placed the order."""
 
     username: str | None = None
-    """Name of the user who placed it."""
+    """Name of the user who placed the order."""
 
     value: Decimal | None = None
-    """Money to be spent or raised by a Notional Market order, in dollars, without sign."""
+    """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
 
     value_effect: PriceEffect | None = None
-    """Whether the value is paid or received."""
+    """Direction of the value."""
 
     legs: tuple[OrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What is traded, one leg per instrument."""
+    """Legs, one per instrument."""
 
     order_rule: OrderRule | None = None
-    """Times and conditions that route or cancel it."""
+    """Times and conditions that route or cancel the order."""
 
     ext_client_order_id: str | None = None
-    """Identifier under which it went to the exchange. Observed, not documented."""
+    """Identifier of the order at the exchange. Observed, not documented."""
 
     ext_exchange_order_number: str | None = None
-    """Number that the exchange gave it. Observed, not documented."""
+    """Order number at the exchange. Observed, not documented."""
 
     ext_global_order_number: int | None = None
-    """Number that it carries across all systems. Observed, not documented."""
+    """Order number across all systems. Observed, not documented."""
 
     destination_venue: str | None = None
-    """Venue that it was sent to. Observed, not documented."""
+    """Venue of the order. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2183,58 +2185,58 @@ class Order(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class NewOrder(Model):
-    """An order to be checked or placed.
+    """Order to check or submit.
 
     See section Orders of the service document.
     """
 
     order_type: OrderType
-    """How it finds its price."""
+    """Order type."""
 
     time_in_force: TimeInForce
-    """How long it stays working."""
+    """Time in force."""
 
     legs: tuple[NewOrderLeg, ...] = attrs.field(converter=as_tuple)
-    """What is to be traded, one leg per instrument."""
+    """Legs, one per instrument."""
 
     gtc_date: date | None = None
-    """Last day on which it works; needed with, and only allowed with, time in force `GTD`."""
+    """Last working day; required with time in force `GTD`, not allowed otherwise."""
 
     stop_trigger: Decimal | None = None
-    """Price that sets off a Stop or Stop Limit order, in dollars or points per unit."""
+    """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
 
     price: Decimal | None = None
-    """Limit price of a Limit or Stop Limit order, in dollars or points per unit, without sign."""
+    """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
 
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
 
     value: Decimal | None = None
-    """Money to be spent or raised by a Notional Market order, in dollars, without sign."""
+    """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
 
     value_effect: PriceEffect | None = None
     """`Debit` to spend the value, `Credit` to raise it."""
 
     automated_source: bool | None = None
-    """Whether a program decided on it rather than a person."""
+    """Whether the order originates from a program."""
 
     external_identifier: str | None = None
-    """Identifier of your own, by which the order can be found again after an unknown outcome."""
+    """Identifier assigned by the client, used to find the order after an unknown outcome."""
 
     partition_key: str | None = None
-    """Partition of the account that it belongs to."""
+    """Account partition of the order."""
 
     preflight_id: str | None = None
-    """Transient identifier of your own that ties preflight messages to the order."""
+    """Transient identifier, assigned by the client, that links preflight messages to the order."""
 
     source: str | None = None
-    """Name of the program that sends it."""
+    """Name of the program that sends the order."""
 
     rules: NewOrderRules | None = None
-    """Times and conditions that route or cancel it."""
+    """Times and conditions that route or cancel the order."""
 
     advanced_instructions: AdvancedInstructions | None = None
-    """Stricter handling."""
+    """Instructions for stricter handling."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2242,42 +2244,42 @@ class NewOrder(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ComplexOrder(Model):
-    """Several orders that depend on one another.
+    """Group of linked orders.
 
-    In an OTO or OTOCO order the trigger order goes out at once and the others wait for its fill.
+    In an OTO or OTOCO order the trigger order is routed at once, and the others wait for its fill.
 
     See section Complex order of the service document.
     """
 
     id: str | None = None
-    """Identifier of the complex order itself."""
+    """Identifier of the complex order."""
 
     account_number: str | None = None
-    """Account that owns it."""
+    """Account that owns the order."""
 
     type: ComplexOrderType | None = None
-    """How its orders depend on one another."""
+    """Type of the complex order."""
 
     ratio_price_comparator: Comparator | None = None
-    """On which side of the threshold the price ratio sets it off; PAIRS only."""
+    """Comparison of the price ratio with the threshold; PAIRS only."""
 
     ratio_price_is_threshold_based_on_notional: bool | None = None
-    """Whether the ratio is one of amounts of money rather than of prices; PAIRS only."""
+    """Whether the ratio compares amounts of money instead of prices; PAIRS only."""
 
     ratio_price_threshold: Decimal | None = None
-    """Price ratio that sets it off; PAIRS only."""
+    """Trigger threshold of the price ratio; PAIRS only."""
 
     terminal_at: datetime | None = None
-    """When it was finished."""
+    """Time the complex order reached a final state."""
 
     related_orders: tuple[RelatedOrder, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Orders that belonged to it and were replaced or are finished."""
+    """Replaced or finished orders of the group."""
 
     orders: tuple[Order, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Its component orders."""
+    """Component orders."""
 
     trigger_order: Order | None = None
-    """The order whose fill releases the others."""
+    """Order whose fill releases the others."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2287,52 +2289,52 @@ class ComplexOrder(Model):
 class MarginDryRun(Model):
     """Margin of an account before and after a prospective order.
 
-    Amounts are dollars without sign; the effects say which way.
+    Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document.
     """
 
     orders: tuple[Order, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The prospective orders, as they were understood. Observed, not documented."""
+    """Prospective orders, as understood by the service. Observed, not documented."""
 
     last_results: MarginDryRunResult | None = None
     """Margin as last computed, at the prices of that time."""
 
     base_results: MarginDryRunResult | None = None
-    """Margin without the order, at present prices."""
+    """Margin without the order, at current prices."""
 
     new_order_results: MarginDryRunResult | None = None
-    """Margin with the order, at present prices."""
+    """Margin with the order, at current prices."""
 
     change_in_margin_requirement: Decimal | None = None
-    """Change of the margin requirement, in dollars."""
+    """Change in the margin requirement, in dollars."""
 
     change_in_margin_requirement_effect: PriceEffect | None = None
-    """Direction of that change. Observed, not documented."""
+    """Direction of the change. Observed, not documented."""
 
     change_in_buying_power: Decimal | None = None
-    """Change of the buying power, in dollars."""
+    """Change in buying power, in dollars."""
 
     change_in_buying_power_effect: PriceEffect | None = None
-    """Direction of that change. Observed, not documented."""
+    """Direction of the change. Observed, not documented."""
 
     current_buying_power: Decimal | None = None
     """Buying power before the order, in dollars."""
 
     current_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     new_buying_power: Decimal | None = None
     """Buying power after the order, in dollars."""
 
     new_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     isolated_order_margin_requirement: Decimal | None = None
-    """Margin that the order would need on its own, in dollars. Observed, not documented."""
+    """Margin requirement of the order on its own, in dollars. Observed, not documented."""
 
     isolated_order_margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     is_spread: bool | None = None
     """Whether the order counts as a spread. Observed, not documented."""
@@ -2343,78 +2345,78 @@ class MarginDryRun(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class MarginRequirements(Model):
-    """What an account must hold as margin.
+    """Margin requirements of an account.
 
-    Amounts are dollars without sign; the effects say which way.
+    Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document.
     """
 
     account_number: str | None = None
-    """The account. Observed, not documented."""
+    """Account number. Observed, not documented."""
 
     description: str | None = None
     """Heading of the report, such as `Total`. Observed, not documented."""
 
     margin_calculation_type: str | None = None
-    """Rules that the margin follows, such as `Reg T`. Observed, not documented."""
+    """Margin rules in use, such as `Reg T`. Observed, not documented."""
 
     option_level: str | None = None
-    """What the account may trade in options, such as `No Restrictions`. Observed, not documented."""
+    """Option trading permission of the account, such as `No Restrictions`. Observed, not documented."""
 
     margin_requirement: Decimal | None = None
-    """Margin required, in dollars."""
+    """Margin requirement, in dollars."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     initial_requirement: Decimal | None = None
-    """Margin required to open the positions, in dollars. Observed, not documented."""
+    """Initial requirement of the positions, in dollars. Observed, not documented."""
 
     initial_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     maintenance_requirement: Decimal | None = None
-    """Margin required to keep the positions, in dollars."""
+    """Maintenance requirement of the positions, in dollars."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     margin_equity: Decimal | None = None
     """Equity that counts towards margin, in dollars."""
 
     margin_equity_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     option_buying_power: Decimal | None = None
     """Buying power for options, in dollars. Observed, not documented."""
 
     option_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     reg_t_margin_requirement: Decimal | None = None
-    """Margin required under Regulation T, in dollars. Observed, not documented."""
+    """Margin requirement under Regulation T, in dollars. Observed, not documented."""
 
     reg_t_margin_requirement_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     reg_t_option_buying_power: Decimal | None = None
     """Buying power for options under Regulation T, in dollars. Observed, not documented."""
 
     reg_t_option_buying_power_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     maintenance_excess: Decimal | None = None
-    """Equity above what is required to keep the positions, in dollars."""
+    """Equity in excess of the maintenance requirement, in dollars."""
 
     maintenance_excess_effect: PriceEffect | None = None
-    """Sign of that amount. Observed, not documented."""
+    """Direction of the amount. Observed, not documented."""
 
     groups: tuple[MarginGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """The report by underlying."""
+    """Groups of the report, by underlying."""
 
     last_state_timestamp: datetime | None = None
-    """State of the account that the report shows. Observed, not documented."""
+    """Time of the account state in the report. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2422,37 +2424,37 @@ class MarginRequirements(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PlacedOrderResponse(Model):
-    """What an order does, or would do, to the account.
+    """Effect of an order on the account.
 
     See section Placed-order response of the service document.
     """
 
     buying_power_effect: BuyingPowerEffect | None = None
-    """What it does to margin and buying power."""
+    """Effect on margin and buying power."""
 
     closing_fee_calculation: str | None = None
-    """Estimated fees of closing the position later; for information."""
+    """Estimated fees of closing the position later, for information."""
 
     complex_order: ComplexOrder | None = None
-    """The complex order, if it is one."""
+    """Complex order, for a complex order."""
 
     errors: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What makes it impossible."""
+    """Preflight errors, which prevent the order."""
 
     fee_calculation: FeeCalculation | None = None
     """Fees and commission."""
 
     notes: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What is worth knowing."""
+    """Preflight notes, for information."""
 
     order: Order | None = None
-    """The order, if it is a simple one."""
+    """Order, for a simple order."""
 
     order_costs: str | None = None
     """Costs of the order."""
 
     warnings: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """What would get it rejected once routed, or that the market is closed."""
+    """Preflight warnings: the order would be rejected if routed, or the market is closed."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""

@@ -91,7 +91,7 @@ MARKET_TIME_SESSIONS: Operation[list[MarketSession]] = Operation(
     rules=(
         Rule(
             span=("from-date", "to-date", 9),
-            message="from-date to to-date spans more than nine months; ask for a shorter range.",
+            message="from-date and to-date must be at most nine months apart: request a shorter range.",
         ),
     ),
     section="Market time",
@@ -497,12 +497,7 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="type", wire="type", location="query"),
         Parameter(name="types", wire="types[]", location="query", array=True),
     ),
-    rules=(
-        Rule(
-            exclusive=("type", "types[]"),
-            message="type and types exclude each other; give one type or a list of them, not both.",
-        ),
-    ),
+    rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
     section="Transactions",
 )
 
@@ -655,12 +650,12 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             Rule(
                 when={"grant_type": ("refresh_token",)},
                 require=("refresh_token",),
-                message="The refresh_token grant needs the refresh_token.",
+                message="refresh_token is required by the refresh_token grant.",
             ),
             Rule(
                 when={"grant_type": ("authorization_code",)},
                 require=("code", "client_id", "redirect_uri"),
-                message="The authorization_code grant needs code, client_id and redirect_uri.",
+                message="code, client_id and redirect_uri are required by the authorization_code grant.",
             ),
         ),
     ),
@@ -736,72 +731,75 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             Rule(
                 when={"order-type": ("Limit", "Stop Limit")},
                 require=("price",),
-                message="A Limit or Stop Limit order needs price, its limit price.",
+                message="price is required for Limit and Stop Limit orders: set the limit price.",
             ),
             Rule(
                 when={"order-type": ("Stop", "Stop Limit")},
                 require=("stop-trigger",),
-                message="A Stop or Stop Limit order needs stop-trigger, the price that sets it off.",
+                message="stop-trigger is required for Stop and Stop Limit orders: set the trigger price.",
             ),
             Rule(
                 when={"order-type": ("Notional Market",)},
                 require=("value",),
-                message="A Notional Market order needs value, the money to be spent or raised.",
+                message="value is required for Notional Market orders: set the amount to spend or raise.",
             ),
             Rule(
                 when={"order-type": ("Liquidity Allocation",)},
                 forbid=("order-type",),
-                message="Liquidity Allocation is only ever reported; choose another order-type.",
+                message="order-type must not be Liquidity Allocation, which occurs in responses only: choose another order type.",
             ),
             Rule(
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
-                message="Warrants cannot be ordered; choose another instrument-type for the leg.",
+                message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
             ),
             Rule(
                 when={"time-in-force": ("GTD",)},
                 require=("gtc-date",),
-                message="Time in force GTD needs gtc-date, the last day on which the order works.",
+                message="gtc-date is required for time in force GTD: set the last working day of the order.",
             ),
             Rule(
                 unless={"time-in-force": ("GTD",)},
                 forbid=("gtc-date",),
-                message="gtc-date goes with time in force GTD only; leave it out or set time-in-force to GTD.",
+                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
             ),
             Rule(
                 unless={"order-type": ("Notional Market",)},
                 require=("legs[].quantity",),
-                message="Every leg needs a quantity, unless the order is a Notional Market order.",
+                message="quantity is required for each leg, except in Notional Market orders.",
             ),
             Rule(
                 when={"order-type": ("Notional Market",)},
                 forbid=("legs[].quantity",),
-                message="A Notional Market order is sized by value; leave quantity out of its legs.",
+                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
             ),
             Rule(
                 when={"legs[].action": ("Buy", "Sell")},
                 require_value={"legs[].instrument-type": ("Future", "Future Option")},
-                message="Buy and Sell are for futures; other legs say whether they open or close, such as Buy to Open.",
+                message="Buy and Sell are allowed for futures and futures options only: use an action such as Buy to Open.",
             ),
             Rule(
                 exclusive=("price", "value"),
-                message="price and value exclude each other; an order has a limit price or an amount of money, not both.",
+                message="price and value must not both be set: keep the limit price or the amount of money.",
             ),
             Rule(
                 when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
                 forbid=("time-in-force",),
-                message="A Market order cannot stay working until cancelled; use Day or another time-in-force.",
+                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
             ),
-            Rule(distinct="legs[].symbol", message="Two legs name the same symbol; put them into one leg."),
+            Rule(
+                distinct="legs[].symbol",
+                message="symbol must be distinct for each leg: combine legs with the same symbol.",
+            ),
             Rule(
                 when={"legs[].instrument-type": ("Equity Option", "Future Option")},
                 max_items=("legs", 4),
-                message="An order holds at most four option legs.",
+                message="An order must have at most 4 option legs: split it into several orders.",
             ),
             Rule(
                 when={"legs[].instrument-type": ("Equity", "Future")},
                 max_items=("legs", 1),
-                message="An order holds at most one equity or future leg.",
+                message="An order must have at most 1 equity or future leg: split it into several orders.",
             ),
         ),
     ),
@@ -826,72 +824,75 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             Rule(
                 when={"order-type": ("Limit", "Stop Limit")},
                 require=("price",),
-                message="A Limit or Stop Limit order needs price, its limit price.",
+                message="price is required for Limit and Stop Limit orders: set the limit price.",
             ),
             Rule(
                 when={"order-type": ("Stop", "Stop Limit")},
                 require=("stop-trigger",),
-                message="A Stop or Stop Limit order needs stop-trigger, the price that sets it off.",
+                message="stop-trigger is required for Stop and Stop Limit orders: set the trigger price.",
             ),
             Rule(
                 when={"order-type": ("Notional Market",)},
                 require=("value",),
-                message="A Notional Market order needs value, the money to be spent or raised.",
+                message="value is required for Notional Market orders: set the amount to spend or raise.",
             ),
             Rule(
                 when={"order-type": ("Liquidity Allocation",)},
                 forbid=("order-type",),
-                message="Liquidity Allocation is only ever reported; choose another order-type.",
+                message="order-type must not be Liquidity Allocation, which occurs in responses only: choose another order type.",
             ),
             Rule(
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
-                message="Warrants cannot be ordered; choose another instrument-type for the leg.",
+                message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
             ),
             Rule(
                 when={"time-in-force": ("GTD",)},
                 require=("gtc-date",),
-                message="Time in force GTD needs gtc-date, the last day on which the order works.",
+                message="gtc-date is required for time in force GTD: set the last working day of the order.",
             ),
             Rule(
                 unless={"time-in-force": ("GTD",)},
                 forbid=("gtc-date",),
-                message="gtc-date goes with time in force GTD only; leave it out or set time-in-force to GTD.",
+                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
             ),
             Rule(
                 unless={"order-type": ("Notional Market",)},
                 require=("legs[].quantity",),
-                message="Every leg needs a quantity, unless the order is a Notional Market order.",
+                message="quantity is required for each leg, except in Notional Market orders.",
             ),
             Rule(
                 when={"order-type": ("Notional Market",)},
                 forbid=("legs[].quantity",),
-                message="A Notional Market order is sized by value; leave quantity out of its legs.",
+                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
             ),
             Rule(
                 when={"legs[].action": ("Buy", "Sell")},
                 require_value={"legs[].instrument-type": ("Future", "Future Option")},
-                message="Buy and Sell are for futures; other legs say whether they open or close, such as Buy to Open.",
+                message="Buy and Sell are allowed for futures and futures options only: use an action such as Buy to Open.",
             ),
             Rule(
                 exclusive=("price", "value"),
-                message="price and value exclude each other; an order has a limit price or an amount of money, not both.",
+                message="price and value must not both be set: keep the limit price or the amount of money.",
             ),
             Rule(
                 when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
                 forbid=("time-in-force",),
-                message="A Market order cannot stay working until cancelled; use Day or another time-in-force.",
+                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
             ),
-            Rule(distinct="legs[].symbol", message="Two legs name the same symbol; put them into one leg."),
+            Rule(
+                distinct="legs[].symbol",
+                message="symbol must be distinct for each leg: combine legs with the same symbol.",
+            ),
             Rule(
                 when={"legs[].instrument-type": ("Equity Option", "Future Option")},
                 max_items=("legs", 4),
-                message="An order holds at most four option legs.",
+                message="An order must have at most 4 option legs: split it into several orders.",
             ),
             Rule(
                 when={"legs[].instrument-type": ("Equity", "Future")},
                 max_items=("legs", 1),
-                message="An order holds at most one equity or future leg.",
+                message="An order must have at most 1 equity or future leg: split it into several orders.",
             ),
         ),
     ),
@@ -943,7 +944,7 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                     )
                 },
                 forbid=("underlying-instrument-type",),
-                message="Margin is estimated for equities, futures, options on them and cryptocurrencies only.",
+                message="underlying-instrument-type must be Equity, Equity Option, Future, Future Option or Cryptocurrency for a margin estimate.",
             ),
         ),
     ),

@@ -80,8 +80,8 @@ class Node:
         return self.child(key, self.value[key]).resolved()
 
     def text(self, key: str, default: str = "") -> str:
-        """The member of this name as text on one line."""
-        return " ".join(str(self.members.get(key, default)).split())
+        """Return a member as a `str` on one line; blanks within a line stay."""
+        return " ".join(line.strip() for line in str(self.members.get(key, default)).splitlines())
 
     def items(self) -> Iterator[tuple[str, Node]]:
         """The members of an object, each with its ``$ref`` followed."""

@@ -90,8 +90,8 @@ def _read_enum(name: str, node: Node) -> Enum:
     for what, entries in (("value", values), ("name", names)):
         for entry in {entry for entry in entries if entries.count(entry) > 1}:
             node.problem(f"the {what} {entry!r} occurs twice")
-    seen_only = tuple(node.members.get("x-observed", ()))
-    for value in seen_only:
+    observed_values = tuple(node.members.get("x-observed", ()))
+    for value in observed_values:
         if value not in values:
             node.problem(f"x-observed names {value!r}, which is not in enum")
     return Enum(
@@ -99,7 +99,7 @@ def _read_enum(name: str, node: Node) -> Enum:
         description=node.text("description"),
         section=node.text("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
-        seen_only=seen_only,
+        observed_values=observed_values,
         observed=node.members.get("x-provenance") == "observed",
     )
 

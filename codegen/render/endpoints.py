@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import attrs
 from jinja2 import Environment
 
 from ..naming import constant, pascal
 from ..spec import Field, Operation, Parameter, Spec, Type
+from . import docstrings
 from .operations import result_type
 
 #: The token endpoint is the business of the token manager, not a method of the client.
@@ -131,19 +130,19 @@ def _signature(operation: Operation, flat: tuple[Field, ...]) -> str:
 
 
 def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
-    blocks = [_filled(operation.summary)]
+    blocks = [docstrings.fill(operation.summary)]
     if operation.description:
-        blocks.append(_filled(operation.description))
+        blocks.append(docstrings.fill(operation.description))
     if arguments := _argument_lines(operation, flat):
         blocks.append("Args:\n" + "\n".join(arguments))
     if operation.result:
         pages = f"A pager over `{operation.result}` objects. Pages are fetched lazily."
-        blocks.append("Returns:\n" + _filled(pages if operation.shape == "page" else operation.returns, "    "))
+        blocks.append("Returns:\n" + docstrings.fill(pages if operation.shape == "page" else operation.returns, "    "))
     raises = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
     blocks.append("\n".join([raises, *_raise_lines(operation)]))
     observed = " Observed on the wire, not described there." if operation.observed else ""
     source = f"``{operation.method} {operation.path}``: section {operation.section} of the service document.{observed}"
-    blocks.append(_filled(source))
+    blocks.append(docstrings.fill(source))
     return "\n\n".join(blocks)
 
 
@@ -170,7 +169,7 @@ def _raise_lines(operation: Operation) -> list[str]:
 def _refusals(operation: Operation) -> list[str]:
     """Return the causes for which the client itself refuses a call."""
     causes = {
-        "empty path value": any(each.location == "path" for each in operation.parameters),
+        "empty or dot path value": any(each.location == "path" for each in operation.parameters),
         "read-only client": operation.effect == "mutate",
         "sandbox environment": operation.production_only,
     }
@@ -178,9 +177,5 @@ def _refusals(operation: Operation) -> list[str]:
 
 
 def _entry(name: str, description: str, observed: bool) -> str:
-    text = f"{name}: {description}{' Observed, not documented.' if observed else ''}"
-    return textwrap.fill(text, 108, initial_indent="    ", subsequent_indent="        ")
-
-
-def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, 108, initial_indent=indent, subsequent_indent=indent)
+    entry = f"{name}: {docstrings.described(description, observed)}"
+    return docstrings.fill(entry, "    ", "        ")
