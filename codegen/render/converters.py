@@ -1,7 +1,7 @@
-"""Renders ``_generated/converters.py``: for every model the form that it has on the wire, and both ways between them.
+"""Renderer of ``_generated/converters.py``: a wire struct per model, with conversion in both directions.
 
-Per field three pieces of source are chosen here by kind and declared wire forms: the type on the wire, the expression
-that reads it, the expression that writes it. The template puts them in their places.
+For each field, its kind and wire forms determine three pieces of source: the wire type, the expression that reads a
+value and the expression that writes one. The template assembles them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _PLAIN = {
 
 @attrs.frozen
 class WireField:
-    """The source of one field: its wire type, how ``v`` is read and written; ``None`` is handled by the template.
+    """Source of one field: its wire type, and the expressions that read and write ``v``.
 
-    An empty ``read`` or ``write`` means that the value passes as it is.
+    An empty expression passes the value unchanged. The template handles None.
     """
 
     name: str
@@ -40,13 +40,13 @@ class WireField:
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     views = [(model, [_view(field) for field in model.fields], _rename(model.fields)) for model in spec.models.values()]
     return environment.get_template("converters.py.jinja2").render(spec=spec, views=views)
 
 
 def _rename(fields: tuple[Field, ...]) -> str:
-    """The rule that turns the Python names into wire names, as an argument of the struct."""
+    """Return the ``rename`` argument of the struct, from Python names to wire names."""
     if all(field.wire == field.name for field in fields):
         return ""
     if all(field.wire == field.name.replace("_", "-") for field in fields):
@@ -103,7 +103,7 @@ def _decimal(forms: set[str], key: str) -> tuple[str, str, str]:
     return wire, read, "decimal_text(v)"
 
 
-#: How one item of an array is read where it is known only as JSON.
+#: Reader of one array item that arrives as untyped JSON.
 _READERS = {
     "string": "str",
     "identifier": "str",

@@ -6,21 +6,21 @@ import re
 import textwrap
 
 WIDTH = 108
-"""Width of a docstring line; the deepest docstring is indented by eight columns, the line length is 120."""
+"""Width of a docstring line before indentation."""
 
 _LITERAL = re.compile(r"`[^`]+`")
 _GLUE = "\x00"
 
 
-def fill(text: str, indent: str = "", hanging: str | None = None) -> str:
-    """Return ``text`` wrapped; a literal such as ``AAPL  260612C00110000`` stays on one line.
+def fill(paragraph: str, indent: str = "", hanging: str | None = None) -> str:
+    """Wrap a paragraph without breaking literals such as ``AAPL  260612C00110000``.
 
     Args:
-        text: One paragraph.
+        paragraph: Paragraph on one line.
         indent: Indentation of the first line.
         hanging: Indentation of the other lines, the same by default.
     """
-    glued = _LITERAL.sub(lambda literal: literal[0].replace(" ", _GLUE), text)
+    glued = _LITERAL.sub(lambda literal: literal[0].replace(" ", _GLUE), paragraph)
     filled = textwrap.fill(
         glued,
         WIDTH,
@@ -32,12 +32,14 @@ def fill(text: str, indent: str = "", hanging: str | None = None) -> str:
     return filled.replace(_GLUE, " ")
 
 
-def described(description: str, observed: bool) -> str:
-    """Return a description, marked if only the wire showed the thing described."""
+def with_provenance(description: str, observed: bool) -> str:
+    """Return the description, marked as undocumented if ``observed``."""
     return f"{description} Observed, not documented." if observed else description
 
 
-def of_class(description: str, section: str, *, observed: bool = False, observed_values: tuple[str, ...] = ()) -> str:
+def class_docstring(
+    description: str, section: str, *, observed: bool = False, observed_values: tuple[str, ...] = ()
+) -> str:
     """Return the docstring of a model or enumeration; its first sentence gets the first line."""
     summary, stop, details = description.partition(". ")
     values = ", ".join(f"`{value}`" for value in observed_values)

@@ -1,4 +1,4 @@
-"""Renders ``_generated/endpoints.py``: one class per namespace, one method per operation, with its documentation."""
+"""Renderer of ``_generated/endpoints.py``: one class per namespace, one documented method per operation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..spec import Field, Operation, Parameter, Spec, Type
 from . import docstrings
 from .operations import result_type
 
-#: The token endpoint is the business of the token manager, not a method of the client.
+#: Namespaces without endpoint methods: the token manager calls the token endpoint itself.
 PRIVATE_NAMESPACES = ("oauth",)
 
 _PYTHON = {
@@ -37,7 +37,7 @@ _ERRORS = {
 
 @attrs.frozen(kw_only=True)
 class Method:
-    """The source of one endpoint method, piece by piece."""
+    """Source of one endpoint method, in pieces."""
 
     name: str
     constant: str
@@ -52,7 +52,7 @@ class Method:
 
 @attrs.frozen(kw_only=True)
 class Namespace:
-    """The source of one class of endpoints."""
+    """Source of one endpoint class."""
 
     name: str
     attribute: str
@@ -61,7 +61,7 @@ class Namespace:
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     namespaces = []
     for attribute, description in spec.namespaces.items():
         operations = [operation for operation in spec.operations if operation.namespace == attribute]
@@ -88,7 +88,7 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     flat = spec.models[operation.body].fields if operation.body and operation.flatten_body else ()
     body = operation.body_name if operation.body else ""
     if flat:
-        body = f"{operation.body}({', '.join(f'{field.name}={_for_model(field)}' for field in flat)})"
+        body = f"{operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"
     return Method(
         name=operation.python_name,
         constant=constant(operation.name),
@@ -102,8 +102,8 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     )
 
 
-def _for_model(field: Field) -> str:
-    """Only text becomes a member: anything else goes on as it is, for validation to name it."""
+def _model_argument(field: Field) -> str:
+    """Return the expression of a flattened field; validation reports values that are not a `str`."""
     if field.type.kind != "enum":
         return field.name
     return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
@@ -114,7 +114,7 @@ def _arguments(operation: Operation, location: str) -> tuple[tuple[str, str], ..
 
 
 def _annotation(type_: Type) -> str:
-    """Enumerations are open, and their members are text: any text is taken."""
+    """Return the annotation of an argument; enumerations are open, so any `str` is accepted."""
     python = f"{type_.name} | str" if type_.kind == "enum" else _PYTHON.get(type_.kind, str(type_.name))
     return f"Sequence[{python}]" if type_.array else python
 
@@ -177,5 +177,5 @@ def _refusals(operation: Operation) -> list[str]:
 
 
 def _entry(name: str, description: str, observed: bool) -> str:
-    entry = f"{name}: {docstrings.described(description, observed)}"
+    entry = f"{name}: {docstrings.with_provenance(description, observed)}"
     return docstrings.fill(entry, "    ", "        ")

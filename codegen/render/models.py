@@ -86,7 +86,7 @@ def _document(spec: Spec) -> dict[str, Any]:
 def _enum(enum: Enum) -> dict[str, Any]:
     return {
         "type": "string",
-        "description": docstrings.of_class(
+        "description": docstrings.class_docstring(
             enum.description, enum.section, observed=enum.observed, observed_values=enum.observed_values
         ),
         "enum": [value for _, value in enum.members],
@@ -97,7 +97,7 @@ def _enum(enum: Enum) -> dict[str, Any]:
 def _object(model: Model) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": docstrings.of_class(model.description, model.section, observed=model.observed),
+        "description": docstrings.class_docstring(model.description, model.section, observed=model.observed),
         "required": [field.wire for field in model.fields if field.required],
         "properties": {field.wire: _property(field) for field in model.fields},
     }
@@ -109,7 +109,7 @@ def _property(field: Field) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    return {**schema, "description": docstrings.fill(docstrings.described(field.description, field.observed))}
+    return {**schema, "description": docstrings.fill(docstrings.with_provenance(field.description, field.observed))}
 
 
 def _type(type_: Type) -> dict[str, Any]:
