@@ -484,7 +484,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
@@ -616,7 +616,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -650,7 +650,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -684,7 +684,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
@@ -905,7 +905,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
@@ -1033,7 +1033,7 @@ class Margin:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or sandbox environment; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
@@ -1061,7 +1061,7 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or sandbox environment; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
@@ -1198,7 +1198,7 @@ class QuoteAlerts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value or read-only client; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the

@@ -38,10 +38,12 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tf"))
 
 
 def _construct_unique_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key) for key, _ in node.value]
-    for (key_node, _), key in zip(node.value, keys, strict=True):
-        if keys.count(key) > 1 and key != "<<":
+    keys: list[Any] = []
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node)
+        if key in keys and key != "<<":
             raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
+        keys.append(key)
     return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=True))
 
 

@@ -138,8 +138,9 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
     if operation.result:
         pages = f"A pager over `{operation.result}` objects. Pages are fetched lazily."
         blocks.append("Returns:\n" + docstrings.fill(pages if operation.shape == "page" else operation.returns, "    "))
-    raises = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
-    blocks.append("\n".join([raises, *_raise_lines(operation)]))
+    if raised := _raise_lines(operation):
+        heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
+        blocks.append("\n".join([heading, *raised]))
     observed = " Observed on the wire, not described there." if operation.observed else ""
     source = f"``{operation.method} {operation.path}``: section {operation.section} of the service document.{observed}"
     blocks.append(docstrings.fill(source))
@@ -160,7 +161,7 @@ def _raise_lines(operation: Operation) -> list[str]:
     if operation.parameters or operation.body:
         lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")
     if refusals := _refusals(operation):
-        lines.append(f"    errors.ConfigurationError: {' or '.join(refusals)}; nothing was sent.")
+        lines.append(f"    errors.ConfigurationError: {', '.join(refusals)}; nothing was sent.")
     if operation.effect == "mutate":
         lines.append("    errors.ResponseLostError: no response arrived; the request may have been processed.")
     return lines

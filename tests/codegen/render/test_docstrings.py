@@ -1,0 +1,43 @@
+"""Docstrings of generated code."""
+
+from __future__ import annotations
+
+from codegen.render.docstrings import WIDTH, class_docstring, fill, with_provenance
+
+
+def test_fill_long_paragraph_is_wrapped_with_a_hanging_indent() -> None:
+    lines = fill("word " * 60, "    ", "        ").splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[0].startswith("    word")
+    assert all(line.startswith("        word") for line in lines[1:])
+
+
+def test_fill_literal_is_neither_broken_nor_collapsed() -> None:
+    for length in range(WIDTH - 30, WIDTH + 1):
+        filled = fill("x" * length + " `AAPL  260612C00110000` and start-date end")
+        assert "`AAPL  260612C00110000`" in filled
+        assert "start-date" in filled
+
+
+def test_with_provenance_marks_observed_facts() -> None:
+    assert with_provenance("Name of the bed.", observed=False) == "Name of the bed."
+    assert with_provenance("Name of the bed.", observed=True) == "Name of the bed. Observed, not documented."
+
+
+def test_class_docstring_first_sentence_is_the_summary() -> None:
+    assert class_docstring("Bed of a garden. A bed holds plants. Many.", "Beds") == (
+        "Bed of a garden.\n\nA bed holds plants. Many.\n\nSee section Beds of the service document."
+    )
+    assert class_docstring("Bed of a garden.", "Beds") == (
+        "Bed of a garden.\n\nSee section Beds of the service document."
+    )
+
+
+def test_class_docstring_observed_class_and_values_are_marked() -> None:
+    observed = "See section Beds of the service document. Observed on the wire, not described there."
+    assert class_docstring("Bed.", "Beds", observed=True) == f"Bed.\n\n{observed}"
+    assert class_docstring("Bed.", "Beds", observed=True, observed_values=("a",)) == f"Bed.\n\n{observed}"
+    assert class_docstring("Bed.", "Beds", observed_values=("a", "b")) == (
+        "Bed.\n\nObserved, not documented: `a`, `b`.\n\nSee section Beds of the service document."
+    )
