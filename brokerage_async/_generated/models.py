@@ -1575,13 +1575,13 @@ class OrderCondition(Model):
     """Symbol of the watched instrument."""
 
     threshold: Decimal | None = None
-    """Value at which the condition starts to hold."""
+    """Value at which the condition starts to hold, in units of the indicator."""
 
     triggered_at: datetime | None = None
     """Time the condition was met."""
 
     triggered_value: Decimal | None = None
-    """Value at that time."""
+    """Value at that time, in units of the indicator."""
 
     price_components: tuple[PriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Instruments of the watched combined price."""
@@ -1671,7 +1671,7 @@ class NewOrderCondition(Model):
     """Value to watch, such as the last price."""
 
     threshold: Decimal | None = None
-    """Value at which the condition starts to hold."""
+    """Value at which the condition starts to hold, in units of the indicator."""
 
     price_components: tuple[NewPriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Instruments of the combined price to watch."""
@@ -1879,7 +1879,7 @@ class MarginPositionGroup(Model):
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Watchlist(Model):
-    """A named list of symbols.
+    """Named list of symbols.
 
     See section Watchlist of the service document.
     """

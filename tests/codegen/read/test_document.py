@@ -1,4 +1,4 @@
-"""YAML files of a schema folder: what is parsed, what is a problem, and where ``$ref`` leads."""
+"""YAML files of a schema folder: parsing, problems and resolution of ``$ref``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.codegen.support import edit, problems_of
 def document(folder: Path, content: str, **others: str) -> Document:
     """Write ``openapi.yaml`` and other files, and parse the folder."""
     (folder / "openapi.yaml").write_text(content)
-    for name, text in others.items():
-        (folder / f"{name}.yaml").write_text(text)
+    for name, other in others.items():
+        (folder / f"{name}.yaml").write_text(other)
     return Document(folder)
 
 
