@@ -126,6 +126,15 @@ class Environment:
         """Whether this is the production environment."""
         return self.name == "production"
 
+    @property
+    def origin(self) -> str:
+        """``scheme://host[:port]`` of the service, in lower case and without a default port."""
+        parts = urlsplit(self.base_url)
+        host = parts.hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        default = {"http": 80, "https": 443}[parts.scheme]
+        return f"{parts.scheme}://{host}" if parts.port in (None, default) else f"{parts.scheme}://{host}:{parts.port}"
+
 
 @attrs.frozen(kw_only=True)
 class RefreshToken:
