@@ -103,7 +103,7 @@ def _decimal(forms: set[str], key: str) -> tuple[str, str, str]:
     return wire, read, "decimal_text(v)"
 
 
-#: How one item of an array is read where it is known only as JSON.
+#: Reader of one array item that arrives as untyped JSON.
 _READERS = {
     "string": "str",
     "identifier": "str",
