@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError
+from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError, renew_claims
 from .memory import MemoryJournal
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "MemoryJournal",
     "PostgresJournal",
     "SqliteJournal",
+    "renew_claims",
 ]
 
 

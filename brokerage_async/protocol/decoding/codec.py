@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
-from decimal import Decimal
 from typing import Any, Generic, TypeVar, cast
 
 import attrs
@@ -16,7 +15,7 @@ import msgspec
 
 from ..._generated.converters import WIRES, Wire
 from ..._generated.models import Pagination
-from ...errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
+from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
 from .adaptive import REGISTRY, DecoderRegistry
 from .chunks import PLACE, SIZE, Chunker, rows_path
@@ -24,7 +23,7 @@ from .fields import UNREADABLE, wire_fields
 from .issues import Issues, describe
 from .lenient import build_rows, parse, structure_one, structure_rows, structure_steps
 
-__all__ = ["Decoded", "ErrorAnswer", "decode", "decode_chunks", "decode_error", "encode"]
+__all__ = ["Decoded", "decode", "decode_chunks", "encode"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,16 +45,6 @@ class Decoded(Generic[T]):
     pagination: Pagination | None = None
     context: str | None = None
     error: Any = None
-
-
-@attrs.frozen
-class ErrorAnswer:
-    """The content of an error body; ``data`` is the raw JSON beside the error, if any."""
-
-    code: str | None
-    message: str | None
-    errors: tuple[ErrorDetail, ...] = ()
-    data: Any = None
 
 
 class _Items(msgspec.Struct, Generic[R], gc=False):
@@ -292,43 +281,6 @@ def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseD
 
 def _incomplete(operation: Operation[Any]) -> ResponseDecodeError:
     return _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-def decode_error(body: bytes) -> ErrorAnswer | None:
-    """Decode the body of an error; return None when it has none of the forms that the service uses.
-
-    These are ``{"error": {"code", "message", "errors"}}``, with ``data`` beside the error or not, and the flat
-    ``{"error_code" or "error", "error_description"}`` of the token endpoint.
-    """
-    try:
-        raw = parse(body)
-    except ValueError:
-        return None
-    if not isinstance(raw, dict):
-        return None
-    error = raw.get("error")
-    if isinstance(error, dict):
-        listed = error.get("errors")
-        details = [_detail(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        return ErrorAnswer(_text(error.get("code")), _text(error.get("message")), tuple(details), raw.get("data"))
-    code = raw.get("error_code", error)
-    if code is None and "error_description" not in raw:
-        return None
-    return ErrorAnswer(_text(code), _text(raw.get("error_description")))
-
-
-def _detail(raw: dict[str, Any]) -> ErrorDetail:
-    message = raw.get("message") if raw.get("message") is not None else raw.get("reason")
-    return ErrorDetail(code=_text(raw.get("code")), message=_text(message), domain=_text(raw.get("domain")))
-
-
-def _text(raw: Any) -> str | None:
-    if raw is None or isinstance(raw, str):
-        return raw
-    return str(raw) if isinstance(raw, (int, Decimal)) else None
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------
