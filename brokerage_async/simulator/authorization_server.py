@@ -14,11 +14,11 @@ import msgspec
 
 from .._generated.converters import TokenResponseWire
 from .._generated.models import GrantType, TokenRequest
-from .api.call import Customer, Identity
+from .accounts.accounts import Customer
 from .api.wire import RefusedError, dumps, loads
-from .keyed_random import Chance, key_of
+from .keyed_random import KeyedRandom, key_of
 
-__all__ = ["AUTH_PAGE", "LIFETIME", "SCOPES", "Application", "Grant", "TokenOffice"]
+__all__ = ["AUTH_PAGE", "LIFETIME", "SCOPES", "Application", "AuthorizationGrant", "AuthorizationServer", "Identity"]
 
 LIFETIME = 900
 """Seconds for which an access token is good."""
@@ -32,6 +32,14 @@ _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
+@attrs.frozen
+class Identity:
+    """Customer that an access token stands for, and the scopes that it grants."""
+
+    customer: Customer
+    scopes: frozenset[str]
+
+
 @attrs.frozen(kw_only=True)
 class Application:
     """A registered OAuth application."""
@@ -42,7 +50,7 @@ class Application:
 
 
 @attrs.define(kw_only=True)
-class Grant:
+class AuthorizationGrant:
     """What a customer allowed an application; ``revoked`` once it was deleted."""
 
     refresh_token: str
@@ -63,7 +71,7 @@ class _Code:
 class _Issued:
     identity: Identity
     expires: float
-    grant: Grant
+    grant: AuthorizationGrant
     generation: int
 
 
@@ -71,12 +79,12 @@ def _base64(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-class TokenOffice:
+class AuthorizationServer:
     """Issues access tokens of one environment and recognises them again."""
 
-    def __init__(self, environment: str, customer: Customer, chance: Chance) -> None:
+    def __init__(self, environment: str, customer: Customer, random: KeyedRandom) -> None:
         self._environment = environment
-        self._chance = chance
+        self._random = random
         self._key = hashlib.sha256(self._secret("signing key").encode()).digest()
         self.application: Application = Application(
             client_id=self._secret("client id")[:32],
@@ -86,17 +94,17 @@ class TokenOffice:
         self._made = 0
         self._generation = 0
         self._codes: dict[str, _Code] = {}
-        self._grants: dict[str, Grant] = {}
+        self._grants: dict[str, AuthorizationGrant] = {}
         self._issued: dict[str, _Issued] = {}
-        self.personal: Grant = self.grant(customer, SCOPES)
+        self.personal: AuthorizationGrant = self.grant(customer, SCOPES)
 
     # Grants
 
-    def grant(self, customer: Customer, scopes: Iterable[str]) -> Grant:
+    def grant(self, customer: Customer, scopes: Iterable[str]) -> AuthorizationGrant:
         """A new grant, as a customer makes it in the web profile."""
         self._made += 1
         token = self._secret(f"refresh token {self._made}")
-        grant = Grant(refresh_token=token, customer=customer, scopes=frozenset(scopes))
+        grant = AuthorizationGrant(refresh_token=token, customer=customer, scopes=frozenset(scopes))
         self._grants[token] = grant
         return grant
 
@@ -128,18 +136,18 @@ class TokenOffice:
 
     # Tokens
 
-    def token(self, asked: TokenRequest, now: float) -> TokenResponseWire:
+    def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
         """The answer to a token request; RefusedError says which part of it was not good."""
-        if asked.client_secret != self.application.client_secret:
+        if requested.client_secret != self.application.client_secret:
             raise RefusedError(400, "invalid_client", "Client secret is wrong")
-        if asked.client_id not in (None, self.application.client_id):
+        if requested.client_id not in (None, self.application.client_id):
             raise RefusedError(400, "invalid_client", "Client does not match the grant")
-        if asked.grant_type is GrantType.AUTHORIZATION_CODE:
-            return self._exchange(asked, now)
-        grant = self._grants.get(asked.refresh_token or "")
+        if requested.grant_type is GrantType.AUTHORIZATION_CODE:
+            return self._exchange(requested, now)
+        grant = self._grants.get(requested.refresh_token or "")
         if grant is None or grant.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
-        return self._answer(grant, self._narrowed(grant, asked.scope), now)
+        return self._answer(grant, self._narrowed(grant, requested.scope), now)
 
     def identify(self, token: str, now: float) -> Identity | None:
         """Whom a bearer token stands for; None when it is unknown, forged, expired or revoked."""
@@ -148,9 +156,9 @@ class TokenOffice:
             return None
         return issued.identity
 
-    def _exchange(self, asked: TokenRequest, now: float) -> TokenResponseWire:
-        code = self._codes.pop(asked.code or "", None)
-        if code is None or code.expires <= now or code.redirect_uri != asked.redirect_uri:
+    def _exchange(self, requested: TokenRequest, now: float) -> TokenResponseWire:
+        code = self._codes.pop(requested.code or "", None)
+        if code is None or code.expires <= now or code.redirect_uri != requested.redirect_uri:
             raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
         grant = self.grant(code.customer, code.scopes)
         answer = self._answer(grant, grant.scopes, now)
@@ -160,7 +168,7 @@ class TokenOffice:
             answer.id_token = self._sign(claims, now)
         return answer
 
-    def _narrowed(self, grant: Grant, scope: str | None) -> frozenset[str]:
+    def _narrowed(self, grant: AuthorizationGrant, scope: str | None) -> frozenset[str]:
         if scope is None:
             return grant.scopes
         wanted = frozenset(scope.split())
@@ -168,7 +176,7 @@ class TokenOffice:
             raise RefusedError(400, "invalid_scope", "The scope asked for was not granted")
         return wanted
 
-    def _answer(self, grant: Grant, scopes: frozenset[str], now: float) -> TokenResponseWire:
+    def _answer(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}
         token = self._sign(claims, now)
         identity = Identity(grant.customer, scopes)
@@ -197,4 +205,4 @@ class TokenOffice:
         return claims if isinstance(claims, dict) else None
 
     def _secret(self, purpose: str) -> str:
-        return self._chance.text(40, key_of(self._environment), key_of(purpose))
+        return self._random.text(40, key_of(self._environment), key_of(purpose))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import attrs
 
-__all__ = ["Agenda", "Appointment"]
+__all__ = ["EventQueue", "ScheduledEvent"]
 
 
 @attrs.define(order=False, eq=False)
-class Appointment:
+class ScheduledEvent:
     """Something due at ``when`` (epoch seconds); ``cancel`` makes it not happen."""
 
     when: float
@@ -22,28 +22,28 @@ class Appointment:
         self.action = None
 
 
-class Agenda:
+class EventQueue:
     """Appointments in order of their time, and of their making where times are equal."""
 
     __slots__ = ("_heap", "_made")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Appointment]] = []
+        self._heap: list[tuple[float, int, ScheduledEvent]] = []
         self._made = 0
 
-    def at(self, when: float, action: Callable[[float], None]) -> Appointment:
+    def at(self, when: float, action: Callable[[float], None]) -> ScheduledEvent:
         """Have ``action(when)`` called once time reaches ``when`` (epoch seconds)."""
-        appointment = Appointment(when, action)
+        event = ScheduledEvent(when, action)
         self._made += 1
-        heapq.heappush(self._heap, (when, self._made, appointment))
-        return appointment
+        heapq.heappush(self._heap, (when, self._made, event))
+        return event
 
     def run(self, now: float) -> None:
         """Do everything that is due by ``now``, each at its own time, including what that brings about."""
         heap = self._heap
         while heap and heap[0][0] <= now:
-            when, _, appointment = heapq.heappop(heap)
-            action, appointment.action = appointment.action, None
+            when, _, event = heapq.heappop(heap)
+            action, event.action = event.action, None
             if action is not None:
                 action(when)
 

@@ -38,7 +38,7 @@ from .api.wire import RefusedError
 from .api.wire import html as html_page
 
 __all__ = [
-    "Fate",
+    "ConnectionAction",
     "Fault",
     "FaultPlan",
     "after_html",
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 
-class Fate(enum.Enum):
+class ConnectionAction(enum.Enum):
     """What becomes of an answer."""
 
     DELIVER = "deliver"
@@ -86,7 +86,7 @@ class Fault:
     name: str
     processed: bool = True
     answer: Callable[[Response | None], Response] | None = None
-    fate: Fate = Fate.DELIVER
+    connection_action: ConnectionAction = ConnectionAction.DELIVER
     delay: float = 0.0
     delay_after: float = 0.0
 
@@ -137,12 +137,12 @@ def _with_body(true: Response | None, content: bytes) -> Response:
     return attrs.evolve(true, body=content)
 
 
-refuse: Fault = Fault(name="refuse", processed=False, fate=Fate.REFUSE)
-drop_before: Fault = Fault(name="drop_before", processed=False, fate=Fate.DROP)
-drop_after: Fault = Fault(name="drop_after", fate=Fate.DROP)
-hang: Fault = Fault(name="hang", processed=False, fate=Fate.HANG)
-hang_after: Fault = Fault(name="hang_after", fate=Fate.HANG)
-truncate: Fault = Fault(name="truncate", fate=Fate.TRUNCATE)
+refuse: Fault = Fault(name="refuse", processed=False, connection_action=ConnectionAction.REFUSE)
+drop_before: Fault = Fault(name="drop_before", processed=False, connection_action=ConnectionAction.DROP)
+drop_after: Fault = Fault(name="drop_after", connection_action=ConnectionAction.DROP)
+hang: Fault = Fault(name="hang", processed=False, connection_action=ConnectionAction.HANG)
+hang_after: Fault = Fault(name="hang_after", connection_action=ConnectionAction.HANG)
+truncate: Fault = Fault(name="truncate", connection_action=ConnectionAction.TRUNCATE)
 garbage: Fault = Fault(name="garbage", answer=lambda true: _with_body(true, b"\x00\xff not JSON \xfe"))
 rate_limited: Fault = Fault(
     name="rate_limited", processed=False, answer=lambda _: Response(status=429, headers={}, body=b"")

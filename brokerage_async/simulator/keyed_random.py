@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from functools import lru_cache
 
-__all__ = ["Chance", "key_of"]
+__all__ = ["KeyedRandom", "key_of"]
 
 _MASK = (1 << 64) - 1
 
@@ -28,7 +28,7 @@ def _mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
-class Chance:
+class KeyedRandom:
     """Draws that belong to one seed."""
 
     __slots__ = ("_state",)

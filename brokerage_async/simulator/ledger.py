@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import attrs
 
-__all__ = ["Entry", "Event", "Ledger", "OrderRecord"]
+__all__ = ["Ledger", "OrderEvent", "OrderRecord", "RequestRecord"]
 
 
 @attrs.define(kw_only=True)
-class Entry:
+class RequestRecord:
     """One request that reached the service.
 
     Attributes:
@@ -40,7 +40,7 @@ class Entry:
 
 
 @attrs.frozen(kw_only=True)
-class Event:
+class OrderEvent:
     """One transition of an order; ``before`` is None for its creation."""
 
     seq: int
@@ -69,15 +69,15 @@ class Ledger:
     """An append-only record. Nothing in it is ever taken away."""
 
     def __init__(self) -> None:
-        self.requests: list[Entry] = []
-        self.events: list[Event] = []
+        self.requests: list[RequestRecord] = []
+        self.events: list[OrderEvent] = []
         self._orders: dict[str, OrderRecord] = {}
 
-    def arrive(self, now: float, method: str, target: str) -> Entry:
+    def record_request(self, now: float, method: str, target: str) -> RequestRecord:
         """Record that a request has arrived."""
-        entry = Entry(seq=len(self.requests) + 1, at=now, method=method, target=target)
-        self.requests.append(entry)
-        return entry
+        record = RequestRecord(seq=len(self.requests) + 1, at=now, method=method, target=target)
+        self.requests.append(record)
+        return record
 
     def transition(
         self,
@@ -93,7 +93,7 @@ class Ledger:
     ) -> None:
         """Record that an order came into being or changed its status."""
         self.events.append(
-            Event(
+            OrderEvent(
                 seq=len(self.events) + 1,
                 at=now,
                 order_id=order_id,
@@ -126,10 +126,10 @@ class Ledger:
             and account_number in (None, order.account_number)
         ]
 
-    def processed(self, operation: str | None = None) -> Iterator[Entry]:
+    def processed(self, operation: str | None = None) -> Iterator[RequestRecord]:
         """The requests that the service worked on, all or those of one operation (``orders.submit``)."""
-        return (entry for entry in self.requests if entry.processed and operation in (None, entry.operation))
+        return (record for record in self.requests if record.processed and operation in (None, record.operation))
 
     def count(self, operation: str) -> int:
         """How many requests of one operation arrived, whatever became of them."""
-        return sum(1 for entry in self.requests if entry.operation == operation)
+        return sum(1 for record in self.requests if record.operation == operation)

@@ -13,12 +13,12 @@ from .api.brokerage import Brokerage
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
-from .doors.http import LoopbackServer
-from .doors.memory import InMemoryTransport, Latency
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
 from .state import Settings
+from .transports.http import LoopbackServer
+from .transports.memory import InMemoryTransport, Latency
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -111,49 +111,49 @@ class Simulator:
     @property
     def client_id(self) -> str:
         """Identifier of the registered application."""
-        return self.brokerage.world.office.application.client_id
+        return self.brokerage.state.authorization_server.application.client_id
 
     @property
     def client_secret(self) -> str:
         """Its secret."""
-        return self.brokerage.world.office.application.client_secret
+        return self.brokerage.state.authorization_server.application.client_secret
 
     @property
     def redirect_uri(self) -> str:
         """Its redirect address."""
-        return self.brokerage.world.office.application.redirect_uris[0]
+        return self.brokerage.state.authorization_server.application.redirect_uris[0]
 
     @property
     def refresh_token(self) -> str:
         """The refresh token of the owner's personal grant."""
-        return self.brokerage.world.office.personal.refresh_token
+        return self.brokerage.state.authorization_server.personal.refresh_token
 
     @property
     def customer_id(self) -> str:
         """Identifier of the owner."""
-        return str(self.brokerage.world.owner.number)
+        return str(self.brokerage.state.owner.number)
 
     @property
     def account_numbers(self) -> tuple[str, ...]:
         """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
-        world = self.brokerage.world
-        return tuple(account.number for account in world.accounts.of(world.owner))
+        state = self.brokerage.state
+        return tuple(account.number for account in state.accounts.of(state.owner))
 
     @property
     def foreign_account_number(self) -> str:
         """An account of another customer."""
-        world = self.brokerage.world
-        return world.accounts.of(world.stranger)[0].number
+        state = self.brokerage.state
+        return state.accounts.of(state.other_customer)[0].number
 
     @property
     def foreign_customer_id(self) -> str:
         """Identifier of the other customer."""
-        return str(self.brokerage.world.stranger.number)
+        return str(self.brokerage.state.other_customer.number)
 
     @property
     def complex_order_ids(self) -> dict[str, str]:
         """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
-        return dict(self.brokerage.world.complex_order_ids)
+        return dict(self.brokerage.state.complex_order_ids)
 
     @property
     def environment(self) -> Environment:
@@ -215,7 +215,7 @@ class Simulator:
 
     def price(self, symbol: str) -> Decimal:
         """The present price of an equity, future or cryptocurrency."""
-        return self.brokerage.world.market.underlying_price(symbol, self.clock.now())
+        return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
         """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
@@ -224,20 +224,20 @@ class Simulator:
             ValueError: ``price`` is not positive, or not below a thousand million.
         """
         self.settle()
-        self.brokerage.world.market.set_price(symbol, Decimal(price), self.clock.now())
+        self.brokerage.state.prices.set_price(symbol, Decimal(price), self.clock.now())
 
     def authorize(self, address: str) -> str:
         """Follow the address of the authorization page as the owner, consent, and return where that leads."""
-        world = self.brokerage.world
-        return world.office.authorize(address, world.owner, self.clock.now())
+        state = self.brokerage.state
+        return state.authorization_server.authorize(address, state.owner, self.clock.now())
 
     def expire_tokens(self) -> None:
         """Make every access token issued so far invalid; refreshing still works."""
-        self.brokerage.world.office.expire_tokens()
+        self.brokerage.state.authorization_server.expire_tokens()
 
     def revoke(self) -> None:
         """Delete the owner's personal grant: its tokens are refused and it cannot be refreshed any more."""
-        self.brokerage.world.office.personal.revoked = True
+        self.brokerage.state.authorization_server.personal.revoked = True
 
     async def restart(self) -> None:
         """Drop every connection and listen again on the same port; nothing is forgotten."""

@@ -18,22 +18,22 @@ SHORTEST = 600.0
 
 Make = Callable[[random.Random], Fault | str]
 
-TROUBLE: dict[str, Make] = {
-    "refuse": lambda chance: "refuse",
-    "drop_before": lambda chance: "drop_before",
-    "drop_after": lambda chance: "drop_after",
-    "hang": lambda chance: "hang",
-    "hang_after": lambda chance: "hang_after",
-    "delay": lambda chance: faults.delay(round(chance.uniform(0, 60), 3)),
-    "delay_after": lambda chance: faults.delay_after(round(chance.uniform(0, 60), 3)),
-    "status": lambda chance: f"status({chance.choice([500, 502, 503, 504])})",
-    "after_status": lambda chance: f"after_status({chance.choice([500, 503])})",
-    "html": lambda chance: f"html({chance.choice([502, 503])})",
-    "after_html": lambda chance: "after_html(502)",
-    "truncate": lambda chance: "truncate",
-    "garbage": lambda chance: "garbage",
-    "rate_limited": lambda chance: "rate_limited",
-    "unauthorized": lambda chance: "unauthorized",
+FAULTS: dict[str, Make] = {
+    "refuse": lambda rng: "refuse",
+    "drop_before": lambda rng: "drop_before",
+    "drop_after": lambda rng: "drop_after",
+    "hang": lambda rng: "hang",
+    "hang_after": lambda rng: "hang_after",
+    "delay": lambda rng: faults.delay(round(rng.uniform(0, 60), 3)),
+    "delay_after": lambda rng: faults.delay_after(round(rng.uniform(0, 60), 3)),
+    "status": lambda rng: f"status({rng.choice([500, 502, 503, 504])})",
+    "after_status": lambda rng: f"after_status({rng.choice([500, 503])})",
+    "html": lambda rng: f"html({rng.choice([502, 503])})",
+    "after_html": lambda rng: "after_html(502)",
+    "truncate": lambda rng: "truncate",
+    "garbage": lambda rng: "garbage",
+    "rate_limited": lambda rng: "rate_limited",
+    "unauthorized": lambda rng: "unauthorized",
 }
 """Everything that can happen to one request. A seed uses a few of them: rare combinations need company of their own."""
 
@@ -73,7 +73,7 @@ class Plan:
     storms: tuple[Storm, ...]
     expiries: tuple[float, ...]
     leaps: tuple[tuple[float, float], ...]
-    naps: tuple[tuple[float, float], ...]
+    sleeps: tuple[tuple[float, float], ...]
     rate_limits: tuple[tuple[float, float, float], ...]
     revoked_at: float | None
 
@@ -82,56 +82,56 @@ def plan_of(seed: int, length: float = HOUR) -> Plan:
     """The plan of a seed; in less time the same things happen sooner, and the machine sleeps less."""
     if length < SHORTEST:
         raise ValueError(f"a play takes at least {SHORTEST:g} s, not {length:g}")
-    chance = random.Random(f"plan {seed}")
-    kinds = tuple(chance.sample(sorted(TROUBLE), chance.choice([0, 1, 2, 3, 5, 15])))
+    rng = random.Random(f"plan {seed}")
+    kinds = tuple(rng.sample(sorted(FAULTS), rng.choice([0, 1, 2, 3, 5, 15])))
 
-    def moments(most: int) -> tuple[float, ...]:
-        return tuple(sorted(round(chance.uniform(60, length - 300), 3) for _ in range(chance.randint(0, most))))
+    def moments(max_count: int) -> tuple[float, ...]:
+        return tuple(sorted(round(rng.uniform(60, length - 300), 3) for _ in range(rng.randint(0, max_count))))
 
     storms = tuple(
         Storm(
             begins=begins,
-            ends=begins + chance.uniform(5, 120),
-            kind=chance.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
-            share=chance.choice([0.5, 0.9, 1.0]),
+            ends=begins + rng.uniform(5, 120),
+            kind=rng.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
+            share=rng.choice([0.5, 0.9, 1.0]),
         )
         for begins in moments(3)
     )
     return Plan(
         length=length,
-        setup=_setup_of(seed, chance),
+        setup=_setup_of(seed, rng),
         kinds=kinds,
-        share=chance.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
+        share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
         storms=storms,
         expiries=moments(4),
-        leaps=tuple((moment, chance.uniform(10, 4000)) for moment in moments(2)),
-        naps=tuple((moment, chance.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
-        rate_limits=tuple((moment, moment + chance.uniform(10, 200), chance.choice([1, 3])) for moment in moments(2)),
-        revoked_at=chance.uniform(length / 2, length - 300) if chance.random() < 0.05 else None,
+        leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
+        sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
+        rate_limits=tuple((moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)),
+        revoked_at=rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None,
     )
 
 
-def _setup_of(seed: int, chance: random.Random) -> Setup:
+def _setup_of(seed: int, rng: random.Random) -> Setup:
     jitter = random.Random(f"jitter {seed}").random
     return Setup(
         limits=Limits(
-            reads=chance.choice([1, 2, 4, 8]),
-            trades=chance.choice([1, 2, 4]),
-            reads_per_second=chance.choice([None, None, 5.0]),
-            adaptive=chance.random() < 0.8,
+            reads=rng.choice([1, 2, 4, 8]),
+            trades=rng.choice([1, 2, 4]),
+            reads_per_second=rng.choice([None, None, 5.0]),
+            adaptive=rng.random() < 0.8,
         ),
         retry=RetryPolicy(
-            max_attempts=chance.choice([1, 2, 3, 4, 6]),
-            base_delay=chance.choice([0.1, 0.25, 1.0]),
-            max_delay=chance.choice([5.0, 20.0]),
+            max_attempts=rng.choice([1, 2, 3, 4, 6]),
+            base_delay=rng.choice([0.1, 0.25, 1.0]),
+            max_delay=rng.choice([5.0, 20.0]),
             jitter=jitter,
         ),
-        timeout=chance.choice([2.0, 10.0, 30.0]),
-        deadline=chance.choice([None, None, 5.0, 20.0]),
-        traders=chance.randint(3, 8),
-        pause=chance.uniform(15, 45),
-        cancelled=chance.choice([0.0, 0.05, 0.2]),
-        latency=chance.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
+        timeout=rng.choice([2.0, 10.0, 30.0]),
+        deadline=rng.choice([None, None, 5.0, 20.0]),
+        traders=rng.randint(3, 8),
+        pause=rng.uniform(15, 45),
+        cancelled=rng.choice([0.0, 0.05, 0.2]),
+        latency=rng.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
     )
 
 
@@ -140,7 +140,7 @@ class Trouble:
 
     def __init__(self, plan: Plan, seed: int, clock: Callable[[], float]) -> None:
         self._plan = plan
-        self._chance = random.Random(f"trouble {seed}")
+        self._rng = random.Random(f"trouble {seed}")
         self._clock = clock
         self.over = False
 
@@ -151,20 +151,20 @@ class Trouble:
             return None
         if kind == "unauthorized" and target.endswith("/oauth/token"):
             return None  # which would be a refusal of the credentials
-        made = TROUBLE[kind](self._chance)
+        made = FAULTS[kind](self._rng)
         return faults.parse(made) if isinstance(made, str) else made
 
     def latency(self, request: Request) -> float:
         """Seconds for this request, there and back."""
-        least, most = self._plan.setup.latency
+        least, max_count = self._plan.setup.latency
         if self.over:
             return least
-        return round(self._chance.uniform(least, most), 6)
+        return round(self._rng.uniform(least, max_count), 6)
 
     def _kind(self, now: float) -> str | None:
         for storm in self._plan.storms:
-            if storm.begins <= now < storm.ends and self._chance.random() < storm.share:
+            if storm.begins <= now < storm.ends and self._rng.random() < storm.share:
                 return storm.kind
-        if self._plan.kinds and self._chance.random() < self._plan.share:
-            return self._chance.choice(self._plan.kinds)
+        if self._plan.kinds and self._rng.random() < self._plan.share:
+            return self._rng.choice(self._plan.kinds)
         return None

@@ -22,7 +22,7 @@ def check_call(call: CallRecord, record: Record, tolerance: float) -> None:
     if call.ended is None:
         record.violate(f"{name} never ended")
         return
-    asleep = sum(length for moment, length in record.naps if call.began <= moment <= call.ended)
+    asleep = sum(length for moment, length in record.sleeps if call.began <= moment <= call.ended)
     if call.deadline is not None and call.ended > call.began + call.deadline + asleep + tolerance:
         record.violate(f"{name} took {call.ended - call.began:.3f} s, deadline {call.deadline:g} s")
     done = sum(entry.processed for entry in call.entries)

@@ -41,21 +41,21 @@ class Trouble:
     """Two requests in three meet a fault."""
 
     def __init__(self, seed: int) -> None:
-        self._chance = random.Random(seed)
+        self._rng = random.Random(seed)
         self.counts: Counter[str] = Counter()
 
     def take(self, method: str, target: str) -> Fault | None:
         """The fault that this request meets, if any."""
-        chance = self._chance
+        rng = self._rng
         calm = 0.95 if target.endswith("/oauth/token") else 1 / 3
-        if chance.random() < calm:
+        if rng.random() < calm:
             return None
-        kind = chance.choice(TROUBLE)
+        kind = rng.choice(TROUBLE)
         if kind == "unauthorized" and target.endswith("/oauth/token"):
             return None
         self.counts[kind] += 1
         if kind in {"delay", "delay_after"}:
-            return getattr(faults, kind)(round(chance.uniform(0, 2 * TIMEOUT), 4))  # type: ignore[no-any-return]
+            return getattr(faults, kind)(round(rng.uniform(0, 2 * TIMEOUT), 4))  # type: ignore[no-any-return]
         return faults.parse(kind)
 
 

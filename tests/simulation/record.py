@@ -17,9 +17,9 @@ from brokerage_async.http.transport import Transport
 from brokerage_async.operation import Effect, Operation
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator.api.brokerage import Brokerage, Outcome
+from brokerage_async.simulator.api.brokerage import Brokerage, ServedRequest
 from brokerage_async.simulator.faults import Fault
-from brokerage_async.simulator.ledger import Entry
+from brokerage_async.simulator.ledger import RequestRecord
 
 CALL: contextvars.ContextVar[int] = contextvars.ContextVar("CALL", default=0)
 """The number of the call that the running code works for."""
@@ -46,7 +46,7 @@ class CallRecord:
     cancelled: bool = False
     maybe_processed: bool | None = None
     sends: int = 0
-    entries: list[Entry] = attrs.field(factory=list)
+    entries: list[RequestRecord] = attrs.field(factory=list)
 
     @property
     def promises_nothing_done(self) -> bool:
@@ -63,7 +63,7 @@ class Record:
         self.calls: dict[int, CallRecord] = {}
         self.counts: Counter[str] = Counter()
         self.token_times: list[float] = []
-        self.naps: list[tuple[float, float]] = []
+        self.sleeps: list[tuple[float, float]] = []
         self.running: dict[int, asyncio.Task[Any]] = {}
 
     def write(self, text: str) -> None:
@@ -194,11 +194,11 @@ def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Reque
     """Note for every request that arrives at the brokerage for which call it was made, as ``whose`` tells."""
     serve = brokerage.serve
 
-    def watched(request: Request, now: float, fault: Fault | None) -> Outcome:
-        outcome = serve(request, now, fault)
+    def watched(request: Request, now: float, fault: Fault | None) -> ServedRequest:
+        served = serve(request, now, fault)
         call = record.calls.get(whose(request))
-        if call is not None and outcome.entry.operation == call.operation:
-            call.entries.append(outcome.entry)
-        return outcome
+        if call is not None and served.record.operation == call.operation:
+            call.entries.append(served.record)
+        return served
 
     brokerage.serve = watched  # type: ignore[method-assign]

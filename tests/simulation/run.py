@@ -81,13 +81,13 @@ class Meddler:
 
     def __init__(self, record: Record, seed: int, share: float) -> None:
         self._record = record
-        self._chance = random.Random(f"meddler {seed}")
+        self._rng = random.Random(f"meddler {seed}")
         self._share = share / 2
 
     def __call__(self, attempt: Attempt) -> None:
         others = [number for number in self._record.running if number != CALL.get()]
-        if others and self._chance.random() < self._share:
-            self._record.cancel(self._chance.choice(others))
+        if others and self._rng.random() < self._share:
+            self._record.cancel(self._rng.choice(others))
 
 
 async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
@@ -138,8 +138,8 @@ def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerH
     loop = asyncio.get_running_loop()
     assert isinstance(loop, Loop)
 
-    def nap(length: float) -> None:
-        record.naps.append((loop.time(), length))
+    def sleep(length: float) -> None:
+        record.sleeps.append((loop.time(), length))
         loop.jump(length)
 
     def limit(rate: float | None) -> None:
@@ -154,7 +154,7 @@ def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerH
 
     events = [at(moment, "tokens revoked", sim.expire_tokens) for moment in plan.expiries]
     events += [at(moment, "the service's clock leaps", sim.clock.advance, by) for moment, by in plan.leaps]
-    events += [at(moment, "the machine sleeps", nap, by) for moment, by in plan.naps]
+    events += [at(moment, "the machine sleeps", sleep, by) for moment, by in plan.sleeps]
     for begins, ends, rate in plan.rate_limits:
         events += [at(begins, f"{rate} requests per second", limit, rate), at(ends, "no rate limit", limit, None)]
     if plan.revoked_at is not None:

@@ -16,7 +16,7 @@ from tests.loops import run_in
 
 from . import over_http, table
 from .bugs import BUGS, planted
-from .chaos import SHORTEST, TROUBLE, plan_of
+from .chaos import FAULTS, SHORTEST, plan_of
 from .run import simulate
 from .stages import OVER_HTTP
 
@@ -59,8 +59,8 @@ def test_planted_bug_is_found_within_50_seeds(name):
 
 def test_seeds_cover_everything_that_can_happen():
     plans = [plan_of(seed) for seed in range(200)]
-    assert {kind for plan in plans for kind in plan.kinds} == set(TROUBLE)
-    for part in ("storms", "expiries", "leaps", "naps", "rate_limits", "revoked_at"):
+    assert {kind for plan in plans for kind in plan.kinds} == set(FAULTS)
+    for part in ("storms", "expiries", "leaps", "sleeps", "rate_limits", "revoked_at"):
         assert any(getattr(plan, part) for plan in plans)
 
 

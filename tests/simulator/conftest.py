@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 @pytest.fixture
-def house() -> House:
+def harness() -> Harness:
     """A sandbox with a valid token."""
-    return House().login()
+    return Harness().login()
 
 
 @pytest.fixture
-def production() -> House:
+def production() -> Harness:
     """Production with a valid token."""
-    return House(environment="production").login()
+    return Harness(environment="production").login()

@@ -6,11 +6,18 @@ from decimal import Decimal
 
 import attrs
 
-from ..api.call import Customer
 from ..market.instrument import Instrument
 from .transactions import Transaction
 
-__all__ = ["Account", "Accounts", "Position"]
+__all__ = ["Account", "Accounts", "Customer", "Position"]
+
+
+@attrs.frozen
+class Customer:
+    """Owner of accounts."""
+
+    number: int
+    username: str
 
 
 @attrs.define
@@ -102,6 +109,6 @@ class Accounts:
         """The accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)
 
-    def knows(self, customer_id: str) -> bool:
+    def has_customer(self, customer_id: str) -> bool:
         """Whether somebody of this identifier has an account."""
         return any(str(account.customer.number) == customer_id for account in self._by_number.values())

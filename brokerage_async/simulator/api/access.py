@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..accounts.accounts import Account, Accounts
-from .call import Call
+from .parsed_request import ParsedRequest
 from .wire import RefusedError
 
 __all__ = ["Access"]
@@ -17,20 +17,20 @@ class Access:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    def account(self, call: Call, number: str | None = None) -> Account:
+    def account(self, request: ParsedRequest, number: str | None = None) -> Account:
         """The account of the path, or the one of ``number``."""
-        account = self._accounts.get(call.path["account_number"] if number is None else number)
+        account = self._accounts.get(request.path["account_number"] if number is None else number)
         if account is None:
             raise RefusedError.not_found("account")
-        if account.customer != call.customer:
+        if account.customer != request.customer:
             raise RefusedError.not_permitted()
         return account
 
-    def accounts(self, call: Call, numbers: Iterable[str]) -> list[Account]:
+    def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
         """The accounts of ``numbers``, of the customer of the path."""
-        customer = call.path["customer_id"]
-        if customer not in ("me", str(call.customer.number)):
-            if self._accounts.knows(customer):
+        customer = request.path["customer_id"]
+        if customer not in ("me", str(request.customer.number)):
+            if self._accounts.has_customer(customer):
                 raise RefusedError.not_permitted()
             raise RefusedError.not_found("customer")
-        return [self.account(call, number) for number in dict.fromkeys(numbers)]
+        return [self.account(request, number) for number in dict.fromkeys(numbers)]

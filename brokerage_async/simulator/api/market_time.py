@@ -7,15 +7,15 @@ from datetime import date
 from ..._generated.converters import CurrentMarketSessionWire, HolidayCalendarWire, MarketSessionWire
 from ..._generated.models import InstrumentCollection, MarketState
 from ...protocol.response import Response
-from ..market.calendar import CALENDARS, Calendar, Session, half_days, holidays, local_date
-from .call import Call
+from ..market.calendar import CALENDARS, Calendar, TradingSession, half_days, holidays, local_date
+from .parsed_request import ParsedRequest
 from .request_parser import broken_query_rules
 from .wire import Dialect, RefusedError, dumps, item, items, timestamp
 
 __all__ = ["MarketTime"]
 
 
-def _session(calendar: Calendar, session: Session) -> MarketSessionWire:
+def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
     return MarketSessionWire(
         instrument_collection=calendar.collection,
         session_date=session.day,
@@ -50,29 +50,29 @@ class MarketTime:
         self._dialect = dialect
         self._first_year = local_date(opened).year
 
-    def sessions(self, call: Call) -> Response:
+    def sessions(self, request: ParsedRequest) -> Response:
         """One session per trading day of a range, from today on where no start is given."""
-        first: date = call.query.get("from_date", local_date(call.now))
-        last: date = call.query["to_date"]
-        problems = broken_query_rules(call.operation, {**call.query, "from_date": first})
+        first: date = request.query.get("from_date", local_date(request.now))
+        last: date = request.query["to_date"]
+        problems = broken_query_rules(request.operation, {**request.query, "from_date": first})
         if problems:
             raise RefusedError.invalid(self._dialect.problem(one.code, one.message, one.domain) for one in problems)
         if last < first:
-            message = f"{call.wire('to_date')} lies before {call.wire('from_date')}"
-            raise RefusedError.invalid([self._dialect.problem("invalid", message, call.wire("to_date"))])
-        calendar = CALENDARS[call.query.get("instrument_collection", InstrumentCollection.EQUITY)]
+            message = f"{request.wire('to_date')} lies before {request.wire('from_date')}"
+            raise RefusedError.invalid([self._dialect.problem("invalid", message, request.wire("to_date"))])
+        calendar = CALENDARS[request.query.get("instrument_collection", InstrumentCollection.EQUITY)]
         rows = (dumps(_session(calendar, session)) for session in calendar.between(first, last))
-        return items(rows, call.context)
+        return items(rows, request.context)
 
-    def current_sessions(self, call: Call) -> Response:
+    def current_sessions(self, request: ParsedRequest) -> Response:
         """The session that is on, for each collection asked for."""
-        asked = dict.fromkeys(call.query["instrument_collections"])
-        rows = [current_session(CALENDARS[collection], call.now) for collection in asked]
+        requested = dict.fromkeys(request.query["instrument_collections"])
+        rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
         if self._dialect.form == "documented" and len(rows) == 1:
-            return item(rows[0], call.context)
-        return items(map(dumps, rows), call.context)
+            return item(rows[0], request.context)
+        return items(map(dumps, rows), request.context)
 
-    def equity_holidays(self, call: Call) -> Response:
+    def equity_holidays(self, request: ParsedRequest) -> Response:
         """Closed and short days of two years."""
         years = (self._first_year, self._first_year + 1)
         calendar = HolidayCalendarWire(
@@ -80,5 +80,5 @@ class MarketTime:
             market_holidays=[day for year in years for day in sorted(holidays(year))],
         )
         if self._dialect.form == "documented":
-            return items([dumps(calendar)], call.context)
-        return item(calendar, call.context)
+            return items([dumps(calendar)], request.context)
+        return item(calendar, request.context)

@@ -16,9 +16,9 @@ __all__ = ["order_json", "order_wire"]
 
 def order_json(order: Order, dialect: Dialect) -> bytes:
     """The order as JSON, written once per change."""
-    if order.written is None:
-        order.written = dumps(order_wire(order, dialect))
-    return order.written
+    if order.rendered is None:
+        order.rendered = dumps(order_wire(order, dialect))
+    return order.rendered
 
 
 def order_wire(order: Order, dialect: Dialect) -> OrderWire:
@@ -106,10 +106,10 @@ def _write_history(wire: OrderWire, order: Order) -> None:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
 
 
-def _rules(asked: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWire:
+def _rules(requested: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWire:
     rules = OrderRuleWire(
-        cancel_at=None if asked.cancel_at is None else timestamp(asked.cancel_at.timestamp()),
-        route_after=None if asked.route_after is None else timestamp(asked.route_after.timestamp()),
+        cancel_at=None if requested.cancel_at is None else timestamp(requested.cancel_at.timestamp()),
+        route_after=None if requested.route_after is None else timestamp(requested.route_after.timestamp()),
         routed_at=timestamp(order.routed_by_rule_at),
         cancelled_at=timestamp(order.cancelled_by_rule_at),
     )
@@ -121,9 +121,9 @@ def _rules(asked: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWir
     return rules
 
 
-def _condition(position: int, asked: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
+def _condition(position: int, requested: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
     """A condition as it was asked for, and when it came to hold."""
-    wire = msgspec.convert(NewOrderConditionWire.of(asked), OrderConditionWire, from_attributes=True)
+    wire = msgspec.convert(NewOrderConditionWire.of(requested), OrderConditionWire, from_attributes=True)
     wire.id = dialect.identifier(position + 1)
     if position in order.condition_hits:
         at, value = order.condition_hits[position]

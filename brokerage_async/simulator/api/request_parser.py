@@ -24,16 +24,16 @@ from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Sh
 from ...protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = ["Intake", "Problem", "broken_query_rules", "decimal_of", "epoch_of"]
+__all__ = ["RequestParser", "RequestProblem", "broken_query_rules", "decimal_of", "epoch_of"]
 
 _BOOLEANS = {"true": True, "false": False}
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 """Digits before the point that an amount may have, so that prices times quantities stay exact to the cent."""
 
 
 @attrs.frozen
-class Problem:
+class RequestProblem:
     """One thing that is wrong with a request; ``rule`` is the rule that it breaks, if it is about several fields."""
 
     code: str
@@ -59,7 +59,7 @@ def decimal_of(value: object) -> Decimal:
         amount = read_decimal(value)
     except ValueError:
         raise ValueError("is not a finite decimal") from None
-    if not -_MOST_DIGITS <= amount.adjusted() < _MOST_DIGITS:
+    if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
         raise ValueError("is larger, or smaller, than any amount that is dealt with")
     return amount
 
@@ -84,27 +84,27 @@ def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, operation.rules))
 
 
-def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[Problem]:
+def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[RequestProblem]:
     """The rules over its query that an operation's parameters, by name, break."""
     parameters = _query_parameters(operation)
     by_wire = {wire: values[one.name] for wire, one in parameters.items() if one.name in values}
     return _broken_rules(_query_rules(operation), by_wire)
 
 
-def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[Problem]:
+def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[RequestProblem]:
     """What breaks rules over several fields, in values by wire name."""
     return [
-        Problem(code, rule.rule.message, place, rule=rule.rule)
+        RequestProblem(code, rule.rule.message, place, rule=rule.rule)
         for rule in rules
         for code, place in rule.broken(values, _get)
     ]
 
 
-_Checked = tuple[Any, list[Problem], list[Problem]]
+_Checked = tuple[Any, list[RequestProblem], list[RequestProblem]]
 """The model of a body, what is wrong with its fields, and the rules over several fields that it breaks."""
 
 
-class Intake:
+class RequestParser:
     """Reads queries and bodies."""
 
     def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect) -> None:
@@ -117,7 +117,7 @@ class Intake:
     def query(self, operation: Operation[Any], text: str) -> dict[str, Any]:
         """The parsed values of a query, by parameter name; keys that are not documented are ignored."""
         values: dict[str, Any] = {}
-        problems: list[Problem] = []
+        problems: list[RequestProblem] = []
         parameters = _query_parameters(operation)
         for key, raw in parse_qsl(text, keep_blank_values=True) if text else ():
             parameter = parameters.get(key)
@@ -127,27 +127,27 @@ class Intake:
                 value = _parse(parameter, raw)
             except ValueError as error:
                 malformed = operation.shape is Shape.PAGE or parameter.kind in ("integer", "boolean")
-                problems.append(Problem("invalid", str(error), key, malformed=malformed))
+                problems.append(RequestProblem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
                 values.setdefault(parameter.name, []).append(value)
             else:
                 values[parameter.name] = value
         missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
-        problems += [Problem("required", "is missing", wire) for wire in missing]
+        problems += [RequestProblem("required", "is missing", wire) for wire in missing]
         problems += broken_query_rules(operation, values)
         if problems:
             raise self.refusal(problems)
         return values
 
-    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[Problem]]:
+    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[RequestProblem]]:
         """The model of a body and the rules over several fields that it breaks; anything else wrong is 422.
 
         The model is shared with later requests of the same body.
         """
         if not content or operation.body is None:
             if operation.body_required:
-                raise self.refusal([Problem("required", "is missing", "body")])
+                raise self.refusal([RequestProblem("required", "is missing", "body")])
             return None, ()
         body, problems, broken_rules = self._checked(operation, content)
         if problems:
@@ -165,40 +165,40 @@ class Intake:
             return None, problems, []
         return converter.structure(document, model), [], list(self._rules(model, document))
 
-    def refusal(self, problems: Sequence[Problem]) -> RefusedError:
+    def refusal(self, problems: Sequence[RequestProblem]) -> RefusedError:
         """The answer to ``problems``: 400 when a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = [self._dialect.problem(one.code, f"{one.domain} {one.message}", one.domain) for one in problems]
         return RefusedError.invalid(entries, status)
 
-    def _object(self, model: type[Any], value: object, place: str) -> Iterator[Problem]:
+    def _object(self, model: type[Any], value: object, place: str) -> Iterator[RequestProblem]:
         if not isinstance(value, dict):
-            yield Problem("invalid", "must be an object", place or "body")
+            yield RequestProblem("invalid", "must be an object", place or "body")
             return
         fields = self._fields[model]
         prefix = f"{place}." if place else ""
         for key in value:
             if key not in fields:
-                yield Problem("unexpected", "is not a field of this request", f"{prefix}{key}")
+                yield RequestProblem("unexpected", "is not a field of this request", f"{prefix}{key}")
         for wire, field in fields.items():
             given = value.get(wire)
             if given is not None:
                 yield from self._field(field, given, f"{prefix}{wire}")
             elif field.required:
-                yield Problem("required", "is missing", f"{prefix}{wire}")
+                yield RequestProblem("required", "is missing", f"{prefix}{wire}")
 
-    def _field(self, field: BodyField, value: object, place: str) -> Iterator[Problem]:
+    def _field(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
         if not field.array:
             yield from self._value(field, value, place)
         elif not isinstance(value, list):
-            yield Problem("invalid", "must be an array", place)
+            yield RequestProblem("invalid", "must be an array", place)
         else:
             if field.min_items is not None and len(value) < field.min_items:
-                yield Problem("too_few_items", f"must hold at least {field.min_items}", place)
+                yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", place)
             for position, entry in enumerate(value):
                 yield from self._value(field, entry, f"{place}[{position}]")
 
-    def _value(self, field: BodyField, value: object, place: str) -> Iterator[Problem]:
+    def _value(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
         if field.model is not None:
             yield from self._object(field.model, value, place)
             return
@@ -206,9 +206,9 @@ class Intake:
         if message is None and field.choices is not None and value not in _values(field.choices):
             message = "does not have a valid value"
         if message is not None:
-            yield Problem("invalid", message, place)
+            yield RequestProblem("invalid", message, place)
 
-    def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[Problem]:
+    def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[RequestProblem]:
         yield from _broken_rules(self._rules_of[model], value)
         for field in self._fields[model].values():
             nested = value.get(field.wire)

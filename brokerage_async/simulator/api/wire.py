@@ -185,8 +185,8 @@ class Slice:
 
 def item(data: Any, context: str, status: int = 200) -> Response:
     """A single resource in its envelope; bytes are taken as JSON that is already written."""
-    written = data if isinstance(data, bytes) else dumps(data)
-    body = b'{"data":%b,"context":%b}' % (written, dumps(context))
+    rendered = data if isinstance(data, bytes) else dumps(data)
+    body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
     return Response(status=status, headers=_JSON_HEADERS, body=body)
 
 

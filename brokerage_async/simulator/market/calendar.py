@@ -13,7 +13,7 @@ import attrs
 
 from ..._generated.models import InstrumentCollection, MarketState
 
-__all__ = ["CALENDARS", "Calendar", "Session", "half_days", "holidays", "local_date", "local_epoch"]
+__all__ = ["CALENDARS", "Calendar", "TradingSession", "half_days", "holidays", "local_date", "local_epoch"]
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
@@ -104,7 +104,7 @@ def local_epoch(day: date, hours: float) -> float:
 
 
 @attrs.frozen
-class Session:
+class TradingSession:
     """One trading day: ``start`` of pre-market, ``open``, ``close`` and ``close_ext`` in epoch seconds."""
 
     day: date
@@ -134,24 +134,24 @@ class Calendar:
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
-    def session(self, day: date) -> Session | None:
+    def session(self, day: date) -> TradingSession | None:
         """The session of ``day``, None when the exchange is closed all day."""
         return _session(self, day)
 
-    def following(self, day: date) -> Session:
+    def following(self, day: date) -> TradingSession:
         """The first session after ``day``."""
         return self._walk(day, _DAY)
 
-    def preceding(self, day: date) -> Session:
+    def preceding(self, day: date) -> TradingSession:
         """The last session before ``day``."""
         return self._walk(day, -_DAY)
 
-    def between(self, first: date, last: date) -> list[Session]:
+    def between(self, first: date, last: date) -> list[TradingSession]:
         """Every session from ``first`` to ``last``, both included."""
         days = (first + timedelta(days=n) for n in range((last - first).days + 1))
         return [session for day in days if (session := self.session(day)) is not None]
 
-    def current(self, now: float) -> Session | None:
+    def current(self, now: float) -> TradingSession | None:
         """The session that is on at ``now``, or else that of today's date; None on a day without one."""
         today = local_date(now)
         session = self.session(today)
@@ -160,14 +160,14 @@ class Calendar:
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
 
-    def trading(self, now: float, *, extended: bool = False) -> Session:
+    def trading(self, now: float, *, extended: bool = False) -> TradingSession:
         """The session in which an order of ``now`` works: the one that is on, or the next one."""
         session = self.current(now)
         if session is not None and now < (session.close_ext if extended else session.close):
             return session
         return self.following(session.day if session is not None else local_date(now))
 
-    def _walk(self, day: date, step: timedelta) -> Session:
+    def _walk(self, day: date, step: timedelta) -> TradingSession:
         while True:
             day += step
             session = self.session(day)
@@ -176,11 +176,11 @@ class Calendar:
 
 
 @lru_cache(maxsize=8192)
-def _session(calendar: Calendar, day: date) -> Session | None:
+def _session(calendar: Calendar, day: date) -> TradingSession | None:
     if day.weekday() >= 5 or day.year not in _YEARS or day in holidays(day.year):
         return None
     hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
-    return Session(day, *(local_epoch(day, hour) for hour in hours))
+    return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
 
 CALENDARS = {

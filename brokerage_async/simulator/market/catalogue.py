@@ -9,7 +9,7 @@ from functools import cached_property
 import attrs
 
 from ..._generated.models import InstrumentType
-from ..keyed_random import Chance, key_of
+from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
 from .equities import (
     EquityDefinition,
@@ -25,7 +25,7 @@ from .equities import (
 )
 from .futures import chain_rows, future_instrument, future_option_instrument
 from .instrument import FUTURES, Instrument, parse_occ
-from .rows import RowTable
+from .row_table import RowTable
 
 __all__ = ["Catalogue", "Sizes"]
 
@@ -46,9 +46,9 @@ class Sizes:
 class Catalogue:
     """The instruments, as rows to be sent and as things to trade."""
 
-    def __init__(self, sizes: Sizes, chance: Chance, opened: float) -> None:
+    def __init__(self, sizes: Sizes, random: KeyedRandom, opened: float) -> None:
         self._sizes = sizes
-        self._chance = chance
+        self._random = random
         self._opened = opened
         self._chains: dict[str, bytes] = {}
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
@@ -61,7 +61,7 @@ class Catalogue:
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """All equities."""
-        definitions = equities(self._sizes.equities, self._chance)
+        definitions = equities(self._sizes.equities, self._random)
         return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self._opened))
 
     @cached_property

@@ -14,7 +14,7 @@ import attrs
 from ..._generated.converters import EquityOptionWire, EquityWire, TickSizeWire, WarrantWire
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from ..api.wire import timestamp
-from ..keyed_random import Chance, key_of
+from ..keyed_random import KeyedRandom, key_of
 from .calendar import holidays, local_epoch
 from .instrument import Instrument, occ_symbol
 
@@ -148,18 +148,18 @@ def known_equities() -> dict[str, EquityDefinition]:
     }
 
 
-def equities(count: int, chance: Chance) -> list[EquityDefinition]:
+def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
     """The first ``count`` equities: some that everybody knows, then invented ones."""
     made = list(known_equities().values())[:count]
     free = (ticker for ticker in _tickers() if ticker not in known_equities())
     made += [
-        _invented(number, symbol, chance) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
+        _invented(number, symbol, random) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
     ]
     return made
 
 
-def _invented(number: int, symbol: str, chance: Chance) -> EquityDefinition:
-    draw = chance.bits(key_of(symbol))
+def _invented(number: int, symbol: str, random: KeyedRandom) -> EquityDefinition:
+    draw = random.bits(key_of(symbol))
     return EquityDefinition(
         number=number,
         symbol=symbol,

@@ -11,12 +11,12 @@ from ..api.wire import Dialect, money, timestamp
 from .fees import fees_of
 from .orders import Leg, Order
 
-__all__ = ["Books"]
+__all__ = ["Bookkeeping"]
 
 _FIRST_NUMBER = 700_000_000
 
 
-class Books:
+class Bookkeeping:
     """Numbers and keeps what is booked."""
 
     def __init__(self, dialect: Dialect) -> None:

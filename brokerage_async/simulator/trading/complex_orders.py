@@ -15,14 +15,14 @@ from ..._generated.models import Comparator, ComplexOrderType, NewOrder, OrderSt
 from ..accounts.accounts import Account
 from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money, timestamp
-from ..event_queue import Agenda
-from ..market.market import STEP, Market
+from ..event_queue import EventQueue
+from ..market.prices import PRICE_INTERVAL, Prices
 from .exchange import Exchange
-from .order_store import Blotter
+from .order_store import OrderStore
 from .orders import Order, Terms, number_of
 from .preflight import Preflight
 
-__all__ = ["ComplexDesk", "ComplexOrder"]
+__all__ = ["ComplexOrder", "ComplexOrderDesk"]
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -78,19 +78,19 @@ class ComplexOrder:
         )
 
 
-class ComplexDesk:
+class ComplexOrderDesk:
     """Keeps complex orders and lets their components go when their time has come."""
 
     def __init__(
-        self, blotter: Blotter, exchange: Exchange, preflight: Preflight, market: Market, agenda: Agenda
+        self, order_store: OrderStore, exchange: Exchange, preflight: Preflight, prices: Prices, event_queue: EventQueue
     ) -> None:
-        self._blotter = blotter
+        self._order_store = order_store
         self._exchange = exchange
         self._preflight = preflight
-        self._market = market
-        self._agenda = agenda
+        self._prices = prices
+        self._event_queue = event_queue
         self._known: dict[str, ComplexOrder] = {}
-        blotter.on_change(self._changed)
+        order_store.on_change(self._changed)
 
     def get(self, account: Account, identifier: str) -> ComplexOrder | None:
         """A complex order of an account by its identifier, None when there is none."""
@@ -110,14 +110,14 @@ class ComplexDesk:
     ) -> ComplexOrder:
         """Take a complex order; ``components`` and ``trigger`` are what would be asked for singly."""
         made = ComplexOrder(
-            number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
+            number=self._order_store.number(), account=account, type=kind, comparator=comparator, threshold=threshold
         )
         self._known[str(made.number)] = made
         if trigger is not None:
             made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
         waits = trigger is not None or kind is ComplexOrderType.PAIRS
-        for asked in components:
-            made.orders.append(self._component(made, asked, f"{kind}::order", now, waits=waits))
+        for requested in components:
+            made.orders.append(self._component(made, requested, f"{kind}::order", now, waits=waits))
         if kind is ComplexOrderType.PAIRS:
             self._watch_ratio(made, now)
         return made
@@ -135,12 +135,12 @@ class ComplexDesk:
         found.comparator = comparator or found.comparator
         found.threshold = found.threshold if threshold is None else threshold
         for order in found.orders:
-            self._blotter.changed(order, now)
+            self._order_store.changed(order, now)
 
-    def _component(self, parent: ComplexOrder, asked: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
-        terms = Terms.of(asked)
-        legs, _ = self._preflight.legs(asked.legs, terms, now)
-        order = self._blotter.add(parent.account, legs, terms, now)
+    def _component(self, parent: ComplexOrder, requested: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
+        terms = Terms.of(requested)
+        legs, _ = self._preflight.legs(requested.legs, terms, now)
+        order = self._order_store.add(parent.account, legs, terms, now)
         order.complex_order, order.tag = parent, tag
         if waits:
             self._exchange.hold(order, now)
@@ -181,9 +181,9 @@ class ComplexDesk:
         """Release a pair once the ratio of its prices is where it was asked for."""
         if parent.released or parent.terminal_at is not None or parent.threshold is None:
             return
-        first, second = (self._market.price(order.legs[0].instrument, now) for order in parent.orders[:2])
+        first, second = (self._prices.price(order.legs[0].instrument, now) for order in parent.orders[:2])
         ratio = first / second
         if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
             self._release(parent, now)
         else:
-            self._agenda.at((now // STEP + 1) * STEP, lambda at: self._watch_ratio(parent, at))
+            self._event_queue.at((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, lambda at: self._watch_ratio(parent, at))

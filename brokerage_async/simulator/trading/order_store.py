@@ -8,25 +8,25 @@ from decimal import Decimal
 
 from ..._generated.models import OrderStatus
 from ..accounts.accounts import Account
-from ..keyed_random import Chance
+from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
 from ..market.calendar import local_date
 from .orders import Leg, Order, Terms
 
-__all__ = ["Blotter"]
+__all__ = ["OrderStore"]
 
 _FIRST_NUMBER = 400_000_000
 
 
-class Blotter:
+class OrderStore:
     """Keeps orders, finds them again, and tells the ledger and whoever listens what happens to them."""
 
-    def __init__(self, ledger: Ledger, chance: Chance) -> None:
+    def __init__(self, ledger: Ledger, random: KeyedRandom) -> None:
         self._ledger = ledger
         self._orders: dict[str, Order] = {}
         self._by_account: dict[str, list[Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
-        self._last_number = _FIRST_NUMBER + chance.below(1_000_000, 1)
+        self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
         self._listeners: list[Callable[[Order, float], None]] = []
         self.version: int = 0
 
@@ -59,9 +59,9 @@ class Blotter:
         order.move(status, now)
         if order.is_terminal:
             self.release(order, Decimal(0))
-            for appointment in order.appointments.values():
-                appointment.cancel()
-            order.appointments.clear()
+            for event in order.scheduled.values():
+                event.cancel()
+            order.scheduled.clear()
         self._record(order, before, now)
 
     def changed(self, order: Order, now: float) -> None:

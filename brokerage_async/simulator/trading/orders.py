@@ -25,10 +25,10 @@ from ..._generated.models import (
     TimeInForce,
 )
 from ..accounts.accounts import Account
-from ..event_queue import Appointment
+from ..event_queue import ScheduledEvent
 from ..market.instrument import Instrument
 
-__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole", "number_of"]
+__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "ParentOrder", "Terms", "number_of"]
 
 S = OrderStatus
 
@@ -54,7 +54,7 @@ class IllegalTransitionError(RuntimeError):
     """A status that cannot follow the present one: a mistake in the simulator itself."""
 
 
-class Whole(Protocol):
+class ParentOrder(Protocol):
     """What a component knows of the complex order that it belongs to."""
 
     number: int
@@ -102,9 +102,9 @@ class Terms:
     rules: NewOrderRules | None = None
 
     @classmethod
-    def of(cls, asked: NewOrder | OrderEdit | MarginOrder) -> Terms:
+    def of(cls, requested: NewOrder | OrderEdit | MarginOrder) -> Terms:
         """The terms of a request, as far as it has them."""
-        given: dict[str, Any] = {field.name: getattr(asked, field.name, None) for field in attrs.fields(cls)}
+        given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
 
     @property
@@ -150,14 +150,14 @@ class Order:
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
-    complex_order: Whole | None = None
+    complex_order: ParentOrder | None = None
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
     routed_by_rule_at: float | None = None
     cancelled_by_rule_at: float | None = None
     condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
-    appointments: dict[str, Appointment] = attrs.field(factory=dict)
-    written: bytes | None = None
+    scheduled: dict[str, ScheduledEvent] = attrs.field(factory=dict)
+    rendered: bytes | None = None
 
     # Rules
 
@@ -217,7 +217,7 @@ class Order:
     def touch(self, now: float) -> None:
         """Note that something about it changed."""
         self.updated_at = now
-        self.written = None
+        self.rendered = None
 
     # Quantities
 

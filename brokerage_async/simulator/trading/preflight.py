@@ -11,18 +11,19 @@ import attrs
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
 from ..._generated.models import LegAction, MarginOrderLeg, NewOrderLeg, PriceEffect
 from ..accounts.accounts import Account
-from ..accounts.margin import Impact, MarginDesk
+from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money
+from ..market import trading_hours
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
-from ..market.market import Market
+from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .orders import Leg, Order, Terms
 
-__all__ = ["Message", "Preflight", "Preview", "failed_preflight", "quantity_errors"]
+__all__ = ["Message", "Preflight", "PreflightResult", "preflight_error", "quantity_errors"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -41,11 +42,11 @@ class Message:
 
 
 @attrs.frozen(kw_only=True)
-class Preview:
+class PreflightResult:
     """What taking an order would mean."""
 
     order: Order
-    impact: Impact
+    impact: BuyingPowerImpact
     closing_fees: Fees
     errors: tuple[Message, ...]
     warnings: tuple[Message, ...]
@@ -68,18 +69,18 @@ class Preview:
 class Preflight:
     """Looks at orders before they are taken."""
 
-    def __init__(self, catalogue: Catalogue, market: Market, margin: MarginDesk) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, margin_calculator: MarginCalculator) -> None:
         self._catalogue = catalogue
-        self._market = market
-        self._margin = margin
+        self._prices = prices
+        self._margin_calculator = margin_calculator
 
     def legs(
-        self, asked: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
+        self, requested: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
     ) -> tuple[list[Leg], list[Message]]:
         """The legs of a request, and what is wrong with the instruments that they name."""
         legs: list[Leg] = []
         problems: list[Message] = []
-        for leg in asked:
+        for leg in requested:
             instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
                 problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
@@ -90,16 +91,16 @@ class Preflight:
 
     def _bought_for(self, value: Decimal | None, instrument: Instrument, now: float) -> Decimal:
         """How much of an instrument an amount of money is."""
-        return ((value or Decimal(0)) / self._market.price(instrument, now)).quantize(_NOTIONAL_PLACES)
+        return ((value or Decimal(0)) / self._prices.price(instrument, now)).quantize(_NOTIONAL_PLACES)
 
-    def preview(
+    def check(
         self,
         order: Order,
         now: float,
         *,
         strict_effects: bool = False,
         freed: Decimal = Decimal(0),
-    ) -> Preview:
+    ) -> PreflightResult:
         """Look at a whole order; ``freed`` is the buying power that the order it replaces would give back."""
         agreed = self._agreed_prices(order)
         impact = self._impact(order, agreed, freed, now)
@@ -107,7 +108,7 @@ class Preflight:
         # Taking on no more margin is always possible, such as closing a position.
         if impact.new < 0 and impact.change < 0:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
-        return Preview(
+        return PreflightResult(
             order=order,
             impact=impact,
             closing_fees=self._fees(order, agreed, now, closing=True),
@@ -115,9 +116,9 @@ class Preflight:
             warnings=tuple(self._warnings(order, now)),
         )
 
-    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> Impact:
+    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
-        impact = self._margin.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
+        impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
         return attrs.evolve(impact, current=impact.current + freed) if freed else impact
 
     def _agreed_prices(self, order: Order) -> dict[str, Decimal]:
@@ -132,7 +133,7 @@ class Preflight:
             action = leg.action
             if closing:
                 action = LegAction.SELL_TO_CLOSE if leg.sign > 0 else LegAction.BUY_TO_CLOSE
-            price = agreed.get(leg.instrument.symbol) or self._market.price(leg.instrument, now)
+            price = agreed.get(leg.instrument.symbol) or self._prices.price(leg.instrument, now)
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
 
@@ -176,7 +177,7 @@ class Preflight:
         reason = reject_reason(order)
         if reason is not None:
             yield Message("order_would_be_rejected", reason)
-        if not self._market.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
+        if not trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
             yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
 
 
@@ -189,7 +190,7 @@ def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
             yield Message("invalid_quantity", f"{quantity:f} is no quantity for {instrument.symbol}")
 
 
-def failed_preflight(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
+def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
     """The answer to an order that is not taken."""
     entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
     text = "One or more preflight checks failed"

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account
-from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.accounts.accounts import Account, Customer
 from brokerage_async.simulator.market.instrument import Instrument
 
 SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")

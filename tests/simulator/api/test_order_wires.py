@@ -11,13 +11,13 @@ import pytest
 from brokerage_async._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
 from brokerage_async.simulator.api.order_wires import order_json, order_wire
 from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
-from tests.simulator.house import House, limit
-from tests.simulator.made import START, order
+from tests.simulator.factories import START, order
+from tests.simulator.harness import Harness, limit
 
 
 def test_the_two_wire_forms() -> None:
-    observed, documented = House().login(), House(wire="documented").login()
-    numbers, texts = (house.order(house.place(limit(rules={}))) for house in (observed, documented))
+    observed, documented = Harness().login(), Harness(wire="documented").login()
+    numbers, texts = (harness.order(harness.place(limit(rules={}))) for harness in (observed, documented))
     assert isinstance(numbers["id"], int)
     assert isinstance(texts["id"], str)
     assert (numbers["legs"][0]["quantity"], texts["legs"][0]["quantity"]) == (10, "10")

@@ -6,7 +6,7 @@ import pytest
 
 from brokerage_async._generated.models import LegAction, OrderStatus, OrderType, PriceEffect, TimeInForce
 from brokerage_async.simulator.trading.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, number_of
-from tests.simulator.made import order
+from tests.simulator.factories import order
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:
@@ -23,7 +23,7 @@ def test_a_status_that_cannot_follow_is_a_mistake() -> None:
 
 def test_times_go_with_the_status() -> None:
     one = order()
-    one.written = b"{}"
+    one.rendered = b"{}"
     for at, status in enumerate(
         (
             *(OrderStatus.ROUTED, OrderStatus.LIVE, OrderStatus.REPLACE_REQUESTED),
@@ -32,7 +32,7 @@ def test_times_go_with_the_status() -> None:
     ):
         one.move(status, float(at))
     assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (0, 1, 5, 5, 5)
-    assert one.written is None
+    assert one.rendered is None
 
 
 @pytest.mark.parametrize(

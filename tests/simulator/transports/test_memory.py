@@ -10,7 +10,7 @@ from brokerage_async.errors import RequestNotSentError, ResponseLostError
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from tests.simulator.house import House, limit
+from tests.simulator.harness import Harness, limit
 
 pytestmark = pytest.mark.looptime
 
@@ -23,18 +23,18 @@ class Caller:
     """Sends requests through a door."""
 
     def __init__(self, **options: Any) -> None:
-        self.house = House(**options).login()
-        self.sim: Simulator = self.house.sim
+        self.harness = Harness(**options).login()
+        self.sim: Simulator = self.harness.sim
         self.door = self.sim.transport()
 
     async def get(self, timeout: float | None = None) -> Response:
         url = f"{self.sim.base_url}/watchlists"
-        return await self.door.send(Request(method="GET", url=url, headers=self.house.headers, timeout=timeout))
+        return await self.door.send(Request(method="GET", url=url, headers=self.harness.headers, timeout=timeout))
 
     async def place(self, external_identifier: str, timeout: float | None = None) -> Response:
-        url = f"{self.sim.base_url}/accounts/{self.house.account}/orders"
+        url = f"{self.sim.base_url}/accounts/{self.harness.account}/orders"
         body = json.dumps(limit(external_identifier=external_identifier)).encode()
-        request = Request(method="POST", url=url, headers=self.house.headers, body=body, timeout=timeout)
+        request = Request(method="POST", url=url, headers=self.harness.headers, body=body, timeout=timeout)
         return await self.door.send(request)
 
     def placed(self, external_identifier: str) -> int:
@@ -53,7 +53,7 @@ async def test_half_of_the_latency_passes_before_the_request_is_processed() -> N
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
     entry = caller.sim.ledger.requests[-1]
-    assert entry.at - caller.house.now == pytest.approx(0.5)
+    assert entry.at - caller.harness.now == pytest.approx(0.5)
 
 
 async def test_latency_can_depend_on_the_request() -> None:
@@ -131,7 +131,7 @@ async def test_orders_live_on_the_loop_s_clock() -> None:
     identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
     await asyncio.sleep(3)
     caller.sim.settle()
-    assert caller.house.history(identifier) == ["Received", "Routed", "Live"]
+    assert caller.harness.history(identifier) == ["Received", "Routed", "Live"]
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ async def test_faults_are_looked_for_in_the_query_too(pattern: str, met: bool) -
     caller = Caller()
     caller.sim.faults.add("GET", pattern, "status(503)")
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
-    response = await caller.door.send(Request(method="GET", url=url, headers=caller.house.headers))
+    response = await caller.door.send(Request(method="GET", url=url, headers=caller.harness.headers))
     assert (response.status == 503) is met

@@ -9,30 +9,15 @@ import attrs
 
 from ..._generated.converters import ErrorDetailWire
 from ...operation import Operation
-from ..ledger import Entry
+from ..accounts.accounts import Customer
+from ..ledger import RequestRecord
 from .wire import RefusedError, Slice
 
-__all__ = ["Call", "Customer", "Identity"]
-
-
-@attrs.frozen
-class Customer:
-    """Somebody with accounts."""
-
-    number: int
-    username: str
-
-
-@attrs.frozen
-class Identity:
-    """Whom an access token stands for, and what it allows."""
-
-    customer: Customer
-    scopes: frozenset[str]
+__all__ = ["ParsedRequest"]
 
 
 @attrs.define(kw_only=True)
-class Call:
+class ParsedRequest:
     """A request to be handled.
 
     ``query`` holds parsed values by the names that the parameters have in Python (integers, booleans, dates, epoch
@@ -48,17 +33,17 @@ class Call:
     body: Any
     customer: Customer
     version: str | None
-    entry: Entry
+    record: RequestRecord
 
-    def slice(self, total: int, *, default: int, most: int) -> Slice:
+    def slice(self, total: int, *, default: int, max_size: int) -> Slice:
         """The page asked for out of ``total`` rows; 400 for an offset or a size that cannot be."""
         offset = self.query.get("page_offset", 0)
         size = self.query.get("per_page", default)
         problems = []
         if offset < 0:
             problems.append(self.problem("page_offset", "must not be negative"))
-        if not 1 <= size <= most:
-            problems.append(self.problem("per_page", f"must be between 1 and {most}"))
+        if not 1 <= size <= max_size:
+            problems.append(self.problem("per_page", f"must be between 1 and {max_size}"))
         if problems:
             raise RefusedError.invalid(problems, 400)
         return Slice(offset, size, total)

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from brokerage_async.simulator import Simulator
-from tests.simulator.house import limit
+from tests.simulator.harness import limit
 
 HEADERS = {"User-Agent": "server-tests/1.0"}
 

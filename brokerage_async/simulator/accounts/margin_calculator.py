@@ -18,11 +18,11 @@ from ..._generated.converters import BuyingPowerEffectWire
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import money
 from ..market.instrument import FUTURES, Instrument
-from ..market.market import STEP, Market
+from ..market.prices import PRICE_INTERVAL, Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
-__all__ = ["Holding", "Impact", "MarginDesk", "merged", "requirement"]
+__all__ = ["BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
@@ -105,7 +105,7 @@ def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Deci
 
 
 @attrs.frozen(kw_only=True)
-class Impact:
+class BuyingPowerImpact:
     """What an order would do to an account; all amounts in dollars, signed."""
 
     current: Decimal
@@ -141,20 +141,20 @@ class Impact:
         )
 
 
-class MarginDesk:
+class MarginCalculator:
     """Works out requirements and buying power at market prices."""
 
-    def __init__(self, market: Market) -> None:
-        self._market = market
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
         self._known: dict[str, tuple[tuple[int, int, int], Decimal]] = {}
 
     def pricer(self, now: float, agreed: Mapping[str, Decimal] | None = None) -> PriceOf:
         """Market prices at ``now``, with ``agreed`` prices (by symbol) in their place where there are some."""
-        market = self._market
+        prices = self._prices
 
         def price_of(instrument: Instrument) -> Decimal:
             price = agreed.get(instrument.symbol) if agreed else None
-            return market.price(instrument, now) if price is None else price
+            return prices.price(instrument, now) if price is None else price
 
         return price_of
 
@@ -169,12 +169,12 @@ class MarginDesk:
         self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
     ) -> Decimal:
         """What holdings on one underlying require in an account, to the cent."""
-        spot = self._market.underlying_price(underlying, now)
+        spot = self._prices.underlying_price(underlying, now)
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
     def equity(self, account: Account, now: float) -> Decimal:
         """What an account is worth, to the cent."""
-        price = self._market.price
+        price = self._prices.price
         worth = (position.worth(price(position.instrument, now)) for position in account.positions.values())
         return (account.cash + sum(worth, _ZERO)).quantize(_CENT)
 
@@ -187,7 +187,7 @@ class MarginDesk:
     def buying_power(self, account: Account, now: float) -> Decimal:
         """What an account can still spend on margin, to the cent."""
         # Prices move once a minute, or when somebody sets one.
-        key = (int(now // STEP), account.version, self._market.version)
+        key = (int(now // PRICE_INTERVAL), account.version, self._prices.version)
         known = self._known.get(account.number)
         if known is None or known[0] != key:
             known = key, self.equity(account, now) - self.total_required(account, now)
@@ -196,7 +196,7 @@ class MarginDesk:
 
     def impact(
         self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
-    ) -> Impact:
+    ) -> BuyingPowerImpact:
         """What ``trades`` at ``agreed`` prices (market prices where none is given) would do to an account."""
         price_of = self.pricer(now, agreed)
         underlying = trades[0][0].underlying
@@ -207,7 +207,7 @@ class MarginDesk:
             margin_change = then - self.required(account, before, underlying, price_of, now)
         else:
             margin_change = isolated
-        return Impact(
+        return BuyingPowerImpact(
             current=self.buying_power(account, now),
             margin_change=margin_change,
             isolated=isolated,

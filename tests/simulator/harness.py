@@ -14,7 +14,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
 
-class House:
+class Harness:
     """A simulated brokerage whose time stands still unless ``wait`` is called."""
 
     def __init__(self, **options: Any) -> None:
@@ -23,9 +23,9 @@ class House:
         options.setdefault("chain_rows", 50)
         self.sim = Simulator(**options)
         self.brokerage = self.sim.brokerage
-        self.world = self.brokerage.world
+        self.state = self.brokerage.state
         self.now = self.brokerage.settings.start
-        self.headers = {"User-Agent": "house-tests/1.0"}
+        self.headers = {"User-Agent": "simulator-tests/1.0"}
         self.accounts = self.sim.account_numbers
         self.account = self.accounts[0]
 
@@ -34,7 +34,7 @@ class House:
         changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
         sent = {name: value for name, value in {**self.headers, **changed}.items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        request = Request(method=method, url=f"http://house.invalid{target}", headers=sent, body=content)
+        request = Request(method=method, url=f"http://simulator.invalid{target}", headers=sent, body=content)
         return self.brokerage.handle(request, self.now)
 
     def get(self, target: str, **headers: str | None) -> Any:
@@ -58,7 +58,7 @@ class House:
         }
         return self.ask("POST", "/oauth/token", asked, authorization=None)
 
-    def login(self, **body: str) -> House:
+    def login(self, **body: str) -> Harness:
         """Use a fresh access token from now on."""
         self.headers["Authorization"] = f"Bearer {json.loads(self.token(**body).body)['access_token']}"
         return self

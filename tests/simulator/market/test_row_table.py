@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brokerage_async._generated.converters import WarrantWire
-from brokerage_async.simulator.market.rows import RowTable
+from brokerage_async.simulator.market.row_table import RowTable
 
 SYMBOLS = ["b", "a", "c"]
 

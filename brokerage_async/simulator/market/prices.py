@@ -7,31 +7,30 @@ somewhere else. Options are priced from their underlying by a plain rule. All of
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 
 from ..._generated.models import OptionType
-from ..keyed_random import Chance, key_of
-from .calendar import CALENDARS, Session, local_date, local_epoch
+from ..keyed_random import KeyedRandom, key_of
+from .calendar import local_date
 from .catalogue import Catalogue
 from .instrument import Instrument
 
-__all__ = ["STEP", "Market"]
+__all__ = ["PRICE_INTERVAL", "Prices"]
 
-STEP = 60.0
+PRICE_INTERVAL = 60.0
 """Seconds between two changes of a price."""
 
 _SWING = 0.002
-_BEYOND_PRICES = 10**9
+_PRICE_LIMIT = 10**9
 _SPREAD = Decimal("0.0002")
 
 
-class Market:
+class Prices:
     """What things cost, and when they trade."""
 
-    def __init__(self, catalogue: Catalogue, chance: Chance) -> None:
+    def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
         self._catalogue = catalogue
-        self._chance = chance
+        self._random = random
         self._levels: dict[str, Decimal] = {}
         self._fixed: set[str] = set()
         self._listeners: list[Callable[[str, float], None]] = []
@@ -44,8 +43,8 @@ class Market:
         Raises:
             ValueError: ``price`` is not positive, or not below a thousand million.
         """
-        if not price.is_finite() or not 0 < price < _BEYOND_PRICES:
-            raise ValueError(f"a price is positive and below {_BEYOND_PRICES}, unlike {price}")
+        if not price.is_finite() or not 0 < price < _PRICE_LIMIT:
+            raise ValueError(f"a price is positive and below {_PRICE_LIMIT}, unlike {price}")
         self._levels[symbol] = price
         self._fixed.add(symbol)
         self.version += 1
@@ -63,7 +62,7 @@ class Market:
             level = self._levels[symbol] = self._catalogue.base_price(symbol)
         if symbol in self._fixed:
             return level
-        swing = self._chance.between(-_SWING, _SWING, key_of(symbol), int(now // STEP))
+        swing = self._random.between(-_SWING, _SWING, key_of(symbol), int(now // PRICE_INTERVAL))
         places = 4 if level < 2 else 2
         return Decimal(round(float(level) * (1 + swing), places)).quantize(Decimal(1).scaleb(-places))
 
@@ -91,28 +90,3 @@ class Market:
                 return (last * (1 + _SPREAD)).quantize(last)
             case _:
                 return None
-
-    def is_open(self, instrument: Instrument, now: float, *, extended: bool) -> bool:
-        """Whether orders for it are matched at ``now``."""
-        session = self.session(instrument, now, extended=extended)
-        return session is None or session.spans(now, extended=extended)
-
-    def session(self, instrument: Instrument, now: float, *, extended: bool) -> Session | None:
-        """The session in which an order of ``now`` works; None for what trades around the clock."""
-        if instrument.collection is None:
-            return None
-        return CALENDARS[instrument.collection].trading(now, extended=extended)
-
-    def opening(self, instrument: Instrument, now: float, *, extended: bool) -> float:
-        """When an order of ``now`` can be matched first: now, or the next opening (epoch seconds)."""
-        session = self.session(instrument, now, extended=extended)
-        if session is None:
-            return now
-        return max(now, session.start if extended else session.open)
-
-    def closing(self, instrument: Instrument, now: float, *, extended: bool) -> float:
-        """When a day order of ``now`` ends (epoch seconds)."""
-        session = self.session(instrument, now, extended=extended)
-        if session is None:
-            return local_epoch(local_date(now) + timedelta(days=1), 0)
-        return session.close_ext if extended else session.close

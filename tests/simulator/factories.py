@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account
-from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.accounts.accounts import Account, Customer
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 

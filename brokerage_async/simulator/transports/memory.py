@@ -11,10 +11,10 @@ from collections.abc import Callable
 from ...errors import RequestNotSentError, ResponseLostError
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..api.brokerage import Brokerage, Outcome
+from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
 from ..clock import Clock
-from ..faults import Fate, Fault
+from ..faults import ConnectionAction, Fault
 
 __all__ = ["InMemoryTransport", "Latency"]
 
@@ -46,33 +46,33 @@ class InMemoryTransport:
             raise RequestNotSentError("the transport is closed")
         self._clock.now()  # Time begins to run with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
-        if fault is not None and fault.fate is Fate.REFUSE:
+        if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
             self._brokerage.serve(request, self._clock.now(), fault)
             raise RequestNotSentError("simulated: the connection was refused")
         latency = self._latency(request)
         before, after = latency / 2, latency / 2
         if fault is not None:
             before, after = before + fault.delay, after + fault.delay_after
-        outcome = await self._arrive(request, fault, before)
-        return await self._leave(request, outcome, before, after)
+        served = await self._arrive(request, fault, before)
+        return await self._leave(request, served, before, after)
 
     async def close(self) -> None:
         """Refuse further requests. Those that are on their way are still processed."""
         self._closed = True
 
-    async def _arrive(self, request: Request, fault: Fault | None, before: float) -> Outcome:
+    async def _arrive(self, request: Request, fault: Fault | None, before: float) -> ServedRequest:
         """Have the request processed once it is there, whoever still waits for it."""
         if before <= 0:
             return self._brokerage.serve(request, self._clock.now(), fault)
         loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Outcome] = loop.create_future()
+        arrived: asyncio.Future[ServedRequest] = loop.create_future()
 
         def process() -> None:
-            outcome = self._brokerage.serve(request, self._clock.now(), fault)
+            served = self._brokerage.serve(request, self._clock.now(), fault)
             if not arrived.done():
-                arrived.set_result(outcome)
+                arrived.set_result(served)
             else:
-                outcome.entry.delivered = False
+                served.record.delivered = False
 
         loop.call_later(before, process)
         if request.timeout is not None and request.timeout <= before:
@@ -83,22 +83,22 @@ class InMemoryTransport:
             raise ResponseLostError("simulated: no answer in time")
         return await arrived
 
-    async def _leave(self, request: Request, outcome: Outcome, before: float, after: float) -> Response:
+    async def _leave(self, request: Request, served: ServedRequest, before: float, after: float) -> Response:
         """Let the answer travel back."""
-        entry = outcome.entry
-        entry.delivered = False
+        record = served.record
+        record.delivered = False
         left = None if request.timeout is None else request.timeout - before
-        if outcome.fate is Fate.HANG or (left is not None and left <= after):
+        if served.connection_action is ConnectionAction.HANG or (left is not None and left <= after):
             if left is None:
                 await asyncio.get_running_loop().create_future()
             await asyncio.sleep(max(0.0, left or 0.0))
             raise ResponseLostError("simulated: no answer in time")
         if after > 0:
             await asyncio.sleep(after)
-        response = outcome.response
-        if outcome.fate is Fate.DROP or response is None:
+        response = served.response
+        if served.connection_action is ConnectionAction.DROP or response is None:
             raise ResponseLostError("simulated: the connection dropped")
-        if outcome.fate is Fate.TRUNCATE:
+        if served.connection_action is ConnectionAction.TRUNCATE:
             raise ResponseLostError("simulated: the connection dropped within the answer's body")
-        entry.delivered = True
+        record.delivered = True
         return response

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..api.brokerage import Brokerage, Outcome
+from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
 from ..clock import Clock
-from ..faults import Fate
+from ..faults import ConnectionAction
 
 __all__ = ["LoopbackServer"]
 
@@ -101,21 +101,21 @@ class LoopbackServer:
         if before > 0:
             await asyncio.sleep(before)
         now = self._clock.now()
-        outcome = self._brokerage.serve(request, now, fault)
+        served = self._brokerage.serve(request, now, fault)
         if after > 0:
             await asyncio.sleep(after)
-        return await self._deliver(http, outcome, now)
+        return await self._deliver(http, served, now)
 
-    async def _deliver(self, http: web.BaseRequest, outcome: Outcome, now: float) -> web.StreamResponse:
-        response, entry = outcome.response, outcome.entry
-        entry.delivered = False
-        if outcome.fate is Fate.HANG:
+    async def _deliver(self, http: web.BaseRequest, served: ServedRequest, now: float) -> web.StreamResponse:
+        response, record = served.response, served.record
+        record.delivered = False
+        if served.connection_action is ConnectionAction.HANG:
             await asyncio.get_running_loop().create_future()
-        if outcome.fate in (Fate.DROP, Fate.REFUSE) or response is None:
+        if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
             _drop(http)
             return web.Response()
         try:
-            if outcome.fate is Fate.TRUNCATE:
+            if served.connection_action is ConnectionAction.TRUNCATE:
                 return await _truncated(http, response, now)
             answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
             await answer.prepare(http)
@@ -123,7 +123,7 @@ class LoopbackServer:
         except ConnectionError:  # the client has hung up, which is nothing to tell anybody
             _drop(http)
             return web.Response()
-        entry.delivered = True
+        record.delivered = True
         return answer
 
 
