@@ -1,4 +1,4 @@
-"""What the simulated brokerage was asked and what it did: the oracle that tests compare a client with."""
+"""Record of requests and order transitions, with which tests compare a client."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class RequestRecord:
         seq: position in the ledger, from 1.
         at: when it arrived (epoch seconds).
         method, target: from the request line.
-        operation, effect: what it asked for, None for an unknown address.
-        processed: whether the service worked on it (False: refused, or lost, before that).
-        status: status of the answer, None when none was made.
-        delivered: whether the answer went out complete; None as long as it is under way.
+        operation, effect: the operation it matched, None for an unknown address.
+        processed: whether the service acted on it (False: rejected, or lost, before that).
+        status: status of the response, None without a response.
+        delivered: whether the response was sent completely; None while it is under way.
         order_ids, external_identifiers: of the orders that it created.
         fault: the scripted fault that it met.
     """
@@ -55,7 +55,7 @@ class OrderEvent:
 
 @attrs.frozen(kw_only=True)
 class OrderRecord:
-    """An order as it stands: what a client's account of it has to agree with."""
+    """Current state of an order, for comparison with the client's view of it."""
 
     order_id: str
     account_number: str
@@ -66,7 +66,7 @@ class OrderRecord:
 
 
 class Ledger:
-    """An append-only record. Nothing in it is ever taken away."""
+    """Append-only record of requests and orders."""
 
     def __init__(self) -> None:
         self.requests: list[RequestRecord] = []
@@ -74,7 +74,7 @@ class Ledger:
         self._orders: dict[str, OrderRecord] = {}
 
     def record_request(self, now: float, method: str, target: str) -> RequestRecord:
-        """Record that a request has arrived."""
+        """Record the arrival of a request."""
         record = RequestRecord(seq=len(self.requests) + 1, at=now, method=method, target=target)
         self.requests.append(record)
         return record
@@ -91,7 +91,7 @@ class Ledger:
         terminal: bool,
         replaces_order_id: str | None = None,
     ) -> None:
-        """Record that an order came into being or changed its status."""
+        """Record that an order was created or changed its status."""
         self.events.append(
             OrderEvent(
                 seq=len(self.events) + 1,
@@ -104,9 +104,9 @@ class Ledger:
                 terminal=terminal,
             )
         )
-        known = self._orders.get(order_id)
-        if known is not None:
-            self._orders[order_id] = attrs.evolve(known, status=after)
+        record = self._orders.get(order_id)
+        if record is not None:
+            self._orders[order_id] = attrs.evolve(record, status=after)
             return
         self._orders[order_id] = OrderRecord(
             order_id=order_id,
@@ -118,7 +118,7 @@ class Ledger:
         )
 
     def orders(self, *, external_identifier: str | None = None, account_number: str | None = None) -> list[OrderRecord]:
-        """Orders in the order of their creation, all or those that match."""
+        """Return all matching orders, oldest first."""
         return [
             order
             for order in self._orders.values()
@@ -127,9 +127,9 @@ class Ledger:
         ]
 
     def processed(self, operation: str | None = None) -> Iterator[RequestRecord]:
-        """The requests that the service worked on, all or those of one operation (``orders.submit``)."""
+        """Return the requests that the service acted on, optionally of one operation."""
         return (record for record in self.requests if record.processed and operation in (None, record.operation))
 
     def count(self, operation: str) -> int:
-        """How many requests of one operation arrived, whatever became of them."""
+        """Return how many requests of one operation arrived, whatever their result."""
         return sum(1 for record in self.requests if record.operation == operation)

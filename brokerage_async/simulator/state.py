@@ -1,4 +1,4 @@
-"""Everything that one environment holds, put together: customers, accounts, instruments, orders, alerts."""
+"""Complete state of one environment: customers, accounts, instruments, orders, alerts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What an environment is made from: its name, the seed, when it begins (epoch seconds), sizes and starting cash."""
+    """Parameters of an environment: name, seed, start (epoch seconds), list sizes and initial cash."""
 
     environment: str
     seed: int
@@ -67,7 +67,7 @@ class Settings:
 
 
 class State:
-    """The state of one environment, and the parts that work on it."""
+    """State of one environment, and the parts that operate on it."""
 
     def __init__(self, settings: Settings, ledger: Ledger, dialect: Dialect) -> None:
         random = KeyedRandom(settings.seed ^ key_of(settings.environment))
@@ -96,7 +96,7 @@ class State:
         self._place_complex_orders()
 
     def namespaces(self) -> Mapping[str, object]:
-        """What answers the operations, by namespace."""
+        """Return the request handlers by namespace."""
         access = Access(self.accounts)
         return {
             "oauth": OAuth(self.authorization_server),
@@ -113,10 +113,13 @@ class State:
             "quote_alerts": QuoteAlerts(self.alert_monitor),
         }
 
-    # How the environment is born
+    # Initial state
 
     def _open_accounts(self) -> None:
-        """Three accounts of the owner (empty; with positions; cash only) and one of somebody else."""
+        """Open three accounts of the owner and one of another customer.
+
+        The owner's are an empty one, one with positions, and a cash account.
+        """
         start, base = self.settings.start, 1000 + self.random.below(8000, 4)
         plan = (("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer))
         for number, (kind, customer) in enumerate(plan, start=1):
@@ -129,7 +132,7 @@ class State:
         self._open_positions(second)
 
     def _open_positions(self, account: Account) -> None:
-        """Shares, and a call sold against them."""
+        """Buy shares, and sell a call against them."""
         shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
@@ -138,7 +141,7 @@ class State:
         account.trade(call, Decimal(-1), self.prices.price(call, self.settings.start), Decimal(0))
 
     def _call_on(self, shares: Instrument) -> Instrument:
-        """An option on shares, about five weeks out and a little above their price."""
+        """Return a call on the shares, about five weeks out and slightly above their price."""
         today = self.catalogue.today
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         strike = (self.catalogue.base_price(shares.symbol) * Decimal("1.05") // 5) * 5
@@ -149,7 +152,10 @@ class State:
         return option
 
     def _place_complex_orders(self) -> None:
-        """One complex order of each kind in the owner's second account, none of them about to trade."""
+        """Place one complex order of each type in the owner's second account.
+
+        Their prices are far from the market, so that none is about to trade.
+        """
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         price = self.catalogue.base_price("AAPL")
         low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
@@ -172,7 +178,7 @@ class State:
     def _share_order(
         self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None
     ) -> NewOrder:
-        """Ten shares, at a limit, on a stop, or at the market when neither is given."""
+        """Return an order for ten shares: limit, stop, or market when neither price is given."""
         leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
         buys = action is LegAction.BUY_TO_OPEN
         if price is None:

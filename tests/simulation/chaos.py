@@ -1,4 +1,4 @@
-"""What one seed holds in store: how the client is set up, and what goes wrong when."""
+"""Plan of one seed: the client's options, and the faults with their times."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from brokerage_async.simulator import faults
 from brokerage_async.simulator.faults import Fault
 
 HOUR = 3600.0
-SHORTEST = 600.0
-"""Seconds that a play takes at least; the last five minutes bring nothing new."""
+MIN_LENGTH = 600.0
+"""Minimum seconds of a run; the last five minutes have no planned events."""
 
 Make = Callable[[random.Random], Fault | str]
 
@@ -35,12 +35,12 @@ FAULTS: dict[str, Make] = {
     "rate_limited": lambda rng: "rate_limited",
     "unauthorized": lambda rng: "unauthorized",
 }
-"""Everything that can happen to one request. A seed uses a few of them: rare combinations need company of their own."""
+"""Every fault of one request. A seed uses a few of them, so that rare combinations occur."""
 
 
 @attrs.frozen(kw_only=True)
-class Storm:
-    """A time in which many requests meet the same trouble."""
+class FaultBurst:
+    """Period in which many requests meet the same fault."""
 
     begins: float
     ends: float
@@ -50,7 +50,7 @@ class Storm:
 
 @attrs.frozen(kw_only=True)
 class Setup:
-    """The client, and the trader who uses it."""
+    """Options of the client, and of the traders who use it."""
 
     limits: Limits
     retry: RetryPolicy
@@ -64,13 +64,13 @@ class Setup:
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """All that is decided before the first request."""
+    """Everything that is decided before the first request."""
 
     length: float
     setup: Setup
     kinds: tuple[str, ...]
     share: float
-    storms: tuple[Storm, ...]
+    bursts: tuple[FaultBurst, ...]
     expiries: tuple[float, ...]
     leaps: tuple[tuple[float, float], ...]
     sleeps: tuple[tuple[float, float], ...]
@@ -79,17 +79,20 @@ class Plan:
 
 
 def plan_of(seed: int, length: float = HOUR) -> Plan:
-    """The plan of a seed; in less time the same things happen sooner, and the machine sleeps less."""
-    if length < SHORTEST:
-        raise ValueError(f"a play takes at least {SHORTEST:g} s, not {length:g}")
+    """Return the plan of a seed.
+
+    In a shorter run the same events happen sooner, and the machine sleeps less.
+    """
+    if length < MIN_LENGTH:
+        raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
     rng = random.Random(f"plan {seed}")
     kinds = tuple(rng.sample(sorted(FAULTS), rng.choice([0, 1, 2, 3, 5, 15])))
 
     def moments(max_count: int) -> tuple[float, ...]:
         return tuple(sorted(round(rng.uniform(60, length - 300), 3) for _ in range(rng.randint(0, max_count))))
 
-    storms = tuple(
-        Storm(
+    bursts = tuple(
+        FaultBurst(
             begins=begins,
             ends=begins + rng.uniform(5, 120),
             kind=rng.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
@@ -102,7 +105,7 @@ def plan_of(seed: int, length: float = HOUR) -> Plan:
         setup=_setup_of(seed, rng),
         kinds=kinds,
         share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
-        storms=storms,
+        bursts=bursts,
         expiries=moments(4),
         leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
         sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
@@ -135,8 +138,8 @@ def _setup_of(seed: int, rng: random.Random) -> Setup:
     )
 
 
-class Trouble:
-    """Stands where the simulator looks for scripted faults, and decides for each request as it comes."""
+class RandomFaults:
+    """Replacement for the simulator's fault plan that draws a fault for each request."""
 
     def __init__(self, plan: Plan, seed: int, clock: Callable[[], float]) -> None:
         self._plan = plan
@@ -145,26 +148,26 @@ class Trouble:
         self.over = False
 
     def take(self, method: str, target: str) -> Fault | None:
-        """The fault that this request meets, if any."""
+        """Return the fault that this request meets, if any."""
         kind = None if self.over else self._kind(self._clock())
         if kind is None:
             return None
         if kind == "unauthorized" and target.endswith("/oauth/token"):
-            return None  # which would be a refusal of the credentials
+            return None  # this would reject the credentials
         made = FAULTS[kind](self._rng)
         return faults.parse(made) if isinstance(made, str) else made
 
     def latency(self, request: Request) -> float:
-        """Seconds for this request, there and back."""
-        least, max_count = self._plan.setup.latency
+        """Return the latency of this request in seconds, both ways."""
+        min_latency, max_latency = self._plan.setup.latency
         if self.over:
-            return least
-        return round(self._rng.uniform(least, max_count), 6)
+            return min_latency
+        return round(self._rng.uniform(min_latency, max_latency), 6)
 
     def _kind(self, now: float) -> str | None:
-        for storm in self._plan.storms:
-            if storm.begins <= now < storm.ends and self._rng.random() < storm.share:
-                return storm.kind
+        for burst in self._plan.bursts:
+            if burst.begins <= now < burst.ends and self._rng.random() < burst.share:
+                return burst.kind
         if self._plan.kinds and self._rng.random() < self._plan.share:
             return self._rng.choice(self._plan.kinds)
         return None

@@ -1,4 +1,4 @@
-"""Who uses the client: traders with habits, drawn from the seed."""
+"""Users of the client: traders whose habits depend on the seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Act = Callable[[Client], Awaitable[Any]]
 
 
 class Trader:
-    """Makes one call after the other, changes its mind now and then, and remembers its orders."""
+    """Makes one call after the other, cancels some of them, and keeps track of its orders."""
 
     def __init__(self, client: Client, sim: Simulator, plan: Plan, record: Record, name: str) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class Trader:
         self._submitted = 0
 
     async def trade(self) -> None:
-        """Trade until the time is over."""
+        """Trade until the end of the run."""
         rng = self._rng
         loop = asyncio.get_running_loop()
         while True:
@@ -49,11 +49,11 @@ class Trader:
                 await self._call(*self._choose())
 
     async def probe(self) -> CallRecord:
-        """One read when everything is calm again."""
+        """Make one read after the faults have ended."""
         return await self._call(ops.WATCHLISTS_LIST, lambda client: client.watchlists.list(), hurried=False)
 
     async def _call(self, operation: Operation[Any], act: Act, *, hurried: bool = True) -> CallRecord:
-        """One call in a task of its own, perhaps with a deadline of its own, perhaps cancelled."""
+        """Make one call in its own task, sometimes with a deadline, sometimes cancelled."""
         rng, setup = self._rng, self._setup
         deadline, client = setup.deadline, self._client
         if hurried and rng.random() < 0.1:

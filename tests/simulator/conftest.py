@@ -1,4 +1,4 @@
-"""Simulated brokerages for the tests of the simulator."""
+"""Fixtures for the tests of the simulator."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.simulator.harness import Harness
 
 @pytest.fixture
 def harness() -> Harness:
-    """A sandbox with a valid token."""
+    """Return a sandbox with a valid token."""
     return Harness().login()
 
 
 @pytest.fixture
 def production() -> Harness:
-    """Production with a valid token."""
+    """Return production with a valid token."""
     return Harness(environment="production").login()

@@ -17,7 +17,7 @@ def claims(token: str) -> dict[str, object]:
     return decoded
 
 
-def test_a_refresh_gives_a_signed_token_and_no_refresh_token(harness: Harness) -> None:
+def test_refresh_returns_a_signed_token_without_refresh_token(harness: Harness) -> None:
     answer = json.loads(harness.token().body)
     assert set(answer) == {"access_token", "token_type", "expires_in"}
     assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 900)
@@ -26,7 +26,7 @@ def test_a_refresh_gives_a_signed_token_and_no_refresh_token(harness: Harness) -
     assert claims(answer["access_token"])["exp"] == int(harness.now) + LIFETIME
 
 
-def test_a_forged_token_is_not_recognised(harness: Harness) -> None:
+def test_forged_token_is_rejected(harness: Harness) -> None:
     token = harness.headers["Authorization"].removeprefix("Bearer ")
     head, _, signature = token.rpartition(".")
     forged = f"{head}.{'A' * len(signature)}"
@@ -34,7 +34,7 @@ def test_a_forged_token_is_not_recognised(harness: Harness) -> None:
     assert harness.ask("GET", "/watchlists", authorization=f"Bearer {forged}").status == 401
 
 
-def test_a_token_is_good_for_fifteen_minutes(harness: Harness) -> None:
+def test_token_expires_after_fifteen_minutes(harness: Harness) -> None:
     harness.wait(LIFETIME - 1)
     assert harness.ask("GET", "/watchlists").status == 200
     harness.wait(1)
@@ -43,7 +43,7 @@ def test_a_token_is_good_for_fifteen_minutes(harness: Harness) -> None:
     assert json.loads(response.body)["error"]["code"] == "unauthorized"
 
 
-def test_a_narrowed_scope_is_kept_to(harness: Harness) -> None:
+def test_narrowed_scope_is_enforced(harness: Harness) -> None:
     harness.login(scope="read")
     assert harness.ask("GET", "/watchlists").status == 200
     response = harness.ask("POST", "/watchlists", {"name": "a", "watchlist-entries": []})
@@ -51,7 +51,7 @@ def test_a_narrowed_scope_is_kept_to(harness: Harness) -> None:
     assert json.loads(response.body)["error"]["code"] == "not_permitted"
 
 
-def test_a_revoked_grant_ends_its_tokens(harness: Harness) -> None:
+def test_revoked_grant_invalidates_its_tokens(harness: Harness) -> None:
     harness.sim.revoke()
     assert harness.ask("GET", "/watchlists").status == 401
     assert json.loads(harness.token().body) == {"error_code": "invalid_grant", "error_description": "Grant revoked"}
@@ -63,7 +63,7 @@ def test_expired_tokens_can_be_refreshed(harness: Harness) -> None:
     assert harness.login().ask("GET", "/watchlists").status == 200
 
 
-def test_a_new_secret_ends_every_grant(harness: Harness) -> None:
+def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
     harness.state.authorization_server.regenerate_secret()
     assert harness.ask("GET", "/watchlists").status == 401
     assert harness.token().status == 400
@@ -95,7 +95,7 @@ def exchange(harness: Harness, code: str, **change: str) -> dict[str, str]:
     return answer
 
 
-def test_an_authorization_code_is_good_for_one_exchange(harness: Harness) -> None:
+def test_authorization_code_can_be_exchanged_once(harness: Harness) -> None:
     arrived = authorize(harness)
     assert arrived["state"] == "s t&te"
     answer = exchange(harness, arrived["code"])
@@ -104,7 +104,7 @@ def test_an_authorization_code_is_good_for_one_exchange(harness: Harness) -> Non
     assert exchange(harness, arrived["code"])["error_code"] == "invalid_grant"
 
 
-def test_the_authorization_page_sends_the_customer_back(harness: Harness) -> None:
+def test_authorization_page_redirects_with_a_code(harness: Harness) -> None:
     query = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
     response = harness.ask("GET", f"/auth?{urlencode(query)}", user_agent=None, authorization=None)
     assert response.status == 302
@@ -113,23 +113,23 @@ def test_the_authorization_page_sends_the_customer_back(harness: Harness) -> Non
     assert harness.ask("GET", "/auth").status == 400
 
 
-def test_an_id_token_needs_its_scope(harness: Harness) -> None:
+def test_id_token_requires_openid_scope(harness: Harness) -> None:
     assert "id_token" not in exchange(harness, authorize(harness, "read")["code"])
 
 
-def test_a_code_goes_to_its_redirect_address_only(harness: Harness) -> None:
+def test_code_with_another_redirect_address_is_rejected(harness: Harness) -> None:
     code = authorize(harness)["code"]
     assert exchange(harness, code, redirect_uri="http://elsewhere.invalid/")["error_code"] == "invalid_grant"
 
 
-def test_a_code_grows_old(harness: Harness) -> None:
+def test_code_expires(harness: Harness) -> None:
     code = authorize(harness)["code"]
     harness.wait(601)
     harness.sim.clock.advance(0)
     assert exchange(harness, code)["error_code"] == "invalid_grant"
 
 
-def test_unknown_applications_get_no_code(harness: Harness) -> None:
+def test_unknown_application_gets_no_code(harness: Harness) -> None:
     with pytest.raises(Exception, match="Unknown client"):
         harness.sim.authorize(f"{harness.sim.auth_page_url}?client_id=x&redirect_uri=y&response_type=code")
 

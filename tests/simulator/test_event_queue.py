@@ -5,7 +5,7 @@ from brokerage_async.simulator.event_queue import EventQueue
 
 
 @given(st.lists(st.floats(0, 100), max_size=30))
-def test_appointments_come_in_the_order_of_their_times(times: list[float]) -> None:
+def test_events_run_in_order_of_time(times: list[float]) -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     for time in times:
@@ -15,7 +15,7 @@ def test_appointments_come_in_the_order_of_their_times(times: list[float]) -> No
     assert event_queue.next_due is None
 
 
-def test_nothing_happens_early() -> None:
+def test_no_event_runs_early() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event_queue.at(5, seen.append)
@@ -24,7 +24,7 @@ def test_nothing_happens_early() -> None:
     assert event_queue.next_due == 5
 
 
-def test_what_an_appointment_brings_about_is_done_as_well() -> None:
+def test_follow_up_events_run_as_well() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event_queue.at(1, lambda now: event_queue.at(now + 1, seen.append) and None)
@@ -32,7 +32,7 @@ def test_what_an_appointment_brings_about_is_done_as_well() -> None:
     assert seen == [2]
 
 
-def test_cancelled_appointments_do_not_happen() -> None:
+def test_cancelled_event_does_not_run() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event = event_queue.at(1, seen.append)

@@ -6,7 +6,7 @@ from brokerage_async.simulator.faults import ConnectionAction, FaultPlan, parse
 from tests.simulator.harness import Harness, limit
 
 
-def test_faults_are_met_in_order_and_counted() -> None:
+def test_faults_are_taken_in_order_and_counted() -> None:
     plan = FaultPlan()
     plan.add("GET", r"/orders", "status(503)", times=2)
     plan.add("*", r".", faults.drop_after)
@@ -19,7 +19,7 @@ def test_faults_are_met_in_order_and_counted() -> None:
     ]
 
 
-def test_methods_and_addresses_have_to_match() -> None:
+def test_fault_requires_matching_method_and_path() -> None:
     plan = FaultPlan()
     plan.add("post", r"/orders$", "hang", times=None)
     assert plan.take("GET", "/a/orders") is None
@@ -30,7 +30,7 @@ def test_methods_and_addresses_have_to_match() -> None:
 
 
 @pytest.mark.parametrize("times", [0, -1])
-def test_somebody_has_to_meet_a_fault(times: int) -> None:
+def test_times_below_one_raises(times: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         FaultPlan().add("GET", "/", "hang", times=times)
 
@@ -43,14 +43,14 @@ def test_somebody_has_to_meet_a_fault(times: int) -> None:
         *("status(500)", "after_status(502)", "html(502)", "after_html(504)"),
     ],
 )
-def test_short_texts(text: str) -> None:
+def test_parse_known_fault(text: str) -> None:
     assert parse(text).name == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "explode", "status", "status(x)", "status(5.5)", "delay(1.2.3)", "delay(.)", "drop_after(1)"]
 )
-def test_unknown_faults_name_the_known_ones(text: str) -> None:
+def test_parse_unknown_fault_lists_the_known_ones(text: str) -> None:
     with pytest.raises(ValueError, match="drop_before"):
         parse(text)
 
@@ -73,7 +73,7 @@ def test_unknown_faults_name_the_known_ones(text: str) -> None:
         ("delay(1)", 201, True, ConnectionAction.DELIVER),
     ],
 )
-def test_what_is_done_and_what_is_answered(
+def test_fault_decides_processing_and_response(
     harness: Harness, text: str, status: int | None, processed: bool, connection_action: ConnectionAction
 ) -> None:
     url = f"http://simulator.invalid/accounts/{harness.account}/orders"
@@ -88,13 +88,13 @@ def test_what_is_done_and_what_is_answered(
     assert len(harness.sim.ledger.orders(external_identifier="x")) == processed
 
 
-def test_a_body_can_be_put_in_place_of_the_true_one(harness: Harness) -> None:
+def test_body_replaces_the_real_one(harness: Harness) -> None:
     request = Request(method="GET", url="http://simulator.invalid/watchlists", headers=harness.headers)
     served = harness.brokerage.serve(request, harness.now, faults.body(b"{}"))
     assert served.response is not None
     assert (served.response.status, served.response.body) == (200, b"{}")
 
 
-def test_scripted_faults_do_not_touch_the_core(harness: Harness) -> None:
+def test_handle_ignores_scripted_faults(harness: Harness) -> None:
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())

@@ -10,7 +10,7 @@ def test_orders_by_account_and_external_identifier(harness: Harness) -> None:
     assert ledger.orders(external_identifier="b") == []
 
 
-def test_events_tell_every_transition_with_its_time(harness: Harness) -> None:
+def test_events_record_every_transition_with_its_time(harness: Harness) -> None:
     identifier = harness.place(market())
     harness.wait(10)
     events = [event for event in harness.sim.ledger.events if event.order_id == identifier]

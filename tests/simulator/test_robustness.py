@@ -1,4 +1,4 @@
-"""Whatever is sent, the brokerage answers; and what it answers is one of its own answers."""
+"""Every request gets a documented response, whatever it contains."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ VALID: dict[str, Any] = {
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something stands in a body."""
+    """Return the path of every value in a body."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [at, *(found for key, one in inner for found in places(one, (*at, key)))]
 
@@ -67,7 +67,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", OPERATIONS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_every_operation_answers_everything(name: str, data: st.DataObject) -> None:
+def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     known = {"account_number": HARNESS.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
     values: dict[str, object] = {}
@@ -98,7 +98,7 @@ GUESSES = {
 
 
 def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
-    """A body that is nearly right."""
+    """Return a nearly valid body."""
     if operation.body is None:
         return None
     from brokerage_async._generated.operations import REQUEST_MODELS
@@ -120,13 +120,13 @@ def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
     st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
     st.text("/%?&=.[]a2éF", max_size=30),
 )
-def test_arbitrary_requests(body: bytes, method: str, target: str) -> None:
+def test_arbitrary_request_gets_an_expected_status(body: bytes, method: str, target: str) -> None:
     assert HARNESS.ask(method, f"/{target}", body).status in STATUSES
 
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_whatever_was_taken_comes_to_an_end(data: st.DataObject) -> None:
+def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
     harness = Harness(equities=40).login()
     targets = {"orders.submit": f"/accounts/{harness.account}/orders", "quote_alerts.create": "/quote-alerts"}
     for _ in range(data.draw(st.integers(1, 6))):
@@ -138,18 +138,18 @@ def test_whatever_was_taken_comes_to_an_end(data: st.DataObject) -> None:
     harness.wait(7 * 86400)
     account = harness.state.accounts.get(harness.account)
     assert account is not None
-    assert all(order.is_terminal or order.terms.lasts for order in harness.state.order_store.of([account]))
+    assert all(order.is_terminal or order.terms.is_multi_day for order in harness.state.order_store.of([account]))
 
 
 @pytest.mark.parametrize("name", ["symbol", "threshold", "comparator", "action", "indicator"])
-def test_conditions_with_nothing_in_them(harness: Harness, name: str) -> None:
+def test_condition_with_null_field_is_harmless(harness: Harness, name: str) -> None:
     condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
     identifier = harness.place(limit(rules={"conditions": [condition]}))
     harness.wait(120)
     assert harness.status(identifier) in ("Live", "Contingent")
 
 
-def test_the_ends_of_time(harness: Harness) -> None:
+def test_extreme_dates_are_handled(harness: Harness) -> None:
     assert harness.rows("/market-time/sessions?from-date=9999-12-31&to-date=9999-12-31") == []
     assert harness.rows("/market-time/sessions?from-date=0001-01-01&to-date=0001-01-02") == []
     far = (limit(time_in_force="GTD", gtc_date="9999-12-31"), limit(rules={"route-after": "9999-12-31T00:00:00Z"}))

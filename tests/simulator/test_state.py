@@ -1,4 +1,4 @@
-"""What an environment is born with."""
+"""Initial state of an environment."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from brokerage_async._generated.operations import OPERATIONS
 from tests.simulator.harness import Harness
 
 
-def test_everything_is_answered_by_some_area(harness: Harness) -> None:
+def test_every_namespace_has_a_handler(harness: Harness) -> None:
     assert {name.partition(".")[0] for name in OPERATIONS} == set(harness.state.namespaces())
 
 
-def test_accounts() -> None:
+def test_initial_accounts() -> None:
     harness = Harness(cash=5_000)
     owned = harness.state.accounts.of(harness.state.owner)
     assert [account.kind for account in owned] == ["Margin", "Margin", "Cash"]
@@ -23,7 +23,7 @@ def test_accounts() -> None:
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
 
 
-def test_the_call_that_was_sold_is_covered(harness: Harness) -> None:
+def test_initial_short_call_is_covered(harness: Harness) -> None:
     account = harness.state.accounts.of(harness.state.owner)[1]
     shares, call = account.positions.values()
     assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
@@ -32,7 +32,7 @@ def test_the_call_that_was_sold_is_covered(harness: Harness) -> None:
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
 
 
-def test_a_complex_order_of_each_kind(harness: Harness) -> None:
+def test_initial_complex_orders_of_each_type(harness: Harness) -> None:
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
         found = harness.state.complex_order_desk.get(
@@ -43,7 +43,7 @@ def test_a_complex_order_of_each_kind(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("environment", ["sandbox", "production"])
-def test_an_environment_is_a_function_of_its_seed(environment: str) -> None:
+def test_state_depends_on_the_seed_only(environment: str) -> None:
     def of(seed: int) -> tuple[object, ...]:
         state = Harness(environment=environment, seed=seed).state
         return state.owner, state.complex_order_ids, state.authorization_server.personal.refresh_token

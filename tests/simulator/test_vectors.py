@@ -1,7 +1,7 @@
-"""The exchanges typed from the interface, asked of the simulator: it takes every request, and answers in kind.
+"""Exchanges from the service document, replayed against the simulator.
 
-The values of an answer are the simulator's own; what is compared is that it takes the request, the status, that the
-body is what the schema says to the letter, and the class of the error.
+The values of a response are the simulator's own. The tests compare the status, that the body matches the schema
+strictly, and the class of the error.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import ACCOUNT, CUSTOMER, Exchange
 
 START = datetime(2026, 4, 15, 15, tzinfo=UTC)
-"""After what the vectors look back on, and before what they look forward to."""
+"""After the past dates of the vectors, and before their future ones."""
 
 SYMBOLS = {"EXMWS%2FA": "AAPLW", "EXMWS": "AAPLW", "EXM%2FB": "BRK%2FB"}
-"""Invented instruments, and those that stand in for them."""
+"""Invented instruments and their substitutes."""
 
 NOT_AN_EQUITY = "market_metrics.dividends: numbers for decimals"
 
 
 def staged(exchange: Exchange, **options: Any) -> Harness:
-    """A brokerage in which the request of an exchange makes sense."""
+    """Build a brokerage in which the request of an exchange is valid."""
     environment = "production" if exchange.operation.startswith("margin.") else "sandbox"
     return Harness(environment=environment, start=START, **options).login()
 
 
 def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]:
-    """Target and body of an exchange with the identifiers of a brokerage."""
+    """Return target and body of an exchange with the identifiers of a brokerage."""
     complex_order = exchange.operation.startswith("complex_orders.")
     names = {
         ACCOUNT: harness.accounts[1] if complex_order else harness.account,
@@ -73,7 +73,7 @@ def authorization_code(harness: Harness) -> str:
 
 @pytest.mark.parametrize("wire", ["observed", "documented"])
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
-def test_what_succeeds(exchange: Exchange, wire: str) -> None:
+def test_exchange_succeeds(exchange: Exchange, wire: str) -> None:
     harness = staged(exchange, wire=wire)
     target, body = translated(exchange, harness)
     response = harness.ask(exchange.method, target, body)
@@ -141,7 +141,7 @@ OTHER_SERVICES = {
     "the same with the names of RFC 6749",
     "a range of more than nine months, by a service that counts differently",
 }
-"""Forms that the simulator never takes."""
+"""Response forms that the simulator never sends."""
 
 
 def staged_at_its_limit(exchange: Exchange) -> Harness:
@@ -151,7 +151,7 @@ def staged_at_its_limit(exchange: Exchange) -> Harness:
 
 
 @pytest.mark.parametrize("exchange", [one for one in REFUSALS if one.name not in OTHER_SERVICES], ids=str)
-def test_what_is_refused(exchange: Exchange) -> None:
+def test_refusal_has_status_and_error(exchange: Exchange) -> None:
     plain: Stage = lambda one: asked(one, staged(one))  # noqa: E731
     stage = faulty if exchange.status >= 500 else STAGES.get(exchange.name, plain)
     _, response = stage(exchange)

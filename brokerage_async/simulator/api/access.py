@@ -1,4 +1,4 @@
-"""Which accounts a caller may see."""
+"""Which accounts a customer may access."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Access"]
 
 
 class Access:
-    """Finds accounts for a caller: 404 for what does not exist, 403 for what is somebody else's."""
+    """Looks up accounts for a request: 404 for unknown ones, 403 for those of another customer."""
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
     def account(self, request: ParsedRequest, number: str | None = None) -> Account:
-        """The account of the path, or the one of ``number``."""
+        """Return the account of the path, or the one of ``number``."""
         account = self._accounts.get(request.path["account_number"] if number is None else number)
         if account is None:
             raise RefusedError.not_found("account")
@@ -27,7 +27,7 @@ class Access:
         return account
 
     def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
-        """The accounts of ``numbers``, of the customer of the path."""
+        """Return the accounts of ``numbers``, which must belong to the customer in the path."""
         customer = request.path["customer_id"]
         if customer not in ("me", str(request.customer.number)):
             if self._accounts.has_customer(customer):

@@ -1,7 +1,7 @@
-"""The simulated brokerage: a request goes in, a response comes out, and time is passed in.
+"""Sans-I/O core of the simulator: maps a request and a time to a response.
 
-No sockets, no event loop, no clock of its own: ``handle(request, now)`` is all there is to it, which is what makes it
-serve a loopback port and a virtual clock alike. The same seed, requests and times give the same answers.
+It has no sockets, no event loop and no clock of its own. So ``handle(request, now)`` serves a loopback port and a
+virtual clock alike. The same seed, requests and times give the same responses.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Handler = Callable[[ParsedRequest], Response]
 
 @attrs.frozen
 class ServedRequest:
-    """What came of a request: the answer (None when there is none), what becomes of it, and the ledger's entry."""
+    """Result of a request: response, if any, its delivery, and its record."""
 
     response: Response | None
     connection_action: ConnectionAction
@@ -51,7 +51,7 @@ class ServedRequest:
 
 @attrs.frozen
 class _Arrival:
-    """A request and what its address says: the operation (None when there is none) and the values in its path."""
+    """Request with its matching operation, if any, and the values in its path."""
 
     request: Request
     now: float
@@ -62,7 +62,7 @@ class _Arrival:
     values: Mapping[str, str]
 
     def is_flat_error(self, refusal: RefusedError) -> bool:
-        """Whether a refusal is written without an envelope, as the token endpoint writes what is wrong with a grant."""
+        """Return whether the error has no envelope, as at the token endpoint for invalid grants."""
         return self.operation is not None and self.operation.shape is Shape.BARE and refusal.status in (400, 422)
 
 
@@ -83,13 +83,16 @@ class Brokerage:
         self._handlers: Mapping[str, Handler] = {name: _handler(namespaces, name) for name in OPERATIONS}
 
     def handle(self, request: Request, now: float) -> Response:
-        """Answer a request at ``now`` (epoch seconds), whatever faults are scripted."""
+        """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         record.delivered = True
         return self._process(request, now, record)
 
     def serve(self, request: Request, now: float, fault: Fault | None) -> ServedRequest:
-        """Answer a request that meets ``fault``, if any; its delays have passed already."""
+        """Serve a request that meets ``fault``, if any.
+
+        The delays of the fault have already passed.
+        """
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         if fault is None:
             return ServedRequest(self._process(request, now, record), ConnectionAction.DELIVER, record)
@@ -105,10 +108,10 @@ class Brokerage:
         return ServedRequest(response, fault.connection_action, record)
 
     def advance(self, now: float) -> None:
-        """Let everything happen that is due by ``now``, as the next request would."""
+        """Run everything that is due by ``now``, as the next request would."""
         self.state.event_queue.run(now)
 
-    # Steps of an answer
+    # Steps of processing
 
     def _process(self, request: Request, now: float, record: RequestRecord) -> Response:
         self.state.event_queue.run(now)
@@ -146,14 +149,14 @@ class Brokerage:
         return self._handlers[operation.name](parsed)
 
     def _redirect_with_code(self, arrival: _Arrival) -> Response:
-        """Send the owner, who came to the authorization page, back to the application with a code."""
+        """Redirect the owner from the authorization page to the application, with a code."""
         target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
         return Response(status=302, headers={"location": target}, body=b"")
 
     def _parse(
         self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str | None
     ) -> ParsedRequest:
-        """A request with everything that it brings checked."""
+        """Return the request with its query and body validated."""
         body, broken_rules = self._request_parser.body(operation, arrival.request.body)
         if broken_rules:
             raise broken_rules_error(self._request_parser, broken_rules)
@@ -179,7 +182,7 @@ class Brokerage:
         return identity
 
     def _is_within_rate_limit(self, now: float) -> bool:
-        """Whether the rate limit lets one more request through: a window of one second slides over those let in."""
+        """Return whether the rate limit, a sliding window of one second, admits another request."""
         if self.rate_limit is None:
             return True
         accepted = self._accepted
@@ -197,24 +200,30 @@ class Brokerage:
 
 
 def _handler(namespaces: Mapping[str, object], name: str) -> Handler:
-    """The method that answers an operation; one that is missing is a mistake of the simulator."""
+    """Return the method that handles an operation.
+
+    A missing one is a bug of the simulator.
+    """
     namespace, _, method = name.partition(".")
     handler: Handler | None = getattr(namespaces.get(namespace), method, None)
     if handler is None:
-        raise NotImplementedError(f"the simulator does not answer {name} yet")
+        raise NotImplementedError(f"the simulator has no handler for {name}")
     return handler
 
 
 def _require_supported_version(version: str | None) -> str | None:
-    """The interface version asked for; 406, with a code that is a number, for one that is gone."""
+    """Return the requested interface version.
+
+    406, with an integer code, for a withdrawn one.
+    """
     if version is None or version == _MARKET_SESSIONS_VERSION:
         return None
     if _VERSION.fullmatch(version) is None or version < _MIN_VERSION:
-        raise RefusedError(406, 406, f"The version {version} does not exist any more")
+        raise RefusedError(406, 406, f"Version {version} is no longer supported")
     return version
 
 
 def _flat_error(refusal: RefusedError) -> Response:
-    """The form in which the token endpoint writes errors."""
+    """Return an error in the form of the token endpoint."""
     code = "invalid_request" if refusal.code == "validation_error" else refusal.code
     return bare(TokenErrorBodyWire(error_code=str(code), error_description=refusal.message), 400)

@@ -1,4 +1,4 @@
-"""``complex_orders``: reading them, and moving the threshold of a pair."""
+"""Handlers of ``complex_orders``: reading them, and editing the ratio of a pair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ComplexOrders"]
 
 
 class ComplexOrders:
-    """Answers requests about complex orders."""
+    """Handles requests about complex orders."""
 
     def __init__(
         self,
@@ -33,11 +33,14 @@ class ComplexOrders:
         self._dialect = dialect
 
     def get(self, request: ParsedRequest) -> Response:
-        """One complex order."""
+        """Return one complex order."""
         return item(self._found(request).wire(self._dialect), request.context)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
-        """Change comparator or threshold of a PAIRS order; it needs no more buying power than before."""
+        """Change the comparator or threshold of a PAIRS order.
+
+        Its buying power stays the same.
+        """
         found = self._found(request)
         edit: PairsEdit | None = request.body
         if edit is not None:

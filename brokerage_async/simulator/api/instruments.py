@@ -1,4 +1,4 @@
-"""``instruments``: equities, options, chains and warrants."""
+"""Handlers of ``instruments``: equities, options, chains and warrants."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 
 
 class Instruments:
-    """Answers from the catalogue, with rows that are written once."""
+    """Serves rows of the catalogue, which are rendered once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     def equities(self, request: ParsedRequest) -> Response:
-        """A page of equities, all or those of given symbols, filtered."""
+        """Return a page of equities, all or by symbol, filtered."""
         table = self._catalogue.equities
         query = request.query
         symbols = query.get("symbols")
@@ -36,7 +36,7 @@ class Instruments:
         return items(table.rows(chosen[page.start : page.stop]), request.context, page)
 
     def equity_options(self, request: ParsedRequest) -> Response:
-        """Equity options, all or those of given symbols; expired ones only on request."""
+        """Return equity options, all or by symbol; expired ones only on request."""
         table = self._catalogue.equity_options
         today = local_date(request.now)
         symbols = request.query.get("symbols")
@@ -49,7 +49,7 @@ class Instruments:
         return items(table.rows(positions), request.context)
 
     def warrant(self, request: ParsedRequest) -> Response:
-        """One warrant."""
+        """Return one warrant."""
         table = self._catalogue.warrants
         positions = table.positions([request.path["symbol"]])
         if not positions:
@@ -57,7 +57,7 @@ class Instruments:
         return item(table.rows(positions)[0], request.context)
 
     def futures_option_chain(self, request: ParsedRequest) -> Response:
-        """The flat option chain of a futures product."""
+        """Return the flat option chain of a futures product."""
         rows = self._catalogue.chain(request.path["symbol"])
         if rows is None:
             raise RefusedError.not_found("futures product")

@@ -1,4 +1,7 @@
-"""``margin``: the requirements report, and what an order would change in it."""
+"""Handlers of ``margin``: the requirements report and dry-runs.
+
+The arithmetic is in ``accounts``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ __all__ = ["Margin"]
 
 
 class Margin:
-    """Answers with figures of the margin desk."""
+    """Reports the figures of the margin calculator."""
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Margin:
         self._dialect = dialect
 
     def requirements(self, request: ParsedRequest) -> Response:
-        """What the account must hold, in all and per underlying."""
+        """Return the requirements of an account, in total and per underlying."""
         account, now = self._access.account(request), request.now
         held = self._calculator.by_underlying(account)
         groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
@@ -84,7 +87,7 @@ class Margin:
         return item(report, request.context)
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Margin before and after an order; nothing is created."""
+        """Return the margin before and after an order; nothing is created."""
         account, now = self._access.account(request), request.now
         requested: MarginOrder = request.body
         if requested.account_number != account.number:
@@ -136,7 +139,7 @@ class Margin:
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> MarginDryRunResultWire:
-        """Margin of all holdings on the underlying of a margin order."""
+        """Return the margin of all holdings on the underlying of a margin order."""
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)

@@ -1,4 +1,4 @@
-"""``market_metrics``: earnings and dividends, four a year."""
+"""Handlers of ``market_metrics``: quarterly earnings and dividends."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ _EARNINGS, _DIVIDENDS = 1, 2
 
 
 class MarketMetrics:
-    """Answers with events that are made up from the seed."""
+    """Serves events generated from the seed."""
 
     def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
         self._catalogue = catalogue
         self._random = random
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
-        """Earnings per share of a company, oldest first; funds and indices report none."""
+        """Return the earnings per share of a company, oldest first.
+
+        Funds and indices have none.
+        """
         equity = self._equity(request)
         last = min(request.query.get("end_date", date.max), local_date(request.now))
         rows = []
@@ -41,7 +44,7 @@ class MarketMetrics:
         return items(rows, request.context)
 
     def dividends(self, request: ParsedRequest) -> Response:
-        """Dividends per share, oldest first; one company in three pays none."""
+        """Return dividends per share, oldest first; one company in three pays none."""
         equity = self._equity(request)
         pays = not equity.is_index and self._random.below(3, key_of(equity.symbol), _DIVIDENDS) > 0
         cents = 5 + self._random.below(150, key_of(equity.symbol), _DIVIDENDS, 1)
@@ -56,7 +59,7 @@ class MarketMetrics:
         return equity
 
     def _quarters(self, equity: EquityDefinition, kind: int, now: float) -> Iterator[date]:
-        """One day in each quarter of the last years, up to today."""
+        """Yield one day in each quarter of the last years, up to today."""
         today = local_date(now)
         for year in range(today.year - _YEARS_BACK, today.year + 1):
             for month in (1, 4, 7, 10):

@@ -1,4 +1,4 @@
-"""``oauth``: tokens."""
+"""Handler of ``oauth``: tokens."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["OAuth"]
 
 
 class OAuth:
-    """Answers the token endpoint; its bodies have no envelope."""
+    """Handles the token endpoint; its bodies have no envelope."""
 
     def __init__(self, authorization_server: AuthorizationServer) -> None:
         self._authorization_server = authorization_server
 
     def token(self, request: ParsedRequest) -> Response:
-        """An access token for a grant."""
+        """Return an access token for a grant."""
         return bare(self._authorization_server.token(request.body, request.now))

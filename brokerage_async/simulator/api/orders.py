@@ -1,4 +1,4 @@
-"""``orders``: everything about single orders."""
+"""Handlers of ``orders``: everything about single orders."""
 
 from __future__ import annotations
 
@@ -25,16 +25,22 @@ _RANGE_REQUIRED_SINCE = "20261012"
 
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
-    """The answer to an order whose fields do not go together; one such combination fails its preflight instead."""
+    """Return the error for fields that contradict each other.
+
+    One such combination fails the preflight instead.
+    """
     for problem in problems:
         values = set() if problem.rule is None else {value for values in problem.rule.when.values() for value in values}
         if {OrderType.MARKET, TimeInForce.GTC} <= values:
             return preflight_error([Message("gtc_market_orders_not_supported", problem.message)])
-    return request_parser.refusal(problems)
+    return request_parser.error(problems)
 
 
 class Orders:
-    """Answers order requests. Its ``list`` comes last: within the class the name hides the builtin."""
+    """Handles order requests.
+
+    ``list`` comes last because it hides the builtin within the class.
+    """
 
     def __init__(self, access: Access, order_desk: OrderDesk, order_store: OrderStore, dialect: Dialect) -> None:
         self._access = access
@@ -49,34 +55,34 @@ class Orders:
         return item(result.wire(self._dialect), request.context, 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        """Take an order."""
+        """Accept an order."""
         result = self._order_desk.submit(self._access.account(request), request.body, request.now)
         self._record_order(request, result.order)
         return item(result.wire(self._dialect), request.context, 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
-        """Check a change of an order; nothing is changed."""
+        """Check an edit of an order; nothing is changed."""
         result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
     def replace(self, request: ParsedRequest) -> Response:
-        """Put a new order in the place of a working one."""
+        """Replace a working order by a new one."""
         new = self._order_desk.replace(self._order(request), request.body, request.now)
         self._record_order(request, new)
         return item(order_json(new, self._dialect), request.context)
 
     def edit(self, request: ParsedRequest) -> Response:
-        """Change a working order, which makes a new one as well."""
+        """Edit a working order, which also creates a new one."""
         return self.replace(request)
 
     def cancel(self, request: ParsedRequest) -> Response:
-        """Ask for the cancellation of an order."""
+        """Request the cancellation of an order."""
         order = self._order(request)
         self._order_desk.cancel(order, request.now)
         return item(order_json(order, self._dialect), request.context)
 
     def search(self, request: ParsedRequest) -> Response:
-        """Orders of several accounts, any age and status."""
+        """Return orders of several accounts, of any age and status."""
         if (request.version or "") >= _RANGE_REQUIRED_SINCE and not {"start_date", "start_at"} & set(request.query):
             reason = f"{request.wire('start_date')} or {request.wire('start_at')} is missing"
             raise RefusedError.invalid([request.problem("start_date", reason)], 400)
@@ -84,9 +90,9 @@ class Orders:
         return self._page(request, self._matching(request, self._order_store.of(accounts)), _DEFAULT_SEARCH_PAGE)
 
     def live(self, request: ParsedRequest) -> Response:
-        """Today's orders of several accounts, any status, newest first."""
+        """Return today's orders of several accounts, of any status, newest first."""
         accounts = self._access.accounts(request, request.query["account_numbers"])
-        # Pollers ask again and again while nothing happens: the answer is kept as long as it is true.
+        # Pollers repeat the request while nothing changes: the response is kept until something does.
         wanted = (request.version, request.context, request.query.get("page_offset"), request.query.get("per_page"))
         key = (self._order_store.version, local_date(request.now), *wanted, *(a.number for a in accounts))
         if self._last_live is None or self._last_live[0] != key:
@@ -94,7 +100,7 @@ class Orders:
         return self._last_live[1]
 
     def list_live(self, request: ParsedRequest) -> Response:
-        """Today's orders of one account."""
+        """Return today's orders of one account."""
         orders = self._order_store.today([self._access.account(request)], request.now)
         return self._page(request, self._matching(request, reversed(orders)), _DEFAULT_LIST_PAGE)
 
@@ -118,7 +124,7 @@ class Orders:
             request.record.external_identifiers += (order.terms.external_identifier,)
 
     def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
-        """Those of ``orders`` that pass every filter of the query."""
+        """Yield the orders that pass every filter of the query."""
         query = request.query
         statuses = frozenset(query.get("statuses", ()))
         first, last = query.get("start_date"), query.get("end_date")
@@ -140,7 +146,7 @@ class Orders:
                 yield order
 
     def _page(self, request: ParsedRequest, matching: Iterator[Order], default: int) -> Response:
-        """One page of orders, which come oldest first, in the direction asked for."""
+        """Return one page of orders, given oldest first, in the requested direction."""
         chosen = [*matching]
         if not request.ascending:
             chosen.reverse()
@@ -149,13 +155,13 @@ class Orders:
         return items(rows, request.context, page)
 
     def list(self, request: ParsedRequest) -> Response:
-        """Orders of one account, any age and status."""
+        """Return orders of one account, of any age and status."""
         account = self._access.account(request)
         return self._page(request, self._matching(request, self._order_store.of([account])), _DEFAULT_LIST_PAGE)
 
 
 def _futures_symbols(order: Order) -> frozenset[str]:
-    """What a search by futures symbol finds an order under."""
+    """Return the futures symbols by which a search finds an order."""
     if not order.underlying.startswith("/"):
         return frozenset()
     return frozenset({order.underlying, *(leg.instrument.symbol for leg in order.legs)})

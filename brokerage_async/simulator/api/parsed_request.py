@@ -1,4 +1,4 @@
-"""One request as the simulated brokerage understands it, once it is authenticated, routed and checked."""
+"""Request that is authenticated, routed and validated: the argument of every handler."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["ParsedRequest"]
 
 @attrs.define(kw_only=True)
 class ParsedRequest:
-    """A request to be handled.
+    """Validated request.
 
-    ``query`` holds parsed values by the names that the parameters have in Python (integers, booleans, dates, epoch
-    seconds for date-times, lists for arrays), ``body`` the checked request model (None without a body), ``entry`` the
-    ledger's record of the request.
+    ``query`` holds parsed values by the Python names of the parameters (integers, booleans, dates, epoch seconds for
+    date-times, lists for arrays), ``body`` the validated request model (None without a body), ``record`` the ledger's
+    record of the request.
     """
 
     operation: Operation[Any]
@@ -36,7 +36,10 @@ class ParsedRequest:
     record: RequestRecord
 
     def slice(self, total: int, *, default: int, max_size: int) -> Slice:
-        """The page asked for out of ``total`` rows; 400 for an offset or a size that cannot be."""
+        """Return the requested page of ``total`` rows.
+
+        Raise a 400 error for an invalid offset or size.
+        """
         offset = self.query.get("page_offset", 0)
         size = self.query.get("per_page", default)
         problems = []
@@ -49,14 +52,14 @@ class ParsedRequest:
         return Slice(offset, size, total)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
-        """An entry of the answer that refuses the query for one of its parameters."""
+        """Return the error entry for one query parameter."""
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
 
     def wire(self, name: str) -> str:
-        """What a parameter is called in the query."""
+        """Return the name of a parameter in the query."""
         return next(parameter.wire for parameter in self.operation.parameters if parameter.name == name)
 
     @property
     def ascending(self) -> bool:
-        """Whether the oldest is asked for first."""
+        """Whether the oldest row comes first."""
         return str(self.query.get("sort", "Desc")).lower() == "asc"

@@ -1,4 +1,4 @@
-"""``transactions``: what was booked to an account."""
+"""Handler of ``transactions``: bookings of an account."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action")
 
 
 class Transactions:
-    """Answers from the accounts' books. Within the class ``list`` hides the builtin."""
+    """Serves the transactions of an account.
+
+    ``list`` hides the builtin within the class.
+    """
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
     def list(self, request: ParsedRequest) -> Response:
-        """A page of transactions, newest first unless asked otherwise."""
+        """Return a page of transactions, newest first by default."""
         query = request.query
         types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
         booked = self._access.account(request).transactions

@@ -1,4 +1,4 @@
-"""``watchlists``: the user's named lists of symbols."""
+"""Handlers of ``watchlists``: named lists of symbols."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ _ORDER_INDEX = 9999
 
 
 class Watchlists:
-    """Keeps watchlists per customer. Its ``list`` comes last: within the class the name hides the builtin."""
+    """Keeps watchlists by customer.
+
+    ``list`` comes last because it hides the builtin within the class.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._rows: dict[int, dict[str, bytes]] = {}
 
     def create(self, request: ParsedRequest) -> Response:
-        """A new watchlist; its name must be new as well."""
+        """Create a watchlist with an unused name."""
         own = self._rows.setdefault(request.customer.number, {})
         requested: NewWatchlist = request.body
         if requested.name in own:
-            raise RefusedError.invalid([self._dialect.problem("taken", "There is a watchlist of this name", "name")])
+            raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
         wire = WatchlistWire(
             name=requested.name,
             group_name=requested.group_name,
@@ -40,5 +43,5 @@ class Watchlists:
         return item(own[requested.name], request.context, 201)
 
     def list(self, request: ParsedRequest) -> Response:
-        """Every watchlist of the user, with its entries."""
+        """Return every watchlist of the user, with its entries."""
         return items(self._rows.get(request.customer.number, {}).values(), request.context)

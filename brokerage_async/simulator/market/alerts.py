@@ -1,4 +1,4 @@
-"""Quote alerts: watched on the clock, triggered when the quote crosses the threshold."""
+"""Quote alerts: checked as prices change, triggered when the quote crosses the threshold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIFETIME = 90 * 86400.0
 
 @attrs.define(kw_only=True, eq=False)
 class Alert:
-    """One alert; its life shows in its times alone (epoch seconds)."""
+    """One alert; its state shows only in its times (epoch seconds)."""
 
     external_id: str
     customer: Customer
@@ -40,8 +40,11 @@ class Alert:
     next_check: ScheduledEvent | None = None
 
     def wire(self) -> dict[str, Any]:
-        """The alert as it is sent; times that have not come are null, as recorded."""
-        # The same amount twice, as text and as a number.
+        """Return the alert as it is sent.
+
+        Times that have not come are null, as recorded.
+        """
+        # The same amount twice, as a string and as a number.
         threshold: Any = decimal_text(self.threshold)
         numeric: Any = float(self.threshold)
         alert = QuoteAlertWire(
@@ -64,26 +67,26 @@ class Alert:
         return complete(alert)
 
     def is_met_by(self, value: Decimal) -> bool:
-        """Whether a quote is on the far side of the threshold."""
+        """Return whether a quote is beyond the threshold."""
         return value > self.threshold if self.operator == ">" else value < self.threshold
 
 
 class AlertMonitor:
-    """Keeps the alerts of all customers and looks at their quotes whenever prices change."""
+    """Keeps the alerts of all customers and checks their quotes whenever prices change."""
 
     def __init__(self, prices: Prices, event_queue: EventQueue, random: KeyedRandom) -> None:
         self._prices = prices
         self._event_queue = event_queue
         self._random = random
         self._alerts: dict[str, Alert] = {}
-        self._made = 0
+        self._count = 0
         prices.on_price(self._price_was_set)
 
     def create(self, customer: Customer, requested: NewQuoteAlert, now: float) -> Alert:
-        """A new alert, watched from now on."""
-        self._made += 1
+        """Create an alert and start watching its quote."""
+        self._count += 1
         alert = Alert(
-            external_id=self._random.text(32, 7, self._made),
+            external_id=self._random.hex_digits(32, 7, self._count),
             customer=customer,
             symbol=requested.symbol,
             instrument_type=InstrumentType.FUTURE if requested.symbol.startswith("/") else InstrumentType.EQUITY,
@@ -98,7 +101,7 @@ class AlertMonitor:
         return alert
 
     def cancel(self, customer: Customer, external_id: str) -> None:
-        """Take an alert away, if it is there and the customer's own."""
+        """Remove an alert, if it exists and belongs to the customer."""
         alert = self._alerts.get(external_id)
         if alert is None or alert.customer != customer:
             return
@@ -107,7 +110,7 @@ class AlertMonitor:
             alert.next_check.cancel()
 
     def of(self, customer: Customer) -> list[Alert]:
-        """The alerts of a customer, oldest first."""
+        """Return the alerts of a customer, oldest first."""
         return [alert for alert in self._alerts.values() if alert.customer == customer]
 
     def _schedule(self, alert: Alert, now: float) -> None:

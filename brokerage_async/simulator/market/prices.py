@@ -1,7 +1,7 @@
-"""Prices and trading hours.
+"""Simulated market prices.
 
-The price of an underlying changes once a minute and stays within 0.2 % of its level, unless ``set_price`` puts it
-somewhere else. Options are priced from their underlying by a plain rule. All of it is a function of seed and time.
+The price of an underlying changes once a minute and stays within 0.2 % of its level, unless ``set_price`` fixes it.
+Options are priced from their underlying by a simple rule. All prices are a function of seed and time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .instrument import Instrument
 __all__ = ["PRICE_INTERVAL", "Prices"]
 
 PRICE_INTERVAL = 60.0
-"""Seconds between two changes of a price."""
+"""Seconds between two price changes."""
 
 _SWING = 0.002
 _PRICE_LIMIT = 10**9
@@ -26,7 +26,7 @@ _SPREAD = Decimal("0.0002")
 
 
 class Prices:
-    """What things cost, and when they trade."""
+    """Market prices of underlyings and options."""
 
     def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
         self._catalogue = catalogue
@@ -35,16 +35,16 @@ class Prices:
         self._fixed: set[str] = set()
         self._listeners: list[Callable[[str, float], None]] = []
         self.version: int = 0
-        """Counts how often somebody set a price."""
+        """Number of times a price was set."""
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
+        """Set and hold the price of an equity, future or cryptocurrency.
 
         Raises:
-            ValueError: ``price`` is not positive, or not below a thousand million.
+            ValueError: ``price`` is not positive, or not below 10**9.
         """
         if not price.is_finite() or not 0 < price < _PRICE_LIMIT:
-            raise ValueError(f"a price is positive and below {_PRICE_LIMIT}, unlike {price}")
+            raise ValueError(f"price must be positive and below {_PRICE_LIMIT}, got {price}")
         self._levels[symbol] = price
         self._fixed.add(symbol)
         self.version += 1
@@ -52,11 +52,11 @@ class Prices:
             listener(symbol, now)
 
     def on_price(self, listener: Callable[[str, float], None]) -> None:
-        """Have ``listener(symbol, now)`` called whenever a price is set."""
+        """Call ``listener(symbol, now)`` whenever a price is set."""
         self._listeners.append(listener)
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
-        """The price of an underlying, to the cent (futures: to a thousandth)."""
+        """Return the price of an underlying, to the cent (below 2 dollars: to four places)."""
         level = self._levels.get(symbol)
         if level is None:
             level = self._levels[symbol] = self._catalogue.base_price(symbol)
@@ -67,7 +67,7 @@ class Prices:
         return Decimal(round(float(level) * (1 + swing), places)).quantize(Decimal(1).scaleb(-places))
 
     def price(self, instrument: Instrument, now: float) -> Decimal:
-        """The price of anything that is traded, per share or per unit of the underlying."""
+        """Return the price of an instrument, per share or per unit of the underlying."""
         spot = self.underlying_price(instrument.underlying, now)
         if instrument.strike is None or instrument.expires is None:
             return spot
@@ -79,7 +79,7 @@ class Prices:
         return max(Decimal("0.01"), Decimal(round(worth, 2)).quantize(Decimal("0.01")))
 
     def quote(self, symbol: str, field: str, now: float) -> Decimal | None:
-        """A watched quote field of an underlying: Last, Bid or Ask; None for the fields that are not simulated."""
+        """Return a quote field of an underlying (Last, Mark, Bid or Ask), None for other fields."""
         last = self.underlying_price(symbol, now)
         match field:
             case "Last" | "Mark":

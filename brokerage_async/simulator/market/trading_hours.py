@@ -17,14 +17,17 @@ def is_open(instrument: Instrument, now: float, *, extended: bool) -> bool:
 
 
 def trading_session(instrument: Instrument, now: float, *, extended: bool) -> TradingSession | None:
-    """Return the session in which an order of ``now`` works, or None if the instrument trades around the clock."""
+    """Return the session in which an order of ``now`` works.
+
+    None if the instrument trades around the clock.
+    """
     if instrument.collection is None:
         return None
     return CALENDARS[instrument.collection].trading(now, extended=extended)
 
 
 def opening(instrument: Instrument, now: float, *, extended: bool) -> float:
-    """Return when an order of ``now`` can first be matched, in epoch seconds: now, or at the next opening."""
+    """Return the earliest time, from ``now`` on, at which an order can be matched."""
     session = trading_session(instrument, now, extended=extended)
     if session is None:
         return now

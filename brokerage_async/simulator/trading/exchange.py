@@ -1,7 +1,7 @@
-"""The life of an order at the simulated exchange: routed, live, filled in parts, expired, cancelled.
+"""Simulated exchange: routes, fills, expires and cancels orders.
 
-Everything happens by appointment; the delays are draws that belong to the order. While an order is live and nobody
-wants it, it is looked at again whenever prices change.
+Every step is a scheduled event, and its delay is a random value that belongs to the order. A live order without a
+counterparty is evaluated again whenever prices change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MIL = Decimal("0.001")
 
 
 def reject_reason(order: Order) -> str | None:
-    """Why the exchange will not take an order, None when it will."""
+    """Return why the exchange rejects an order, None if it accepts it."""
     for leg in order.legs:
         if leg.instrument.halted:
             return "Trading in the instrument is halted"
@@ -38,7 +38,7 @@ def reject_reason(order: Order) -> str | None:
 
 
 class Exchange:
-    """Moves orders from status to status as time goes by."""
+    """Moves orders from status to status as time passes."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class Exchange:
         prices.on_price(self._price_was_set)
 
     def on_fill(self, listener: Callable[[Order, float], None]) -> None:
-        """Have ``listener(order, now)`` called after every execution."""
+        """Call ``listener(order, now)`` after every execution."""
         self._fill_listeners.append(listener)
 
     def receive(self, order: Order, now: float) -> None:
-        """Take an order in and see it through, from routing to its end."""
+        """Accept an order and see it through, from routing to its end."""
         rules = order.terms.rules
         self._schedule_expiry(order, now)
         if rules is not None and rules.cancel_at is not None:
@@ -70,42 +70,45 @@ class Exchange:
         if rules is not None and rules.conditions:
             order.contingent_status = ContingentStatus.PENDING_CONDITION
             self._order_store.move(order, OrderStatus.CONTINGENT, now)
-            self._schedule(order, "look", now, self._watch_conditions)
+            self._schedule(order, "evaluate", now, self._watch_conditions)
             return
         self.route(order, now)
 
     def route(self, order: Order, now: float) -> None:
-        """Send a received order on its way, as soon as its rule and the market's hours allow it."""
+        """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
         opening = trading_hours.opening(order.legs[0].instrument, earliest, extended=order.terms.is_extended)
         self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
-        """Let a contingent order go: what it waited for has happened."""
+        """Release a contingent order: its condition is met."""
         order.contingent_status = None
         self._order_store.move(order, OrderStatus.RECEIVED, now)
         self.route(order, now)
 
     def hold(self, order: Order, now: float) -> None:
-        """Keep a new order back until something else happens."""
+        """Hold a new order back until another event releases it."""
         order.contingent_status = ContingentStatus.PENDING_ORDER
         self._order_store.move(order, OrderStatus.CONTINGENT, now)
         self._schedule_expiry(order, now)
 
     def cancel(self, order: Order, now: float, *, by_user: bool) -> None:
-        """Cancel an order: at once when the exchange does not have it yet, otherwise once it confirms."""
+        """Cancel an order.
+
+        This happens at once if the order is not at the exchange yet, otherwise once that confirms.
+        """
         order.cancelled_by_user = by_user
         if not order.is_at_exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
         self._live.pop(order.number, None)
-        self._unschedule(order, "next", "look")
+        self._unschedule(order, "next", "evaluate")
         self._order_store.move(order, OrderStatus.CANCEL_REQUESTED, now)
         self._schedule(order, "next", now + self._delay(order, _CONFIRM), self._confirmed)
 
     def begin_replacement(self, order: Order, now: float) -> None:
-        """Have an order cancelled in favour of another one, unless a fill comes first."""
+        """Cancel an order in favor of another one, unless a fill comes first."""
         if not order.is_at_exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
@@ -113,12 +116,12 @@ class Exchange:
         self._schedule(order, "replace", now + self._delay(order, _CONFIRM), self._confirmed)
 
     def abandon_replacement(self, order: Order, now: float) -> None:
-        """Go on as before after a replacement came to nothing."""
+        """Keep an order working after its replacement was abandoned."""
         self._unschedule(order, "replace")
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
-    # Appointments
+    # Scheduled events
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
@@ -126,9 +129,9 @@ class Exchange:
 
     def _unschedule(self, order: Order, *names: str) -> None:
         for name in names:
-            known = order.scheduled.pop(name, None)
-            if known is not None:
-                known.cancel()
+            event = order.scheduled.pop(name, None)
+            if event is not None:
+                event.cancel()
 
     def _delay(self, order: Order, step: int, turn: int = 0) -> float:
         return self._random.between(*_DELAYS[step], order.number, step, turn)
@@ -145,7 +148,7 @@ class Exchange:
             end = max(end, local_epoch(last, 24) if session is None else session.close)
         self._schedule(order, "expiry", end, self._expired)
 
-    # What happens
+    # Steps of an order
 
     def _routed(self, order: Order, now: float) -> None:
         if order.route_after is not None:
@@ -160,18 +163,21 @@ class Exchange:
 
     def _went_live(self, order: Order, now: float) -> None:
         self._live[order.number] = order
-        # One that is about to be replaced works until it is out of the way, without another status.
+        # An order that is being replaced works until it is cancelled, without another status.
         if order.status is OrderStatus.ROUTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
         self._evaluate(order, now)
 
     def _evaluate(self, order: Order, now: float) -> None:
-        """Plan what comes next for a live order: a fill when somebody wants it, another look later otherwise."""
-        self._unschedule(order, "next", "look")
+        """Schedule the next step of a live order.
+
+        That is a fill if the order is marketable, another evaluation otherwise.
+        """
+        self._unschedule(order, "next", "evaluate")
         instrument = order.legs[0].instrument
         extended = order.terms.is_extended
         if not trading_hours.is_open(instrument, now, extended=extended):
-            self._schedule(order, "look", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
+            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
         elif self.is_marketable(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -179,10 +185,13 @@ class Exchange:
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._schedule(order, "look", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._evaluate)
+            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
-        """Whether somebody would take the other side of an order at ``now``; sets off stops on the way."""
+        """Return whether an order can trade at ``now``.
+
+        A stop whose price is reached is triggered on the way.
+        """
         if order.terms.is_stop and not order.triggered:
             price = self._prices.price(order.legs[0].instrument, now)
             trigger = order.terms.stop_trigger or Decimal(0)
@@ -193,7 +202,10 @@ class Exchange:
         return limit is None or self.unit_cost(order, now) <= limit
 
     def unit_cost(self, order: Order, now: float) -> Decimal:
-        """What one unit of an order costs at market prices; negative when it brings money in."""
+        """Return the cost of one unit of an order at market prices.
+
+        Negative when it brings money in.
+        """
         units = order.units
         prices = ((leg, self._prices.price(leg.instrument, now)) for leg in order.legs)
         if len(order.legs) == 1:
@@ -221,7 +233,7 @@ class Exchange:
         self._evaluate(order, now)
 
     def _part(self, order: Order, units: int) -> int:
-        """How many of the remaining units are filled this time."""
+        """Return how many of the remaining units are filled this time."""
         turn = len(order.legs[0].fills)
         parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         if units == 1 or turn + 1 >= parts:
@@ -255,7 +267,7 @@ class Exchange:
     # Conditions
 
     def _watch_conditions(self, order: Order, now: float) -> None:
-        """Release, or cancel, an order whose conditions have come to hold; look again otherwise."""
+        """Release or cancel an order whose conditions are met, check again later otherwise."""
         conditions = order.conditions
         for position, condition in enumerate(conditions):
             if position in order.condition_hits:
@@ -265,7 +277,7 @@ class Exchange:
             if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
-            self._schedule(order, "look", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._watch_conditions)
+            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._watch_conditions)
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:

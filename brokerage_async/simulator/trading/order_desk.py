@@ -1,4 +1,4 @@
-"""The brokerage's side of an order: previewed, taken, cancelled, replaced."""
+"""Handles order requests: checks, accepts, cancels and replaces orders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OrderDesk"]
 
 
 class OrderDesk:
-    """Takes orders."""
+    """Accepts, cancels and replaces orders."""
 
     def __init__(self, preflight: Preflight, order_store: OrderStore, exchange: Exchange, dialect: Dialect) -> None:
         self._preflight = preflight
@@ -29,7 +29,7 @@ class OrderDesk:
         order_store.on_change(self._follow_replaced)
 
     def dry_run(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
-        """Check a new order; RefusedError when it cannot be taken."""
+        """Check a new order. Raise RefusedError if it cannot be accepted."""
         terms = Terms.of(requested)
         legs, problems = self._preflight.legs(requested.legs, terms, now)
         if problems:
@@ -40,7 +40,10 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now, strict_effects=strict))
 
     def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
-        """Take a new order; RefusedError when it fails its checks. Nothing is deduplicated."""
+        """Accept a new order.
+
+        Raise RefusedError if it fails its checks. Nothing is deduplicated.
+        """
         result = self.dry_run(account, requested, now)
         order = self._order_store.add(account, result.order.legs, result.order.terms, now)
         self._reserve(order, result)
@@ -48,13 +51,19 @@ class OrderDesk:
         return attrs.evolve(result, order=order)
 
     def cancel(self, order: Order, now: float) -> None:
-        """Ask for a cancellation; RefusedError when there is nothing left to cancel."""
+        """Request a cancellation.
+
+        Raise RefusedError if the order cannot be cancelled any more.
+        """
         if not order.is_cancellable:
             raise RefusedError(422, "cannot_update_order", "This order can no longer be cancelled")
         self._exchange.cancel(order, now, by_user=True)
 
     def dry_run_edit(self, order: Order, edit: OrderEdit, now: float) -> PreflightResult:
-        """Check a change of a working order; RefusedError when it cannot be made."""
+        """Check an edit of a working order.
+
+        Raise RefusedError if it is not possible.
+        """
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order can no longer be changed")
         terms = self._edited_terms(order, edit)
@@ -71,7 +80,7 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:
-        """Replace a working order by one with other terms; return the new order."""
+        """Replace a working order by one with other terms and return the new order."""
         result = self.dry_run_edit(order, edit, now)
         new = self._order_store.add(order.account, result.order.legs, result.order.terms, now, replaces=order)
         new.complex_order, new.tag = order.complex_order, order.tag
@@ -84,7 +93,7 @@ class OrderDesk:
         return new
 
     def _edited_terms(self, order: Order, edit: OrderEdit) -> Terms:
-        """The terms after an edit: what it leaves out stays where it still makes sense."""
+        """Return the terms after an edit, with omitted fields kept where they still apply."""
         terms = Terms.of(edit)
         old = order.terms
         return attrs.evolve(
@@ -96,7 +105,10 @@ class OrderDesk:
         )
 
     def _follow_replaced(self, order: Order, now: float) -> None:
-        """Once an order is out of the way, its replacement takes its place; when its day is over, nothing does."""
+        """Route the replacement once its original is cancelled.
+
+        Expire it if the original has ended.
+        """
         new = order.replaced_by
         if not order.is_terminal or new is None or new.is_terminal:
             return
@@ -106,7 +118,7 @@ class OrderDesk:
             self._order_store.move(new, OrderStatus.EXPIRED, now)
 
     def _abort_replacement(self, order: Order, now: float) -> None:
-        """A fill of the original makes its replacement come to nothing."""
+        """Reject a replacement whose original was filled."""
         new = order.replaced_by
         if order.status is not OrderStatus.REPLACE_REQUESTED or new is None:
             return
@@ -120,7 +132,7 @@ class OrderDesk:
             self._order_store.move(new, OrderStatus.REJECTED, now)
 
     def _reserve(self, order: Order, result: PreflightResult) -> None:
-        """Hold back the buying power that the order needs."""
+        """Reserve the buying power that the order needs."""
         self._order_store.release(order, max(Decimal(0), -result.impact.change))
 
     def _require_no_errors(self, result: PreflightResult) -> PreflightResult:

@@ -1,1 +1,1 @@
-"""Ways to reach the brokerage: a loopback port, or memory."""
+"""Ways to reach the brokerage: a loopback HTTP server and an in-memory transport."""

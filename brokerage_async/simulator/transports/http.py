@@ -1,4 +1,4 @@
-"""The loopback door: the brokerage behind real HTTP."""
+"""Loopback server: the brokerage behind real HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
 
 class LoopbackServer:
-    """Serves a brokerage on one port."""
+    """HTTP server for a brokerage on one port."""
 
     def __init__(
         self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], host: str, port: int
@@ -39,7 +39,7 @@ class LoopbackServer:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
+        """Address of the server."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
 
@@ -49,7 +49,10 @@ class LoopbackServer:
         return self._has_listened
 
     async def start(self) -> None:
-        """Listen. A port that was chosen by the system at the first start is kept for the following ones."""
+        """Listen.
+
+        A port that the system chose at the first start is kept for later ones.
+        """
         runner = web.ServerRunner(
             web.Server(self._answer, access_log=None, keepalive_timeout=75.0),
             handle_signals=False,
@@ -72,10 +75,10 @@ class LoopbackServer:
         if runner is not None:
             await runner.cleanup()
         left = [task for task in self._answering if task is not asyncio.current_task()]
-        for task in left:  # aiohttp forgets those whose client has hung up
+        for task in left:  # aiohttp does not track those whose client has hung up
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next turn
+        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next iteration
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -120,7 +123,7 @@ class LoopbackServer:
             answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
             await answer.prepare(http)
             await answer.write_eof()
-        except ConnectionError:  # the client has hung up, which is nothing to tell anybody
+        except ConnectionError:  # the client has hung up: not an error of the server
             _drop(http)
             return web.Response()
         record.delivered = True
@@ -143,7 +146,7 @@ def _drop(http: web.BaseRequest) -> None:
 
 
 async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
-    """Announce the whole body, send half of it, and hang up."""
+    """Announce the whole body, send half of it, and close the connection."""
     answer = web.StreamResponse(status=response.status, headers=_headers(response, now))
     answer.content_length = max(2, len(response.body))
     await answer.prepare(http)

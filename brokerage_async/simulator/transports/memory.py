@@ -1,6 +1,6 @@
-"""The in-memory door: a transport that hands requests to the brokerage without a socket.
+"""In-memory transport: passes requests to the brokerage without a socket.
 
-Time is the running event loop's, so that client and brokerage live together on a virtual clock as well.
+It uses the running event loop's time, so that client and brokerage can share a virtual clock.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Latency = float | Callable[[Request], float]
 
 
 class InMemoryTransport:
-    """Sends requests to a simulated brokerage in the same process.
+    """Transport to a simulated brokerage in the same process.
 
-    Half of the latency passes before a request is processed and half of it after. A request that is on its way is
-    processed even if its sender stops waiting, as on a real network.
+    Half of the latency passes before a request is processed, the other half after. A request on its way is processed
+    even if its sender stops waiting, as on a real network.
     """
 
     def __init__(self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float]) -> None:
@@ -36,19 +36,19 @@ class InMemoryTransport:
         self._closed = False
 
     async def send(self, request: Request) -> Response:
-        """Send ``request`` once and return the answer.
+        """Send ``request`` once and return the response.
 
         Raises:
             RequestNotSentError: the connection was refused.
-            ResponseLostError: the connection dropped, or no complete answer came within ``request.timeout``.
+            ResponseLostError: the connection dropped, or no complete response came within ``request.timeout``.
         """
         if self._closed:
-            raise RequestNotSentError("the transport is closed")
-        self._clock.now()  # Time begins to run with the first request, not with its arrival.
+            raise RequestNotSentError("transport is closed")
+        self._clock.now()  # Time starts with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
             self._brokerage.serve(request, self._clock.now(), fault)
-            raise RequestNotSentError("simulated: the connection was refused")
+            raise RequestNotSentError("simulated: connection refused")
         latency = self._latency(request)
         before, after = latency / 2, latency / 2
         if fault is not None:
@@ -57,11 +57,11 @@ class InMemoryTransport:
         return await self._leave(request, served, before, after)
 
     async def close(self) -> None:
-        """Refuse further requests. Those that are on their way are still processed."""
+        """Reject further requests. Those on their way are still processed."""
         self._closed = True
 
     async def _arrive(self, request: Request, fault: Fault | None, before: float) -> ServedRequest:
-        """Have the request processed once it is there, whoever still waits for it."""
+        """Process the request once it arrives, even if its sender has stopped waiting."""
         if before <= 0:
             return self._brokerage.serve(request, self._clock.now(), fault)
         loop = asyncio.get_running_loop()
@@ -80,11 +80,11 @@ class InMemoryTransport:
                 await asyncio.sleep(request.timeout)
             finally:
                 arrived.cancel()
-            raise ResponseLostError("simulated: no answer in time")
+            raise ResponseLostError("simulated: no response in time")
         return await arrived
 
     async def _leave(self, request: Request, served: ServedRequest, before: float, after: float) -> Response:
-        """Let the answer travel back."""
+        """Return the response to the sender, or fail as the fault demands."""
         record = served.record
         record.delivered = False
         left = None if request.timeout is None else request.timeout - before
@@ -92,13 +92,13 @@ class InMemoryTransport:
             if left is None:
                 await asyncio.get_running_loop().create_future()
             await asyncio.sleep(max(0.0, left or 0.0))
-            raise ResponseLostError("simulated: no answer in time")
+            raise ResponseLostError("simulated: no response in time")
         if after > 0:
             await asyncio.sleep(after)
         response = served.response
         if served.connection_action is ConnectionAction.DROP or response is None:
-            raise ResponseLostError("simulated: the connection dropped")
+            raise ResponseLostError("simulated: connection dropped")
         if served.connection_action is ConnectionAction.TRUNCATE:
-            raise ResponseLostError("simulated: the connection dropped within the answer's body")
+            raise ResponseLostError("simulated: connection dropped within the response body")
         record.delivered = True
         return response

@@ -1,4 +1,4 @@
-"""Margin and buying power: that the figures add up, whatever is traded."""
+"""Margin and buying power: the figures add up for any trades."""
 
 import json
 from decimal import Decimal
@@ -20,13 +20,13 @@ def option(symbol: str, harness: Harness) -> Instrument:
     return found
 
 
-def test_shares_need_half_of_their_value() -> None:
+def test_shares_require_half_of_their_value() -> None:
     share = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
     for quantity in (Decimal(10), Decimal(-10)):
         assert requirement([(share, quantity)], lambda _: SPOT, SPOT, Decimal("0.5")) == 1000
 
 
-def test_options(harness: Harness) -> None:
+def test_requirement_of_options_and_spreads(harness: Harness) -> None:
     low, high = option("AAPL  260717C00200000", harness), option("AAPL  260717C00210000", harness)
     prices = {low.symbol: Decimal(12), high.symbol: Decimal(7)}
 
@@ -41,7 +41,7 @@ def test_options(harness: Harness) -> None:
     assert required((low, 2), (high, -1)) == 1700
 
 
-def test_covered_calls(harness: Harness) -> None:
+def test_requirement_of_covered_calls(harness: Harness) -> None:
     share = harness.state.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
     assert share is not None
     call, put = option("AAPL  260717C00210000", harness), option("AAPL  260717P00190000", harness)
@@ -60,7 +60,7 @@ def test_covered_calls(harness: Harness) -> None:
     assert required((share, -100), (call, -1)) == 10_000 + 4_000
 
 
-def test_a_covered_call_takes_no_more_margin(harness: Harness) -> None:
+def test_covered_call_takes_no_margin(harness: Harness) -> None:
     harness.place(market(leg(quantity="100")))
     harness.wait(10)
     body = market(leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"))

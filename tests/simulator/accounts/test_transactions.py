@@ -1,11 +1,11 @@
-"""What is booked to an account."""
+"""Bookings of an account."""
 
 from decimal import Decimal
 
 from tests.simulator.harness import Harness, leg, market
 
 
-def test_fills_are_booked(harness: Harness) -> None:
+def test_fill_is_booked(harness: Harness) -> None:
     identifier = harness.place(market(leg(quantity="9")))
     harness.wait(10)
     fills = harness.order(identifier)["legs"][0]["fills"]
@@ -19,7 +19,7 @@ def test_fills_are_booked(harness: Harness) -> None:
         assert Decimal(row["net-value"]) == value + fees
 
 
-def test_cash_movements_have_no_instrument(harness: Harness) -> None:
+def test_cash_movement_has_no_instrument(harness: Harness) -> None:
     (row,) = harness.rows(f"/accounts/{harness.account}/transactions")
     assert row["transaction-type"] == "Money Movement"
     assert not {"symbol", "action", "quantity", "price"} & set(row)

@@ -1,14 +1,14 @@
-"""Whose accounts may be seen."""
+"""Access to accounts by customer."""
 
 from tests.simulator.harness import Harness
 
 
-def test_accounts_of_others_and_of_nobody(harness: Harness) -> None:
+def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> None:
     assert harness.ask("GET", f"/accounts/{harness.sim.foreign_account_number}/orders").status == 403
     assert harness.ask("GET", "/accounts/NOPE/orders").status == 404
 
 
-def test_customers(harness: Harness) -> None:
+def test_customer_in_the_path_is_checked(harness: Harness) -> None:
     accounts = f"account-numbers[]={harness.account}"
     assert harness.ask("GET", f"/customers/me/orders?{accounts}").status == 200
     assert harness.ask("GET", f"/customers/{harness.sim.customer_id}/orders?{accounts}").status == 200

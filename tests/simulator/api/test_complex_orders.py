@@ -6,11 +6,11 @@ from tests.simulator.harness import Harness
 
 
 @pytest.mark.parametrize("kind", ["OTOCO", "OCO"])
-def test_only_pairs_can_be_edited(harness: Harness, kind: str) -> None:
+def test_edit_of_other_types_is_rejected(harness: Harness, kind: str) -> None:
     assert harness.ask("PATCH", harness.complex_target(kind), {"ratio-price-comparator": "gte"}).status == 422
 
 
-def test_a_pair_that_trades_cannot_be_edited(harness: Harness) -> None:
+def test_edit_of_a_released_pair_is_rejected(harness: Harness) -> None:
     harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
     harness.wait(120)
     response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.8"})
@@ -18,7 +18,7 @@ def test_a_pair_that_trades_cannot_be_edited(harness: Harness) -> None:
     assert harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "zero"}).status == 422
 
 
-def test_unknown_complex_orders(harness: Harness) -> None:
+def test_unknown_complex_order_is_not_found(harness: Harness) -> None:
     component = harness.complex_order("OCO")["orders"][0]["id"]
     for identifier in ("1", "x", "9" * 5000, component):
         assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404

@@ -1,4 +1,4 @@
-"""The instrument lists: sizes, fields, filters, pages."""
+"""Instrument lists: sizes, fields, filters, pages."""
 
 import json
 from urllib.parse import quote
@@ -21,16 +21,16 @@ from tests.simulator.harness import Harness
         ("instruments.warrant", "/instruments/warrants/AAPLW", 7),
     ],
 )
-def test_rows_are_what_the_schema_says(harness: Harness, operation: str, target: str, fields: int) -> None:
+def test_rows_match_the_schema(harness: Harness, operation: str, target: str, fields: int) -> None:
     body = harness.ask("GET", target).body
     codec.decode(OPERATIONS[operation], body, strict=True)
     data = json.loads(body)["data"]
     rows = data.get("items", [data])
-    # A halt comes to few instruments only.
+    # Only a few instruments are halted.
     assert fields - 2 <= len({key for row in rows for key in row}) <= fields
 
 
-def test_symbols_are_unique_and_found_again() -> None:
+def test_symbols_are_unique_and_found() -> None:
     harness = Harness(equities=3_000).login()
     table = harness.state.catalogue.equities
     symbols = [definition.symbol for definition in table.definitions]
@@ -40,7 +40,7 @@ def test_symbols_are_unique_and_found_again() -> None:
     assert [row["symbol"] for row in harness.rows(f"/instruments/equities?{query}")] == wanted
 
 
-def test_filters_of_equities(harness: Harness) -> None:
+def test_equity_filters(harness: Harness) -> None:
     everything = harness.rows("/instruments/equities")
     assert len(everything) == 200
     for name in ("is-etf", "is-index"):
@@ -51,7 +51,7 @@ def test_filters_of_equities(harness: Harness) -> None:
     assert {row["lendability"] for row in lent} == {"Locate Required"}
 
 
-def test_filters_of_options() -> None:
+def test_equity_option_filters() -> None:
     harness = Harness(equity_options=1000).login()
     every = harness.rows("/instruments/equity-options?with-expired=true")
     current = harness.rows("/instruments/equity-options")
@@ -83,7 +83,7 @@ def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
     assert harness.rows(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}") == []
 
 
-def test_chains_of_every_product(harness: Harness) -> None:
+def test_chain_of_each_product(harness: Harness) -> None:
     for product in ("ES", "CL", "6E"):
         rows = harness.rows(f"/futures-option-chains/{product}")
         assert len({row["symbol"] for row in rows}) == len(rows) == 50
@@ -91,7 +91,7 @@ def test_chains_of_every_product(harness: Harness) -> None:
     assert harness.ask("GET", "/futures-option-chains/NOPE").status == 404
 
 
-def test_warrants(harness: Harness) -> None:
+def test_warrant_by_symbol(harness: Harness) -> None:
     row = harness.get("/instruments/warrants/AAPLW")["data"]
     assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
     assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404

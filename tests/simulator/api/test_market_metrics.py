@@ -5,7 +5,7 @@ from tests.simulator.harness import Harness
 BASE = "/market-metrics/historic-corporate-events"
 
 
-def test_earnings_lie_in_the_window(harness: Harness) -> None:
+def test_earnings_are_within_the_range(harness: Harness) -> None:
     every = harness.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")
     some = harness.rows(f"{BASE}/earnings-reports/AAPL?start-date=2024-01-01&end-date=2024-12-31")
     assert len(some) == 4
@@ -15,13 +15,13 @@ def test_earnings_lie_in_the_window(harness: Harness) -> None:
     assert all(Decimal(row["eps"]).is_finite() for row in every)
 
 
-def test_funds_have_no_earnings_and_unknown_symbols_are_not_found(harness: Harness) -> None:
+def test_fund_has_no_earnings_and_unknown_symbol_is_not_found(harness: Harness) -> None:
     assert harness.rows(f"{BASE}/earnings-reports/SPY?start-date=2020-01-01") == []
     assert harness.ask("GET", f"{BASE}/earnings-reports/NOPE?start-date=2020-01-01").status == 404
     assert harness.ask("GET", f"{BASE}/dividends/NOPE").status == 404
 
 
-def test_dividends_are_per_share_and_in_order(harness: Harness) -> None:
+def test_dividends_are_in_order_of_date(harness: Harness) -> None:
     payers = 0
     for definition in harness.state.catalogue.equities.definitions[:30]:
         rows = harness.rows(f"{BASE}/dividends/{definition.symbol.replace('/', '%2F')}")

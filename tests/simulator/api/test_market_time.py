@@ -14,7 +14,7 @@ def test_sessions_of_a_range(harness: Harness) -> None:
     assert rows[2]["open-at"] == "2026-07-05T22:00:00.000+00:00"
 
 
-def test_a_range_starts_today_by_default(harness: Harness) -> None:
+def test_range_starts_today_by_default(harness: Harness) -> None:
     assert harness.rows("/market-time/sessions?to-date=2026-06-12")[0]["session-date"] == "2026-06-10"
     assert harness.ask("GET", "/market-time/sessions?to-date=2027-03-10").status == 200
     assert harness.ask("GET", "/market-time/sessions?to-date=2027-03-11").status == 422
@@ -37,7 +37,7 @@ def test_current_sessions(harness: Harness) -> None:
         ("2026-06-19T15:00:00+00:00", "Closed"),
     ],
 )
-def test_states(harness: Harness, moment: str, state: str) -> None:
+def test_current_session_state(harness: Harness, moment: str, state: str) -> None:
     harness.wait_until(moment)
     (row,) = harness.rows("/market-time/sessions/current?instrument-collections[]=Equity")
     assert row["state"] == state
@@ -59,6 +59,6 @@ def test_holidays_of_two_years(harness: Harness) -> None:
         ("market_time.equity_holidays", "/market-time/equities/holidays"),
     ],
 )
-def test_both_forms_are_what_the_schema_says(wire: str, operation: str, target: str) -> None:
+def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
     harness = Harness(wire=wire).login()
     assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value

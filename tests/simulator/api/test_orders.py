@@ -1,4 +1,4 @@
-"""The four lists of orders: filters, directions, pages, versions."""
+"""Lists of orders: filters, directions, pages, versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.simulator.harness import Harness, leg, limit, market
 
 @pytest.fixture
 def busy(harness: Harness) -> Harness:
-    """Orders of three days in two accounts: filled, resting, cancelled, on a share, a future and an option on it."""
+    """Build two accounts with orders of three days: filled, resting, cancelled, on shares, a future and its option."""
     harness.place(market())
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
@@ -60,15 +60,15 @@ ALL = [
         ("&futures-symbol=AAPL", []),
     ],
 )
-def test_filters_of_a_search(busy: Harness, condition: str, expected: list[tuple[str, str]]) -> None:
+def test_search_filters(busy: Harness, condition: str, expected: list[tuple[str, str]]) -> None:
     assert search(busy, condition) == expected
 
 
-def test_a_search_over_several_accounts(busy: Harness) -> None:
+def test_search_over_several_accounts(busy: Harness) -> None:
     assert search(busy, accounts=2) == [("F", "Live"), *ALL]
 
 
-def test_a_search_is_cut_into_pages_of_ten(harness: Harness) -> None:
+def test_search_has_pages_of_ten(harness: Harness) -> None:
     for _ in range(11):
         harness.place(limit())
     answer = harness.get(f"/customers/me/orders?account-numbers[]={harness.account}")
@@ -76,14 +76,14 @@ def test_a_search_is_cut_into_pages_of_ten(harness: Harness) -> None:
     assert (len(answer["data"]["items"]), answer["pagination"]["total-items"]) == (10, 11)
 
 
-def test_lists_of_one_account(busy: Harness) -> None:
+def test_list_of_one_account(busy: Harness) -> None:
     target = f"/accounts/{busy.account}/orders"
     assert [row["legs"][0]["symbol"] for row in busy.rows(target)] == [symbol for symbol, _ in ALL]
     assert len(busy.rows(f"{target}?status[]=Filled&start-date=2026-06-11")) == 1
     assert busy.get(target)["pagination"]["per-page"] == 100
 
 
-def test_live_lists_show_what_happened_today_whatever_its_status(busy: Harness) -> None:
+def test_live_list_shows_all_orders_of_today(busy: Harness) -> None:
     customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
     assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)] == [
         ("F", "Live"),
@@ -96,7 +96,7 @@ def test_live_lists_show_what_happened_today_whatever_its_status(busy: Harness) 
     assert busy.rows(f"/accounts/{busy.account}/orders/live?underlying-symbol=F") == []
 
 
-def test_an_unchanged_live_list_is_not_written_again(harness: Harness) -> None:
+def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     target = f"/customers/me/orders/live?account-numbers[]={harness.account}"
     harness.place(limit())
     harness.wait(5)
@@ -107,7 +107,7 @@ def test_an_unchanged_live_list_is_not_written_again(harness: Harness) -> None:
     assert len(harness.rows(target)) == 2
 
 
-def test_a_newer_version_wants_a_range_and_cuts_the_live_list(harness: Harness) -> None:
+def test_newer_version_requires_a_range_and_pages_the_live_list(harness: Harness) -> None:
     harness.place(limit())
     accounts = f"account-numbers[]={harness.account}"
     assert harness.ask("GET", f"/customers/me/orders?{accounts}", accept_version="20261012").status == 400

@@ -1,4 +1,4 @@
-"""A request as its handler sees it."""
+"""Parsed request: page slices and sort order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def call(**query: Any) -> ParsedRequest:
     )
 
 
-def test_a_page_by_default_and_as_asked_for() -> None:
+def test_slice_has_default_and_requested_size() -> None:
     page = call().slice(25, default=10, max_size=20)
     assert (page.start, page.stop, page.count) == (0, 10, 10)
     page = call(page_offset=1, per_page=20).slice(25, default=10, max_size=20)
@@ -43,7 +43,7 @@ def test_a_page_by_default_and_as_asked_for() -> None:
         ({"page_offset": -1, "per_page": -1}, ["page-offset", "per-page"]),
     ],
 )
-def test_pages_that_cannot_be(query: dict[str, int], domains: list[str]) -> None:
+def test_slice_with_invalid_page_raises(query: dict[str, int], domains: list[str]) -> None:
     with pytest.raises(RefusedError) as refused:
         call(**query).slice(25, default=10, max_size=20)
     assert refused.value.status == 400
@@ -51,5 +51,5 @@ def test_pages_that_cannot_be(query: dict[str, int], domains: list[str]) -> None
 
 
 @pytest.mark.parametrize(("sort", "ascending"), [("Asc", True), ("asc", True), ("Desc", False), (None, False)])
-def test_the_newest_comes_first_unless_asked_otherwise(sort: str | None, ascending: bool) -> None:
+def test_sort_is_descending_by_default(sort: str | None, ascending: bool) -> None:
     assert call(**({} if sort is None else {"sort": sort})).ascending is ascending

@@ -13,7 +13,7 @@ def refused(harness: Harness, body: Any) -> tuple[int, str, list[str]]:
     return response.status, error["code"], [entry.get("domain", entry.get("code")) for entry in error.get("errors", ())]
 
 
-def test_wrong_keys_and_types_are_named_one_by_one(harness: Harness) -> None:
+def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     body = {**limit(), "Price": "1", "time-in-force": "Tomorrow", "automated-source": "yes", "gtc-date": 20260101}
     body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "size": "1"}]
     status, code, domains = refused(harness, body)
@@ -43,20 +43,20 @@ def test_wrong_keys_and_types_are_named_one_by_one(harness: Harness) -> None:
         (market(leg(), leg()), "legs[1].symbol"),
     ],
 )
-def test_rules_over_several_fields(harness: Harness, body: Any, domain: str) -> None:
+def test_broken_rule_over_several_fields_is_listed(harness: Harness, body: Any, domain: str) -> None:
     status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
     assert domain in domains
 
 
-def test_market_orders_until_cancelled_fail_their_preflight(harness: Harness) -> None:
+def test_gtc_market_order_fails_its_preflight(harness: Harness) -> None:
     expected = (422, "preflight_check_failure", ["gtc_market_orders_not_supported"])
     assert refused(harness, market(time_in_force="GTC")) == expected
 
 
 @pytest.mark.parametrize("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
 @pytest.mark.parametrize("field", ["price", "quantity"])
-def test_amounts_that_are_none(harness: Harness, number: str, field: str) -> None:
+def test_invalid_amount_is_rejected(harness: Harness, number: str, field: str) -> None:
     body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
     status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
@@ -64,7 +64,7 @@ def test_amounts_that_are_none(harness: Harness, number: str, field: str) -> Non
 
 
 @pytest.mark.parametrize("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
-def test_amounts_at_the_limits(harness: Harness, number: str) -> None:
+def test_amount_at_the_limit_is_accepted(harness: Harness, number: str) -> None:
     for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
         response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(number, one))
         assert json.loads(response.body)["data"]["order"]["price"]
@@ -83,7 +83,7 @@ def test_amounts_at_the_limits(harness: Harness, number: str) -> None:
         ("9999-12-31T23:59:59-14:00", 422),
     ],
 )
-def test_moments(harness: Harness, text: str, status: int) -> None:
+def test_date_time_in_a_body_is_validated(harness: Harness, text: str, status: int) -> None:
     body = limit(rules={"route-after": text})
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     assert response.status == status
@@ -92,17 +92,17 @@ def test_moments(harness: Harness, text: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
-def test_a_moment_without_a_zone_is_one_of_utc(text: str) -> None:
+def test_epoch_of_naive_date_time_is_utc(text: str) -> None:
     assert epoch_of(text) == 1_781_103_600
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
-def test_bodies_that_are_no_objects(harness: Harness, body: bytes) -> None:
+def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> None:
     assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 422
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
-def test_bodies_that_are_no_json(harness: Harness, body: bytes) -> None:
+def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
     assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 400
 
 
@@ -140,11 +140,11 @@ def test_bodies_that_are_no_json(harness: Harness, body: bytes) -> None:
         ("/market-metrics/historic-corporate-events/earnings-reports/AAPL?start-date=20250101", 422),
     ],
 )
-def test_queries(harness: Harness, target: str, status: int) -> None:
+def test_query_status(harness: Harness, target: str, status: int) -> None:
     assert harness.ask("GET", target.format(harness.account)).status == status
 
 
-def test_entries_of_a_validation_error_follow_the_wire_form() -> None:
+def test_validation_error_entries_follow_the_wire_form() -> None:
     observed, documented = Harness().login(), Harness(wire="documented").login()
     target = "/market-time/sessions"
     (entry,) = json.loads(observed.ask("GET", target).body)["error"]["errors"]

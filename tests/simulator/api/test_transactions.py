@@ -1,11 +1,11 @@
-"""The list of transactions: filters, direction, pages."""
+"""List of transactions: filters, direction, pages."""
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness, market
 
 
-def test_rows_are_what_the_schema_says(harness: Harness) -> None:
+def test_rows_match_the_schema(harness: Harness) -> None:
     harness.place(market())
     harness.wait(10)
     body = harness.ask("GET", f"/accounts/{harness.account}/transactions").body

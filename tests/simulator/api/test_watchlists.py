@@ -6,7 +6,7 @@ ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]
 LIST = {"name": "tech / core", "watchlist-entries": ENTRIES}
 
 
-def test_a_created_list_is_listed(harness: Harness) -> None:
+def test_created_watchlist_is_listed(harness: Harness) -> None:
     response = harness.ask("POST", "/watchlists", LIST)
     created = json.loads(response.body)["data"]
     assert response.status == 201
@@ -18,7 +18,7 @@ def test_a_created_list_is_listed(harness: Harness) -> None:
     assert rows[0] == created
 
 
-def test_what_is_refused(harness: Harness) -> None:
+def test_invalid_watchlist_is_rejected(harness: Harness) -> None:
     assert harness.ask("POST", "/watchlists", LIST).status == 201
     assert harness.ask("POST", "/watchlists", LIST).status == 422
     assert harness.ask("POST", "/watchlists", {"name": "x"}).status == 422

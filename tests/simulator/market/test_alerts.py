@@ -5,7 +5,7 @@ from decimal import Decimal
 from tests.simulator.harness import Harness
 
 
-def test_an_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
+def test_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
     first, second = harness.alert(), harness.alert("<", "150.00")
     harness.wait(600)
     assert [row["triggered-at"] for row in harness.rows("/quote-alerts")] == [None, None]
@@ -15,14 +15,14 @@ def test_an_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
     assert rows[second]["triggered-at"] is None
 
 
-def test_an_alert_looks_every_minute(harness: Harness) -> None:
+def test_alert_is_checked_every_minute(harness: Harness) -> None:
     harness.alert(threshold="100.00")
     assert harness.rows("/quote-alerts")[0]["triggered-at"] is None
     harness.wait(61)
     assert harness.rows("/quote-alerts")[0]["triggered-at"] == "2026-06-10T14:01:00.000+00:00"
 
 
-def test_an_alert_expires(harness: Harness) -> None:
+def test_alert_expires(harness: Harness) -> None:
     harness.alert(field="IV")
     harness.wait(91 * 86400)
     harness.login()

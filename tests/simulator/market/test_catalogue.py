@@ -1,4 +1,4 @@
-"""What there is to trade, and when the lists are made."""
+"""Instruments of the catalogue, and when the lists are created."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from brokerage_async.simulator import Simulator
 from tests.simulator.harness import Harness
 
 
-def test_real_sizes() -> None:
+def test_default_sizes() -> None:
     harness = Harness(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
     pagination = harness.get("/instruments/equities?per-page=1000")["pagination"]
     assert (pagination["total-items"], pagination["total-pages"]) == (10_000, 10)
@@ -28,7 +28,7 @@ def test_listed_options_can_be_traded(harness: Harness) -> None:
         assert instrument.underlying == row["underlying-symbol"]
 
 
-def test_unknown_instruments(harness: Harness) -> None:
+def test_unknown_instrument_is_none(harness: Harness) -> None:
     catalogue = harness.state.catalogue
     for kind, symbol in (
         ("Equity", "NOTTHERE"),
@@ -43,6 +43,6 @@ def test_unknown_instruments(harness: Harness) -> None:
         assert catalogue.instrument(kind, symbol) is None
 
 
-def test_lists_are_made_lazily() -> None:
+def test_lists_are_created_lazily() -> None:
     simulator = Simulator()
     assert "equities" not in vars(simulator.brokerage.state.catalogue)

@@ -1,4 +1,4 @@
-"""The invented equities, options and warrants."""
+"""Generated equities, options and warrants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TODAY = date(2026, 6, 10)
 
 
 @pytest.mark.parametrize("count", [0, 1, 20, 500])
-def test_a_longer_list_begins_with_the_shorter_one(count: int) -> None:
+def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
     made = equities(count, KeyedRandom(3))
     assert made == equities(600, KeyedRandom(3))[:count]
     assert [one.number for one in made] == list(range(1, count + 1))
@@ -36,7 +36,7 @@ def test_a_longer_list_begins_with_the_shorter_one(count: int) -> None:
     assert all(one.price > 0 for one in made)
 
 
-def test_the_seed_decides_what_is_invented_and_nothing_else() -> None:
+def test_seed_changes_invented_equities_only() -> None:
     first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
     known = len(known_equities())
     assert first[:known] == second[:known]
@@ -44,7 +44,7 @@ def test_the_seed_decides_what_is_invented_and_nothing_else() -> None:
     assert [one.symbol for one in first] == [one.symbol for one in second]
 
 
-def test_only_some_cannot_be_traded_freely() -> None:
+def test_few_equities_are_restricted() -> None:
     traded = {symbol: definition.instrument() for symbol, definition in known_equities().items()}
     assert [symbol for symbol, one in traded.items() if one.halted] == ["HALT"]
     assert [symbol for symbol, one in traded.items() if one.closing_only] == ["GONE"]
@@ -52,7 +52,7 @@ def test_only_some_cannot_be_traded_freely() -> None:
     assert any(one.instrument().hard_to_borrow for one in equities(200, KeyedRandom(0)))
 
 
-def test_rows_say_why_something_cannot_be_traded() -> None:
+def test_row_shows_the_restriction() -> None:
     halted, gone, plain = (equity_row(known_equities()[symbol], START) for symbol in ("HALT", "GONE", "AAPL"))
     assert (halted.halted_at is None, gone.stops_trading_at is None) == (False, False)
     assert (plain.halted_at, plain.stops_trading_at, plain.is_closing_only) == (None, None, False)
@@ -71,17 +71,17 @@ def test_expirations_are_third_fridays(today: date, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 100, 5000, 6001])
-def test_as_many_options_as_asked_for(count: int) -> None:
+def test_equity_options_has_the_requested_count(count: int) -> None:
     made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
     assert len(made) == len({one.symbol for one in made}) == count
     assert all(one.strike > 0 for one in made)
 
 
-def test_no_options_without_equities() -> None:
+def test_equity_options_without_roots_is_empty() -> None:
     assert equity_options(10, [], TODAY) == []
 
 
-def test_an_option_row_counts_its_days() -> None:
+def test_option_row_has_days_to_expiration() -> None:
     definitions = equity_options(60, equities(1, KeyedRandom(0)), TODAY)
     rows = [option_row(definition, TODAY) for definition in definitions]
     assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0

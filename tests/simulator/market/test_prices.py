@@ -25,7 +25,7 @@ def found(prices: Prices, kind: InstrumentType, symbol: str) -> Instrument:
 
 
 @given(st.integers(0, 1000), st.floats(0, 1e7), st.sampled_from(["AAPL", "BRK/B", "/ESZ6", "BTC/USD", "F"]))
-def test_pricesstay_near_their_level(seed: int, later: float, symbol: str) -> None:
+def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> None:
     prices = make_prices(seed)
     level = prices._catalogue.base_price(symbol)
     price = prices.underlying_price(symbol, START + later)
@@ -33,7 +33,7 @@ def test_pricesstay_near_their_level(seed: int, later: float, symbol: str) -> No
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
 
 
-def test_a_set_price_stays() -> None:
+def test_set_price_is_held() -> None:
     prices, heard = make_prices(), []
     prices.on_price(lambda symbol, now: heard.append((symbol, now)))
     prices.set_price("AAPL", Decimal("12.34"), START)
@@ -42,12 +42,12 @@ def test_a_set_price_stays() -> None:
 
 
 @pytest.mark.parametrize("price", ["0", "-1", "1e9", "NaN", "Infinity"])
-def test_a_price_is_a_positive_number(price: str) -> None:
+def test_invalid_price_raises(price: str) -> None:
     with pytest.raises(ValueError, match="positive"):
         make_prices().set_price("AAPL", Decimal(price), START)
 
 
-def test_options_are_worth_at_least_what_is_inside() -> None:
+def test_option_is_worth_at_least_its_intrinsic_value() -> None:
     prices = make_prices()
     prices.set_price("AAPL", Decimal(200), START)
     deep = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00100000")
@@ -57,7 +57,7 @@ def test_options_are_worth_at_least_what_is_inside() -> None:
     assert 0 < prices.price(near, START) < prices.price(later, START)
 
 
-def test_quotes() -> None:
+def test_quote_fields() -> None:
     prices = make_prices()
     prices.set_price("AAPL", Decimal("200.00"), START)
     bid, last, ask = (prices.quote("AAPL", field, START) for field in ("Bid", "Last", "Ask"))

@@ -1,4 +1,4 @@
-"""What an execution brings about: fill, position, cash, transaction."""
+"""Effects of an execution: fill, position, cash, transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulator.factories import START, account, order
 
 
 @pytest.mark.parametrize(("form", "quantity"), [("observed", 3), ("documented", "3")])
-def test_an_execution_is_booked_everywhere(form: WireForm, quantity: object) -> None:
+def test_execute_books_fill_position_cash_and_transaction(form: WireForm, quantity: object) -> None:
     bought = order("5")
     fill = Bookkeeping(Dialect(form)).execute(bought, bought.legs[0], Decimal(3), Decimal("2.5"), START)
     assert (fill.quantity, fill.fill_price, fill.ext_exec_id) == (quantity, "2.50", "7-1-0")
@@ -26,7 +26,7 @@ def test_an_execution_is_booked_everywhere(form: WireForm, quantity: object) -> 
     assert held.cash == 1000 - Decimal(row["net-value"])
 
 
-def test_every_fill_has_an_identifier_of_its_own() -> None:
+def test_every_fill_has_a_unique_identifier() -> None:
     bookkeeping, spread = Bookkeeping(Dialect()), order("2", "4", action=LegAction.SELL_TO_OPEN)
     for _ in range(2):
         for leg in spread.legs:
@@ -37,7 +37,7 @@ def test_every_fill_has_an_identifier_of_its_own() -> None:
     assert spread.account.held("X") == -4
 
 
-def test_cash_comes_and_goes() -> None:
+def test_move_cash_books_deposits_and_withdrawals() -> None:
     bookkeeping, own = Bookkeeping(Dialect()), account()
     bookkeeping.move_cash(own, "Deposit", Decimal(5), START)
     bookkeeping.move_cash(own, "Withdrawal", Decimal(-7), START)

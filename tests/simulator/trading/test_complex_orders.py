@@ -1,4 +1,4 @@
-"""Complex orders: what their components wait for, and what becomes of them."""
+"""Complex orders: triggers, releases and cancellations of their components."""
 
 import json
 from decimal import Decimal
@@ -12,7 +12,7 @@ def statuses(harness: Harness, kind: str) -> list[str]:
     return [order["status"] for order in harness.complex_order(kind)["orders"]]
 
 
-def test_components_wait_for_their_trigger(harness: Harness) -> None:
+def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
     harness.wait(5)
     data = harness.complex_order("OTOCO")
     trigger = data["trigger-order"]
@@ -23,7 +23,7 @@ def test_components_wait_for_their_trigger(harness: Harness) -> None:
     assert {order["complex-order-id"] for order in data["orders"]} == {data["id"]}
 
 
-def test_a_filled_trigger_releases_them_and_one_cancels_the_other(harness: Harness) -> None:
+def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
     harness.wait(5)
     harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
     harness.wait(1)
@@ -41,7 +41,7 @@ def test_a_filled_trigger_releases_them_and_one_cancels_the_other(harness: Harne
     assert "terminal-at" in harness.complex_order("OTOCO")
 
 
-def test_a_cancelled_trigger_takes_its_components_along(harness: Harness) -> None:
+def test_cancelled_trigger_cancels_its_components(harness: Harness) -> None:
     harness.wait(5)
     trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
     assert harness.ask("DELETE", f"/accounts/{harness.accounts[1]}/orders/{trigger}").status == 200
@@ -49,7 +49,7 @@ def test_a_cancelled_trigger_takes_its_components_along(harness: Harness) -> Non
     assert statuses(harness, "OTOCO") == ["Cancelled", "Cancelled"]
 
 
-def test_one_of_two_cancels_the_other(harness: Harness) -> None:
+def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
     harness.wait(5)
     assert statuses(harness, "OCO") == ["Live", "Live"]
     harness.state.prices.set_price("AAPL", Decimal(500), harness.now)
@@ -57,7 +57,7 @@ def test_one_of_two_cancels_the_other(harness: Harness) -> None:
     assert statuses(harness, "OCO") == ["Filled", "Cancelled"]
 
 
-def test_a_replaced_component_is_related(harness: Harness) -> None:
+def test_replaced_component_is_a_related_order(harness: Harness) -> None:
     harness.wait(5)
     first = harness.complex_order("OCO")["orders"][0]["id"]
     edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "401.00"}
@@ -69,7 +69,7 @@ def test_a_replaced_component_is_related(harness: Harness) -> None:
     assert data["orders"][0]["replaces-order-id"] == first
 
 
-def test_a_pair_waits_for_its_ratio(harness: Harness) -> None:
+def test_pair_waits_for_its_ratio(harness: Harness) -> None:
     harness.wait(300)
     assert statuses(harness, "PAIRS") == ["Contingent", "Contingent"]
     response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
@@ -81,7 +81,7 @@ def test_a_pair_waits_for_its_ratio(harness: Harness) -> None:
     assert statuses(harness, "PAIRS") == ["Filled", "Filled"]
 
 
-def test_a_trigger_that_fills_before_it_is_replaced_stays_the_trigger() -> None:
+def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
     stopped = 0
     for seed in range(30):
         harness = Harness(seed=seed, equities=20).login()

@@ -1,4 +1,4 @@
-"""The life of an order: routed, live, filled in parts, expired, rejected."""
+"""Life of an order: routed, live, filled in parts, expired, rejected."""
 
 import json
 from decimal import Decimal
@@ -12,7 +12,7 @@ from brokerage_async.simulator.trading.orders import TRANSITIONS
 from tests.simulator.harness import EDIT, Harness, leg, limit, market
 
 
-def test_a_marketable_order_is_received_routed_live_and_filled(harness: Harness) -> None:
+def test_marketable_order_is_received_routed_live_and_filled(harness: Harness) -> None:
     identifier = harness.place(market())
     assert harness.status(identifier) == "Received"
     harness.wait(10)
@@ -25,7 +25,7 @@ def test_a_marketable_order_is_received_routed_live_and_filled(harness: Harness)
     assert sum(fill["quantity"] for fill in filled["fills"]) == 10
 
 
-def test_an_order_off_the_market_rests_until_the_close(harness: Harness) -> None:
+def test_unmarketable_order_rests_until_the_close(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     harness.wait(3600)
     harness.login()
@@ -35,13 +35,13 @@ def test_an_order_off_the_market_rests_until_the_close(harness: Harness) -> None
     assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
 
 
-def test_an_order_until_cancelled_outlives_the_day(harness: Harness) -> None:
+def test_gtc_order_outlives_the_day(harness: Harness) -> None:
     identifier = harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-15T15:00:00+00:00")
     assert harness.status(identifier) == "Live"
 
 
-def test_an_order_until_a_date_ends_with_that_day(harness: Harness) -> None:
+def test_gtd_order_expires_at_the_close_of_its_date(harness: Harness) -> None:
     identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
     harness.wait_until("2026-06-12T19:59:00+00:00")
     assert harness.status(identifier) == "Live"
@@ -49,7 +49,7 @@ def test_an_order_until_a_date_ends_with_that_day(harness: Harness) -> None:
     assert harness.status(identifier) == "Expired"
 
 
-def test_an_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
+def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     harness.wait_until("2026-06-12T21:00:00+00:00")
     response = harness.ask("POST", f"/accounts/{harness.account}/orders", market())
     placed = json.loads(response.body)["data"]
@@ -61,14 +61,14 @@ def test_an_order_after_hours_waits_for_the_next_session(harness: Harness) -> No
     assert harness.status(identifier) == "Filled"
 
 
-def test_extended_hours_fill_after_the_close(harness: Harness) -> None:
+def test_extended_order_fills_after_the_close(harness: Harness) -> None:
     harness.wait_until("2026-06-10T21:00:00+00:00")
     identifier = harness.place(limit("250.00", time_in_force="Ext"))
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
 
 
-def test_immediate_or_cancel_drops_what_does_not_fill(harness: Harness) -> None:
+def test_ioc_order_cancels_the_unfilled_rest(harness: Harness) -> None:
     identifier = harness.place(limit("100.00", time_in_force="IOC"))
     harness.wait(2)
     order = harness.order(identifier)
@@ -76,7 +76,7 @@ def test_immediate_or_cancel_drops_what_does_not_fill(harness: Harness) -> None:
     assert order["cancelled-size"] == "10"
 
 
-def test_a_limit_fills_when_the_price_comes_to_it(harness: Harness) -> None:
+def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     identifier = harness.place(limit("150.00"))
     harness.wait(5)
     harness.state.prices.set_price("AAPL", Decimal(149), harness.now)
@@ -86,7 +86,7 @@ def test_a_limit_fills_when_the_price_comes_to_it(harness: Harness) -> None:
     assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
 
 
-def test_a_stop_waits_for_its_trigger(harness: Harness) -> None:
+def test_stop_order_waits_for_its_trigger(harness: Harness) -> None:
     harness.place(market(leg(quantity="10")))
     harness.wait(10)
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
@@ -98,7 +98,7 @@ def test_a_stop_waits_for_its_trigger(harness: Harness) -> None:
     assert harness.status(identifier) == "Filled"
 
 
-def test_a_notional_order_buys_for_an_amount_of_money(harness: Harness) -> None:
+def test_notional_order_buys_for_an_amount(harness: Harness) -> None:
     identifier = harness.place(
         market(leg(quantity=None), order_type="Notional Market", value="500.00", value_effect="Debit")
     )
@@ -109,7 +109,7 @@ def test_a_notional_order_buys_for_an_amount_of_money(harness: Harness) -> None:
     assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(500), abs=Decimal(2))
 
 
-def test_a_spread_fills_leg_by_leg_in_proportion(harness: Harness) -> None:
+def test_spread_fills_its_legs_in_proportion(harness: Harness) -> None:
     legs = [
         leg("AAPL  260717C00200000", "4", "Buy to Open", "Equity Option"),
         leg("AAPL  260717C00210000", "8", "Sell to Open", "Equity Option"),
@@ -123,7 +123,7 @@ def test_a_spread_fills_leg_by_leg_in_proportion(harness: Harness) -> None:
     assert order["size"] == 12
 
 
-def test_halted_instruments_are_rejected_and_warned_of(harness: Harness) -> None:
+def test_halted_instrument_is_warned_of_and_rejected(harness: Harness) -> None:
     body = market(leg("HALT"))
     preview = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
     assert preview["warnings"][0]["code"] == "order_would_be_rejected"
@@ -133,7 +133,7 @@ def test_halted_instruments_are_rejected_and_warned_of(harness: Harness) -> None
     assert (order["status"], order["reject-reason"]) == ("Rejected", "Trading in the instrument is halted")
 
 
-def test_an_order_can_wait_for_a_time_and_end_at_one(harness: Harness) -> None:
+def test_route_after_and_cancel_at_rules(harness: Harness) -> None:
     rules = {"route-after": "2026-06-10T15:00:00Z", "cancel-at": "2026-06-10T16:00:00Z"}
     identifier = harness.place(limit(rules=rules))
     harness.wait_until("2026-06-10T14:59:59+00:00")
@@ -146,7 +146,7 @@ def test_an_order_can_wait_for_a_time_and_end_at_one(harness: Harness) -> None:
     assert {"routed-at", "cancelled-at"} <= set(order["rules"])
 
 
-def test_an_order_can_wait_for_a_price(harness: Harness) -> None:
+def test_price_condition_holds_the_order_back(harness: Harness) -> None:
     condition = {
         "action": "route",
         "symbol": "MSFT",

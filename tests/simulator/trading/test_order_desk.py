@@ -1,4 +1,4 @@
-"""Orders taken, cancelled and replaced."""
+"""Orders accepted, cancelled and replaced."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def test_submissions_are_not_deduplicated(harness: Harness) -> None:
     assert len(harness.sim.ledger.orders(external_identifier="twice")) == 2
 
 
-def test_a_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
+def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
     identifier = harness.place(limit())
     harness.wait(2)
     answer = json.loads(harness.cancel(identifier).body)["data"]
@@ -27,13 +27,13 @@ def test_a_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) 
     assert order["cancel-username"] == "simulated-owner"
 
 
-def test_an_order_that_was_not_sent_yet_is_cancelled_at_once(harness: Harness) -> None:
+def test_order_not_at_the_exchange_is_cancelled_at_once(harness: Harness) -> None:
     answer = json.loads(harness.cancel(harness.place(limit())).body)["data"]
     assert answer["status"] == "Cancelled"
 
 
 @pytest.mark.parametrize("wait", [0.0, 10.0])
-def test_what_is_over_or_about_to_be_cannot_be_cancelled(harness: Harness, wait: float) -> None:
+def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness, wait: float) -> None:
     identifier = harness.place(market() if wait else limit())
     harness.wait(wait or 2)
     if not wait:
@@ -43,7 +43,7 @@ def test_what_is_over_or_about_to_be_cannot_be_cancelled(harness: Harness, wait:
     assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
 
 
-def test_unknown_orders(harness: Harness) -> None:
+def test_unknown_order_is_not_found(harness: Harness) -> None:
     assert harness.cancel("1").status == 404
     assert harness.cancel("abc").status == 404
     assert harness.cancel("9" * 5000).status == 404
@@ -52,7 +52,7 @@ def test_unknown_orders(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_replacement_is_a_new_order_that_points_back(harness: Harness, method: str) -> None:
+def test_replacement_is_a_new_order_that_references_the_original(harness: Harness, method: str) -> None:
     old = harness.place(limit("100.00", external_identifier="mine"))
     harness.wait(2)
     response = harness.ask(method, f"/accounts/{harness.account}/orders/{old}", EDIT)
@@ -67,7 +67,7 @@ def test_a_replacement_is_a_new_order_that_points_back(harness: Harness, method:
     assert len(harness.sim.ledger.orders(external_identifier="mine")) == 2
 
 
-def test_an_edit_dry_run_changes_nothing(harness: Harness) -> None:
+def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
     identifier = harness.place(limit())
     harness.wait(2)
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/{identifier}/dry-run", EDIT)
@@ -76,7 +76,7 @@ def test_an_edit_dry_run_changes_nothing(harness: Harness) -> None:
     assert (harness.status(identifier), harness.order(identifier)["edited"]) == ("Live", False)
 
 
-def test_what_is_over_cannot_be_replaced(harness: Harness) -> None:
+def test_terminal_order_cannot_be_replaced(harness: Harness) -> None:
     identifier = harness.place(market())
     harness.wait(10)
     for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
@@ -85,7 +85,7 @@ def test_what_is_over_cannot_be_replaced(harness: Harness) -> None:
     assert harness.ask("PUT", f"/accounts/{harness.account}/orders/1", EDIT).status == 404
 
 
-def test_a_replacement_keeps_its_instrument(harness: Harness) -> None:
+def test_replacement_with_another_instrument_is_rejected(harness: Harness) -> None:
     identifier = harness.place(limit())
     body = {**EDIT, "legs": [leg("MSFT")]}
     assert harness.ask("PUT", f"/accounts/{harness.account}/orders/{identifier}", body).status == 422
@@ -94,7 +94,7 @@ def test_a_replacement_keeps_its_instrument(harness: Harness) -> None:
     )
 
 
-def test_a_fill_of_the_original_stops_its_replacement(harness: Harness) -> None:
+def test_fill_of_the_original_rejects_its_replacement(harness: Harness) -> None:
     stopped = 0
     for _ in range(20):
         old = harness.place(limit("250.00", leg(quantity="7")))
@@ -123,7 +123,7 @@ def replaced(harness: Harness, identifier: str, **change: str) -> str:
     return str(json.loads(response.body)["data"]["id"])
 
 
-def test_a_replacement_never_trades_beside_its_original() -> None:
+def test_replacement_never_trades_beside_its_original() -> None:
     for seed in range(60):
         harness = Harness(seed=seed, equities=20).login()
         old = harness.place(limit("250.00", leg(quantity="7")))
@@ -136,7 +136,7 @@ def test_a_replacement_never_trades_beside_its_original() -> None:
         assert account.held("AAPL") == 7
 
 
-def test_an_order_that_is_being_replaced_shows_no_other_status(harness: Harness) -> None:
+def test_order_being_replaced_keeps_its_status(harness: Harness) -> None:
     old = harness.place(limit())
     while harness.status(old) == "Received":
         harness.wait(0.01)
@@ -145,7 +145,7 @@ def test_an_order_that_is_being_replaced_shows_no_other_status(harness: Harness)
     assert harness.history(old) == ["Received", "Routed", "Replace Requested", "Cancelled"]
 
 
-def test_a_replacement_that_still_waits_cannot_be_replaced(harness: Harness) -> None:
+def test_waiting_replacement_cannot_be_replaced(harness: Harness) -> None:
     old = harness.place(limit())
     harness.wait(2)
     new = replaced(harness, old)
@@ -156,7 +156,7 @@ def test_a_replacement_that_still_waits_cannot_be_replaced(harness: Harness) -> 
     assert working(harness, replaced(harness, new)).replaces is working(harness, new)
 
 
-def test_a_replacement_ends_with_the_day_of_its_original(harness: Harness) -> None:
+def test_replacement_expires_with_its_original(harness: Harness) -> None:
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)

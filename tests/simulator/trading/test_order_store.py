@@ -1,4 +1,4 @@
-"""Every order kept and found again, and everybody told."""
+"""Storage of orders, and notification of their changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def order_store() -> OrderStore:
     return OrderStore(Ledger(), KeyedRandom(0))
 
 
-def test_numbers_go_up_and_belong_to_the_seed() -> None:
+def test_numbers_increase_and_depend_on_the_seed() -> None:
     first, second = order_store(), order_store()
     assert [first.number(), first.number()] == [second.number(), second.number()]
     assert first.number() == second.number() == OrderStore(Ledger(), KeyedRandom(0)).number() + 2
@@ -30,7 +30,7 @@ def test_numbers_go_up_and_belong_to_the_seed() -> None:
 @pytest.mark.parametrize(
     "identifier", ["", "1", "-1", "x", "{}.0", " {}", "0{}", "+{}", "9" * 5000], ids=lambda text: text[:8]
 )
-def test_only_the_identifier_finds_an_order(identifier: str) -> None:
+def test_get_requires_the_exact_identifier(identifier: str) -> None:
     kept, own = order_store(), account()
     order = kept.add(own, legs(), terms(), START)
     assert kept.get(own, str(order.number)) is order
@@ -38,7 +38,7 @@ def test_only_the_identifier_finds_an_order(identifier: str) -> None:
     assert kept.get(account("B"), str(order.number)) is None
 
 
-def test_orders_of_several_accounts_come_in_the_order_of_their_making() -> None:
+def test_of_several_accounts_is_ordered_by_creation() -> None:
     kept, first, second = order_store(), account("A"), account("B")
     made = [kept.add(one, legs(), terms(), START) for one in (first, second, first)]
     assert kept.of([second, first]) == made
@@ -46,7 +46,7 @@ def test_orders_of_several_accounts_come_in_the_order_of_their_making() -> None:
     assert kept.of([account("C")]) == kept.of([]) == []
 
 
-def test_today_is_what_was_touched_on_the_day() -> None:
+def test_today_returns_orders_changed_on_the_day() -> None:
     kept, own = order_store(), account()
     first, second = (kept.add(own, legs(), terms(), START) for _ in range(2))
     assert kept.today([own], START) == [second, first]
@@ -56,7 +56,7 @@ def test_today_is_what_was_touched_on_the_day() -> None:
     assert kept.today([account("B")], START) == []
 
 
-def test_listeners_and_the_ledger_hear_of_everything() -> None:
+def test_every_change_reaches_listeners_and_ledger() -> None:
     ledger = Ledger()
     kept, heard = OrderStore(ledger, KeyedRandom(0)), []
     kept.on_change(lambda order, now: heard.append((order.status, now)))
@@ -69,7 +69,7 @@ def test_listeners_and_the_ledger_hear_of_everything() -> None:
     assert kept.version == 3
 
 
-def test_an_end_releases_what_is_held_back_and_calls_everything_off() -> None:
+def test_terminal_status_releases_buying_power_and_cancels_events() -> None:
     kept, event_queue, own = order_store(), EventQueue(), account()
     order = kept.add(own, legs(), terms(), START)
     kept.release(order, Decimal(30))
@@ -83,7 +83,7 @@ def test_an_end_releases_what_is_held_back_and_calls_everything_off() -> None:
         kept.move(order, OrderStatus.LIVE, START)
 
 
-def test_a_replacement_points_back() -> None:
+def test_replacement_references_its_original() -> None:
     kept, own = order_store(), account()
     old = kept.add(own, legs(), terms(), START)
     new = kept.add(own, legs(), terms(), START, replaces=old)

@@ -1,4 +1,4 @@
-"""What an order is looked at for before it is taken."""
+"""Checks before an order is accepted."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from tests.simulator.harness import Harness, check_effect, leg, limit, market
 
 
-def test_an_order_beyond_the_buying_power_carries_data_and_error(harness: Harness) -> None:
+def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None:
     response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("100.00", leg(quantity="10000000")))
     body = json.loads(response.body)
     assert response.status == 422
@@ -46,7 +46,7 @@ def test_an_order_beyond_the_buying_power_carries_data_and_error(harness: Harnes
         ),
     ],
 )
-def test_what_fails_a_preflight(harness: Harness, body: dict[str, Any], code: str) -> None:
+def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any], code: str) -> None:
     for target in ("orders", "orders/dry-run"):
         response = harness.ask("POST", f"/accounts/{harness.account}/{target}", body)
         error = json.loads(response.body)["error"]
@@ -54,11 +54,11 @@ def test_what_fails_a_preflight(harness: Harness, body: dict[str, Any], code: st
         assert code in [entry["code"] for entry in error["errors"]]
 
 
-def test_position_effects_matter_only_when_asked_for(harness: Harness) -> None:
+def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
     assert harness.place(market(leg(action="Sell to Close")))
 
 
-def test_a_dry_run_creates_nothing(harness: Harness) -> None:
+def test_dry_run_creates_nothing(harness: Harness) -> None:
     before = len(harness.sim.ledger.events)
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(external_identifier="x"))
     order = json.loads(response.body)["data"]["order"]
