@@ -13,6 +13,7 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
+from ..api.wire import dated
 from ..clock import Clock
 from ..faults import ConnectionAction, Fault
 
@@ -44,6 +45,7 @@ class InMemoryTransport:
         """
         if self._closed:
             raise RequestNotSentError("transport is closed")
+        request.check_guard()
         self._clock.now()  # Time starts with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
@@ -101,4 +103,4 @@ class InMemoryTransport:
         if served.connection_action is ConnectionAction.TRUNCATE:
             raise ResponseLostError("simulated: connection dropped within the response body")
         record.delivered = True
-        return response
+        return dated(response, self._clock.now())
