@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .bulk.api import Bulk
     from .http.transport import Transport
     from .journal import Journal
-    from .order_entry.api import LookPlan, OrderEntry
+    from .order_entry import OrderEntry, ReconcilePolicy
     from .watch.api import Watch
 
 __all__ = ["Client"]
@@ -228,12 +228,12 @@ class Client(Endpoints):
         return Watch(self)
 
     def order_entry(
-        self, journal: Journal | None = None, *, looks: LookPlan | None = None, lease: float = 30.0
+        self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0
     ) -> OrderEntry:
-        """Placing orders so that none is doubled or lost; see `OrderEntry`."""
-        from .order_entry.api import USUAL_PLAN, OrderEntry
+        """Return order entry over a journal: each order is submitted at most once; see `OrderEntry`."""
+        from .order_entry import OrderEntry, ReconcilePolicy
 
-        return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
+        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease)
 
 
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:

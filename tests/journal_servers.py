@@ -10,8 +10,10 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
@@ -61,31 +63,97 @@ def unprivileged() -> str | None:
         return None
 
 
+class PostgresServer:
+    """A fresh server in ``folder``, which listens on a socket there and can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._user = unprivileged() if os.geteuid() == 0 else None
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._user:
+            shutil.chown(folder, self._user)
+        binaries = programs()
+        assert binaries is not None
+        self._binaries = binaries
+        self._run("initdb", "-D", folder / "data", "-A", "trust", "-U", "journal", "--no-sync").check_returncode()
+
+    @property
+    def dsn(self) -> str:
+        """The connection string."""
+        return f"host={self._folder} user=journal dbname=postgres"
+
+    @property
+    def socket(self) -> Path:
+        """The socket that it listens on."""
+        return self._folder / ".s.PGSQL.5432"
+
+    def start(self) -> None:
+        """Start it and wait until it accepts connections."""
+        options = ("-k", self._folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40")
+        with (self._folder / "log").open("ab") as log:
+            # Our own child: once killed it is waited for, so that the next start finds no process of its number.
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", self._folder / "data", *options],
+                user=self._user,
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + 30
+        while self._run("pg_isready", "-q", "-h", self._folder).returncode != 0:
+            assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
+            assert time.monotonic() < deadline, "PostgreSQL did not start in time"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Kill the postmaster and every process of it with SIGKILL."""
+        assert self._process is not None
+        number = self._process.pid
+        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        for process in (number, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Stop it at once, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(30)
+
+    def _run(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+        with (self._folder / "output").open("ab") as output:
+            return subprocess.run(
+                [self._binaries / program, *arguments],
+                user=self._user,
+                cwd=self._folder,
+                stdout=output,
+                stderr=output,
+                check=False,
+            )
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """Start a fresh server, and yield its connection string."""
+def mortal_server() -> Iterator[PostgresServer]:
+    """Start a fresh server and yield it."""
     folder = Path(tempfile.mkdtemp(prefix="journal-"))
-    user = unprivileged() if os.geteuid() == 0 else None
-    if user:
-        shutil.chown(folder, user)
-    binaries, data = programs(), folder / "data"
-    assert binaries is not None
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=20"
-
-    def run(*command: str | Path) -> None:
-        # The server outlives pg_ctl: its output goes to a file, a pipe would be waited for.
-        with (folder / "output").open("ab") as output:
-            subprocess.run(command, check=True, user=user, cwd=folder, stdout=output, stderr=output)
-
     try:
-        run(binaries / "initdb", "-D", data, "-A", "trust", "-U", "journal", "--no-sync")
-        run(binaries / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
+        server = PostgresServer(folder)
         try:
-            yield f"host={folder} user=journal dbname=postgres"
+            server.start()
+            yield server
         finally:
-            run(binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """Start a fresh server and yield its connection string."""
+    with mortal_server() as server:
+        yield server.dsn
 
 
 class Link:

@@ -13,6 +13,7 @@ from ..errors import ConfigurationError, RequestNotSentError
 from ..observers import Watchers
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
+from .service_clock import ServiceClock
 
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
@@ -62,6 +63,7 @@ class Engine:
         "closed",
         "environment",
         "limiter",
+        "service_clock",
         "tokens",
         "transport",
         "watchers",
@@ -82,6 +84,7 @@ class Engine:
         self.tokens: Tokens = tokens
         self.budget: RetryBudget = budget
         self.watchers: Watchers = watchers
+        self.service_clock: ServiceClock = ServiceClock()
         self.closed: bool = False
         self._loop: asyncio.AbstractEventLoop | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import Executor, Operation, Pager
+from ..operation import Executor, Guard, Operation, Pager
 from .poll import UNCHANGED, Fetch
 
 __all__ = ["Rereading", "SameBody", "unless_same"]
@@ -44,6 +44,7 @@ class Rereading:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
         """The decoded result; raises `SameBody` when the body is that of the last one."""
         found = await self._executor.reread(operation, self._last, path=path, query=query)
