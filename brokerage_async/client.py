@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
-from ._arguments import check_flag, check_function, check_methods, check_seconds
+from ._arguments import check_flag, check_function, check_methods, check_timeout
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
 from .auth.endpoint import TokenEndpoint
@@ -115,8 +115,8 @@ class Client(Endpoints):
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         transport = _transport(transport, limits, http_session, trace_configs)
         options = Options(
-            timeout=check_seconds("timeout", timeout),
-            deadline=check_seconds("deadline", deadline),
+            timeout=check_timeout("timeout", timeout),
+            deadline=check_timeout("deadline", deadline),
             retry=_checked_policy(retry),
             headers=headers,
             strict=check_flag("strict", strict),
@@ -172,9 +172,9 @@ class Client(Endpoints):
         """
         changes: dict[str, Any] = {}
         if timeout is not _UNSET:
-            changes["timeout"] = check_seconds("timeout", timeout)
+            changes["timeout"] = check_timeout("timeout", timeout)
         if deadline is not _UNSET:
-            changes["deadline"] = check_seconds("deadline", deadline)
+            changes["deadline"] = check_timeout("deadline", deadline)
         if retry is not _UNSET:
             changes["retry"] = _checked_policy(retry)
         if accept_version is not _UNSET:

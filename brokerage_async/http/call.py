@@ -133,6 +133,7 @@ class Call:
         if is_success(response):
             self._lane.succeeded(self._sent_at)
             engine.budget.earn(self._refund)
+            engine.tokens.accept(self._authorization)
             return response, None
         return response, read_error(self._operation, response, attempts=self.attempt, now=time.time())
 

@@ -21,7 +21,7 @@ from ..protocol.request import build
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
-from .shared import Engine, Options
+from .shared import Closeable, Engine, Options
 
 __all__ = ["BrokerageSession"]
 
@@ -131,6 +131,10 @@ class BrokerageSession:
     ) -> OffsetPager[E]:
         """The pages of a paginated read; nothing is sent yet."""
         return OffsetPager(self.fetch, operation, path, query)
+
+    def close_with_client(self, resource: Closeable) -> None:
+        """Close ``resource`` when the client is closed, unless it is garbage-collected before."""
+        self.engine.resources.add(resource)
 
     async def _gather(
         self, operation: Operation[T], path: Mapping[str, object] | None, query: Mapping[str, object] | None

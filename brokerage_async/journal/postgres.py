@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from .._arguments import check_count, check_seconds
+from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
 from .base import JournalError
@@ -68,7 +68,7 @@ class PostgresJournal(SqlJournal):
         del dsn  # the variables of this frame may show up in a traceback
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
             raise ConfigurationError(f"table must be a plain lower-case name of at most 58 characters, got {table!r}")
-        if check_seconds("timeout", timeout) is None:
+        if check_timeout("timeout", timeout) is None:
             raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
         check_count("connections", connections)
         self._table = table

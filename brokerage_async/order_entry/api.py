@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_function, check_methods, check_seconds
+from .._arguments import check_function, check_methods, check_timeout
 from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
 from ..config import Environment
@@ -88,7 +88,7 @@ class OrderEntry:
         if isinstance(journal, str | PathLike):
             raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
         check_methods("journal", journal, *JOURNAL_METHODS)
-        if check_seconds("lease", lease) is None:
+        if check_timeout("lease", lease) is None:
             raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
         self._context = Context(
             executor=client.session,

@@ -22,7 +22,7 @@ from typing import Any
 
 import attrs
 
-from .._arguments import a_count, is_number
+from .._arguments import check_count, is_number, validator
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -136,7 +136,7 @@ class ReconcilePolicy:
     first: float = attrs.field(default=0.5, validator=_number(0, or_more=False))
     factor: float = attrs.field(default=2.0, validator=_number(1, most=MAX_FACTOR))
     max_interval: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
-    confirmations: int = attrs.field(default=2, validator=a_count)
+    confirmations: int = attrs.field(default=2, validator=validator(check_count))
     give_up: float = attrs.field(default=120.0, validator=_number(0))
 
 
