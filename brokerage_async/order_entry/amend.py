@@ -173,7 +173,7 @@ async def edit_pairs(
 
 
 class _PairsReader:
-    """Reads a complex order back; ``shown`` is what it last showed about the edit."""
+    """Reads a complex order back; ``shown`` is the result of the edit, as far as it shows."""
 
     def __init__(self, executor: Executor, path: dict[str, str], edit: PairsEdit) -> None:
         self._executor = executor

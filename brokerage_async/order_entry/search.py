@@ -187,7 +187,7 @@ class OrderLists:
 
 
 class _CompletenessCheck:
-    """Finds out whether the pages of a list can be all of it: an order may hide in what is missing.
+    """Finds out whether the pages of a list can be all of it: an order may be on a missing one.
 
     The reading goes on, because a later page may still show the order; the list only does not count as complete.
     """
