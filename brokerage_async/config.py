@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import attrs
 
 from ._arguments import a_count, a_flag, a_function, at_least_one, not_negative, positive, positive_rates
+from ._secrets import Secret
 from ._version import __version__
 from .errors import ConfigurationError, ErrorDetail
 
@@ -33,27 +34,6 @@ __all__ = [
 ]
 
 DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
-
-
-class Secret(str):
-    """A text that does not show in a ``repr``, so that dumps of values, frames and headers do not give it away.
-
-    In every other respect it is the ``str`` that it was made of.
-    """
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'<secret>'"
-
-
-class SecretBytes(bytes):
-    """The same for the bytes of a request that is a secret as a whole."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "b'<secret>'"
 
 
 def _hidden(value: object) -> Secret:

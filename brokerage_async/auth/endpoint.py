@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .._generated.operations import OAUTH_TOKEN
-from ..config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
+from .._secrets import SecretBytes
+from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from ..http.limiter import Lane
 from ..protocol.request import Request, build

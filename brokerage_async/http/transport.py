@@ -165,6 +165,7 @@ class AiohttpTransport:
         """Send ``request`` once; see `Transport.send`."""
         once = _Once()
         response: aiohttp.ClientResponse | None = None
+        failure: BrokerageError | None
         try:
             response = await (self._session or self._open()).request(
                 request.method,
@@ -181,16 +182,15 @@ class AiohttpTransport:
         except asyncio.CancelledError:
             if not self._is_turned_away():
                 raise
-            error = aiohttp.ClientConnectionError("the client was closed")
-            raise _failure(request, error, once.written, None) from None
+            failure = _failure(request, aiohttp.ClientConnectionError("the client was closed"), once.written, None)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
-            if self._session is not None and self._session.closed and not once.seen:
-                raise ConfigurationError("the http_session of the client is closed") from None
-            if response is None or response.status < 400:
-                status = None if response is None else response.status
-                raise _failure(request, error, once.written, status) from _harmless(error)
-            body = b""  # the status of an error answer tells enough
-        return Response(status=response.status, headers=response.headers, body=body)
+            failure = self._failure(request, error, once, response)
+        else:
+            return Response(status=response.status, headers=response.headers, body=body)
+        if failure is None:
+            assert response is not None
+            return Response(status=response.status, headers=response.headers)
+        raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
 
     async def close(self) -> None:
         """Close the pool, unless it is borrowed."""
@@ -211,6 +211,18 @@ class AiohttpTransport:
             except (StopIteration, RuntimeError):
                 return
             closing.close()
+
+    def _failure(
+        self, request: Request, error: Exception, once: _Once, response: aiohttp.ClientResponse | None
+    ) -> BrokerageError | None:
+        """Return the failure to raise; None for an error answer whose body is unreadable: its status is enough."""
+        if self._session is not None and self._session.closed and not once.seen:
+            return ConfigurationError("the http_session of the client is closed")
+        if response is not None and response.status >= 400:
+            return None
+        failure = _failure(request, error, once.written, None if response is None else response.status)
+        failure.__cause__ = _harmless(error)
+        return failure
 
     def _is_turned_away(self) -> bool:
         """Whether nobody has cancelled the running task, but a pool that was closed the wait for one of its
@@ -297,10 +309,13 @@ def _failure(request: Request, error: Exception, written: bool, status: int | No
 
 
 def _harmless(error: Exception) -> Exception | None:
-    """``error`` as the cause of another, unless it holds the headers of the request, the access token among them."""
+    """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
     if isinstance(error, ConnectionDroppedError):
-        return error.error
-    return None if isinstance(error, aiohttp.ClientResponseError | BrokerageError) else error
+        error = error.error
+    if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
+        return None
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _describe(error: Exception, request: Request) -> str:

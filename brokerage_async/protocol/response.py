@@ -70,8 +70,11 @@ def read_error(
     context: dict[str, Any] = {}
     if issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
         context["data"] = _preview(operation, response, parsed.data)
+    notes = [f"status {response.status}", *([f"code {code}"] if code else ())]
+    if parsed is not None and parsed.left_out:
+        notes.append(f"{parsed.left_out} further errors left out")
     return kind(
-        f"{text} (status {response.status}{f', code {code}' if code else ''})",
+        f"{text} ({', '.join(notes)})",
         operation=None if operation is None else operation.name,
         method=None if operation is None else operation.method,
         path=None if operation is None else operation.path,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,3 +100,33 @@ def test_keys_tell_grants_apart_and_give_none_away() -> None:
     assert keys[0] == store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt"))
     assert len({*keys[:6]}) == 6
     assert all(len(key) == 32 and key.isalnum() for key in keys)
+
+
+KILLED = """
+import asyncio, os, sys
+from brokerage_async.auth.store import FileTokenStore, StoredToken
+os.fsync = lambda descriptor: os._exit(9)
+asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
+"""
+
+
+@on_real_time
+async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(tmp_path: Path):
+    path = tmp_path / "tokens.json"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", f"import os; os.umask(0)\n{KILLED}", str(path), cwd=Path(__file__).parents[2]
+    )
+    assert await process.wait() == 9
+    (name,) = os.listdir(tmp_path)
+    left = tmp_path / name
+    assert left.name.startswith(".tokens.json.")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    (other := tmp_path / ".tokens.json.bak").touch()
+    await FileTokenStore(path).save("k", TOKEN)
+    assert {left.name, other.name, path.name} == set(
+        os.listdir(tmp_path)
+    )  # another process may be writing it at this moment
+    os.utime(left, (0, 0))
+    os.utime(other, (0, 0))
+    await FileTokenStore(path).save("k", TOKEN)
+    assert {other.name, path.name} == set(os.listdir(tmp_path))

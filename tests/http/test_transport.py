@@ -10,11 +10,13 @@ import pickle
 import socket
 import ssl
 import traceback
+import tracemalloc
 import warnings
 import zlib
 from unittest.mock import Mock
 
 import aiohttp
+import brotli
 import pytest
 from aiohttp import client_exceptions
 from aiohttp.client_reqrep import ConnectionKey
@@ -473,3 +475,51 @@ class TestLife:
         assert [str(warning.message) for warning in caught] == [
             "unclosed Client: use `async with`, or `await client.aclose()`"
         ]
+
+
+MIB = 1 << 20
+CODECS = {
+    "gzip": lambda: zlib.compressobj(9, wbits=31),
+    "deflate": lambda: zlib.compressobj(9, wbits=15),
+    "br": lambda: BrotliCompressor(),
+}
+
+
+class BrotliCompressor:
+    """Brotli with the methods of zlib."""
+
+    def __init__(self) -> None:
+        self._compressor = brotli.Compressor(quality=5)
+
+    def compress(self, data: bytes) -> bytes:
+        return self._compressor.process(data)
+
+    def flush(self) -> bytes:
+        return self._compressor.finish()
+
+
+def bomb(codec: str, size: int) -> bytes:
+    """Compress ``size`` zero bytes without ever holding them."""
+    compressor = CODECS[codec]()
+    return b"".join([*(compressor.compress(bytes(MIB)) for _ in range(size // MIB)), compressor.flush()])
+
+
+@pytest.mark.parametrize("status", [200, 422])
+@pytest.mark.parametrize("codec", CODECS)
+@on_real_time
+async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec, status):
+    packed = bomb(codec, 256 * MIB)
+    sent = answer(packed, status, f"Content-Encoding: {codec}")
+    async with RawServer(sent) as server, OpenTransport(max_body=4 * MIB) as transport:
+        tracemalloc.start()
+        try:
+            if status == 200:
+                with pytest.raises(ResponseDecodeError, match="larger than 4194304 bytes"):
+                    await transport.send(request_for(server, timeout=60))
+            else:
+                assert (await transport.send(request_for(server, timeout=60))).body == b""
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert len(packed) < MIB
+    assert peak < 24 * MIB
