@@ -17,7 +17,7 @@ from brokerage_async.http.transport import Transport
 from brokerage_async.operation import Effect, Operation
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator.brokerage import Brokerage, Outcome
+from brokerage_async.simulator.api.brokerage import Brokerage, Outcome
 from brokerage_async.simulator.faults import Fault
 from brokerage_async.simulator.ledger import Entry
 
