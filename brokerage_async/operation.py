@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BodyField",
+    "BoundCall",
     "Effect",
     "Executor",
     "Operation",
@@ -148,6 +149,27 @@ class Operation(Generic[T]):
     observed: bool = False
     section: str = ""
 
+    def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:
+        """Return the call of this operation with ``values`` by parameter name; None leaves a query parameter out.
+
+        ``body`` is a request model, or the bytes of one that were encoded before and go out unchanged.
+
+        Raises:
+            TypeError: a value has a name that no parameter has.
+        """
+        path: dict[str, object] = {}
+        query: dict[str, object] = {}
+        for parameter in self.parameters:
+            if parameter.name in values:
+                value = values.pop(parameter.name)
+                if parameter.location == "path":
+                    path[parameter.wire] = value
+                elif value is not None:
+                    query[parameter.wire] = value
+        if values:
+            raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
+        return BoundCall(self, path=path, query=query, body=body)
+
     def arguments(self, **values: object) -> tuple[dict[str, object], dict[str, object]]:
         """What an `Executor` takes as ``path`` and ``query``, keyed by wire name, out of values by parameter name.
 
@@ -163,6 +185,33 @@ class Operation(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
+
+
+@attrs.frozen
+class BoundCall(Generic[T]):
+    """An operation with its arguments: everything that is needed to make the call. `Operation.bind` makes one.
+
+    Attributes:
+        operation: what to call.
+        path, query: arguments by wire name.
+        body: a request model, its bytes, or None.
+    """
+
+    operation: Operation[T]
+    path: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
+    query: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
+    body: object | None = attrs.field(default=None, kw_only=True, hash=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        call: BoundCall[T] | Operation[T],
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+    ) -> BoundCall[T]:
+        """Return ``call`` itself, or an operation bound to arguments by wire name."""
+        return call if isinstance(call, BoundCall) else cls(call, path=path or {}, query=query or {}, body=body)
 
 
 @attrs.frozen
@@ -207,15 +256,14 @@ class Pager(ABC, Generic[E]):
 
 
 class Executor(Protocol):
-    """What the generated endpoints call: the session, or a light view of it with other options.
+    """Interface that the generated endpoints call: a session, or a light view of it with other options.
 
-    ``path`` and ``query`` are keyed by wire name; None values of ``query`` are left out. ``body`` is a model, or the
-    bytes of one that were encoded before and must go out unchanged.
+    Where a call is accepted, so is an operation with its arguments by wire name.
     """
 
     async def execute(
         self,
-        operation: Operation[T],
+        call: BoundCall[T] | Operation[T],
         *,
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
@@ -224,15 +272,8 @@ class Executor(Protocol):
         """Make the call and return its decoded result."""
         ...
 
-    async def reread(
-        self,
-        operation: Operation[T],
-        last: bytes | None,
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> tuple[T, bytes | None] | None:
-        """The result and the body that it was decoded from, or None when the body is the one given as ``last``.
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Return the result and the body it was decoded from, or None if the body equals ``previous_body``.
 
         A result that was gathered from several bodies comes with None, which no later body equals.
         """
@@ -240,10 +281,10 @@ class Executor(Protocol):
 
     def paginate(
         self,
-        operation: Operation[list[E]],
+        call: BoundCall[list[E]] | Operation[list[E]],
         *,
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> Pager[E]:
-        """The pages of a paginated read; nothing is sent yet."""
+        """Return a pager over a paginated read; nothing is sent yet."""
         ...

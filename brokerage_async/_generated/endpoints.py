@@ -126,10 +126,10 @@ class MarketTime:
 
         ``GET /market-time/sessions``; section of the service document: Market time.
         """
-        return await self._executor.execute(
-            MARKET_TIME_SESSIONS,
-            query={"to-date": to_date, "from-date": from_date, "instrument-collection": instrument_collection},
+        call = MARKET_TIME_SESSIONS.bind(
+            to_date=to_date, from_date=from_date, instrument_collection=instrument_collection
         )
+        return await self._executor.execute(call)
 
     async def current_sessions(
         self, instrument_collections: Sequence[InstrumentCollection | str]
@@ -154,10 +154,8 @@ class MarketTime:
 
         ``GET /market-time/sessions/current``; section of the service document: Market time.
         """
-        return await self._executor.execute(
-            MARKET_TIME_CURRENT_SESSIONS,
-            query={"instrument-collections[]": instrument_collections},
-        )
+        call = MARKET_TIME_CURRENT_SESSIONS.bind(instrument_collections=instrument_collections)
+        return await self._executor.execute(call)
 
     async def equity_holidays(self) -> HolidayCalendar:
         """Show the days on which the stock exchanges stay closed or close early.
@@ -176,9 +174,8 @@ class MarketTime:
 
         ``GET /market-time/equities/holidays``; section of the service document: Market time.
         """
-        return await self._executor.execute(
-            MARKET_TIME_EQUITY_HOLIDAYS,
-        )
+        call = MARKET_TIME_EQUITY_HOLIDAYS.bind()
+        return await self._executor.execute(call)
 
 
 class MarketMetrics:
@@ -216,11 +213,8 @@ class MarketMetrics:
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``; section of the service
         document: Market metrics.
         """
-        return await self._executor.execute(
-            MARKET_METRICS_EARNINGS_REPORTS,
-            path={"symbol": symbol},
-            query={"start-date": start_date, "end-date": end_date},
-        )
+        call = MARKET_METRICS_EARNINGS_REPORTS.bind(symbol=symbol, start_date=start_date, end_date=end_date)
+        return await self._executor.execute(call)
 
     async def dividends(self, symbol: str) -> list[Dividend]:
         """List the past dividends of one underlying.
@@ -244,10 +238,8 @@ class MarketMetrics:
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``; section of the service document:
         Market metrics.
         """
-        return await self._executor.execute(
-            MARKET_METRICS_DIVIDENDS,
-            path={"symbol": symbol},
-        )
+        call = MARKET_METRICS_DIVIDENDS.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
 
 class Instruments:
@@ -294,17 +286,15 @@ class Instruments:
 
         ``GET /instruments/equities``; section of the service document: Instruments.
         """
-        return self._executor.paginate(
-            INSTRUMENTS_EQUITIES,
-            query={
-                "symbol[]": symbols,
-                "is-etf": is_etf,
-                "is-index": is_index,
-                "lendability": lendability,
-                "per-page": per_page,
-                "page-offset": page_offset,
-            },
+        call = INSTRUMENTS_EQUITIES.bind(
+            symbols=symbols,
+            is_etf=is_etf,
+            is_index=is_index,
+            lendability=lendability,
+            per_page=per_page,
+            page_offset=page_offset,
         )
+        return self._executor.paginate(call)
 
     async def equity_options(
         self, *, symbols: Sequence[str] | None = None, active: bool | None = None, with_expired: bool | None = None
@@ -329,10 +319,8 @@ class Instruments:
 
         ``GET /instruments/equity-options``; section of the service document: Instruments.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_EQUITY_OPTIONS,
-            query={"symbol[]": symbols, "active": active, "with-expired": with_expired},
-        )
+        call = INSTRUMENTS_EQUITY_OPTIONS.bind(symbols=symbols, active=active, with_expired=with_expired)
+        return await self._executor.execute(call)
 
     async def warrant(self, symbol: str) -> Warrant:
         """Look up one warrant.
@@ -354,10 +342,8 @@ class Instruments:
 
         ``GET /instruments/warrants/{symbol}``; section of the service document: Instruments.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_WARRANT,
-            path={"symbol": symbol},
-        )
+        call = INSTRUMENTS_WARRANT.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
     async def futures_option_chain(self, symbol: str) -> list[FutureOption]:
         """List every option on the futures of one product.
@@ -380,10 +366,8 @@ class Instruments:
 
         ``GET /futures-option-chains/{symbol}``; section of the service document: Instruments.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_FUTURES_OPTION_CHAIN,
-            path={"symbol": symbol},
-        )
+        call = INSTRUMENTS_FUTURES_OPTION_CHAIN.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
 
 class Orders:
@@ -444,23 +428,21 @@ class Orders:
 
         ``GET /accounts/{account_number}/orders``; section of the service document: Orders.
         """
-        return self._executor.paginate(
-            ORDERS_LIST,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "status[]": statuses,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "underlying-symbol": underlying_symbol,
-                "underlying-instrument-type": underlying_instrument_type,
-                "futures-symbol": futures_symbol,
-            },
+        call = ORDERS_LIST.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            statuses=statuses,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            underlying_symbol=underlying_symbol,
+            underlying_instrument_type=underlying_instrument_type,
+            futures_symbol=futures_symbol,
         )
+        return self._executor.paginate(call)
 
     async def submit(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
         """Place an order.
@@ -487,11 +469,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            ORDERS_SUBMIT,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = ORDERS_SUBMIT.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     def list_live(
         self,
@@ -543,23 +522,21 @@ class Orders:
 
         ``GET /accounts/{account_number}/orders/live``; section of the service document: Orders.
         """
-        return self._executor.paginate(
-            ORDERS_LIST_LIVE,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "status[]": statuses,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "underlying-symbol": underlying_symbol,
-                "underlying-instrument-type": underlying_instrument_type,
-                "futures-symbol": futures_symbol,
-            },
+        call = ORDERS_LIST_LIVE.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            statuses=statuses,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            underlying_symbol=underlying_symbol,
+            underlying_instrument_type=underlying_instrument_type,
+            futures_symbol=futures_symbol,
         )
+        return self._executor.paginate(call)
 
     async def dry_run(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
         """Check an order without placing it.
@@ -584,11 +561,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders/dry-run``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            ORDERS_DRY_RUN,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = ORDERS_DRY_RUN.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     async def replace(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Replace a working order by a new one.
@@ -618,11 +592,8 @@ class Orders:
         ``PUT /accounts/{account_number}/orders/{id}``; section of the service document: Orders. Observed on the
         wire; the service document does not describe it.
         """
-        return await self._executor.execute(
-            ORDERS_REPLACE,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_REPLACE.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     async def edit(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Change price, order type or time in force of a working order.
@@ -651,11 +622,8 @@ class Orders:
         ``PATCH /accounts/{account_number}/orders/{id}``; section of the service document: Orders. Observed on the
         wire; the service document does not describe it.
         """
-        return await self._executor.execute(
-            ORDERS_EDIT,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_EDIT.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     async def cancel(self, account_number: str, id: int | str) -> Order:
         """Ask for the cancellation of a working order.
@@ -683,10 +651,8 @@ class Orders:
 
         ``DELETE /accounts/{account_number}/orders/{id}``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            ORDERS_CANCEL,
-            path={"account_number": account_number, "id": id},
-        )
+        call = ORDERS_CANCEL.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
 
     async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEdit) -> PlacedOrderResponse:
         """Check a change of a working order without making it.
@@ -712,11 +678,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            ORDERS_EDIT_DRY_RUN,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_EDIT_DRY_RUN.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     def search(
         self,
@@ -770,24 +733,22 @@ class Orders:
 
         ``GET /customers/{customer_id}/orders``; section of the service document: Orders.
         """
-        return self._executor.paginate(
-            ORDERS_SEARCH,
-            path={"customer_id": customer_id},
-            query={
-                "account-numbers[]": account_numbers,
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "start-at": start_at,
-                "end-at": end_at,
-                "start-date": start_date,
-                "end-date": end_date,
-                "futures-symbol": futures_symbol,
-                "sort": sort,
-                "status[]": statuses,
-                "underlying-instrument-type": underlying_instrument_type,
-                "underlying-symbol": underlying_symbol,
-            },
+        call = ORDERS_SEARCH.bind(
+            customer_id=customer_id,
+            account_numbers=account_numbers,
+            page_offset=page_offset,
+            per_page=per_page,
+            start_at=start_at,
+            end_at=end_at,
+            start_date=start_date,
+            end_date=end_date,
+            futures_symbol=futures_symbol,
+            sort=sort,
+            statuses=statuses,
+            underlying_instrument_type=underlying_instrument_type,
+            underlying_symbol=underlying_symbol,
         )
+        return self._executor.paginate(call)
 
     async def live(
         self,
@@ -823,11 +784,10 @@ class Orders:
 
         ``GET /customers/{customer_id}/orders/live``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            ORDERS_LIVE,
-            path={"customer_id": customer_id},
-            query={"account-numbers[]": account_numbers, "page-offset": page_offset, "per-page": per_page},
+        call = ORDERS_LIVE.bind(
+            customer_id=customer_id, account_numbers=account_numbers, page_offset=page_offset, per_page=per_page
         )
+        return await self._executor.execute(call)
 
 
 class ComplexOrders:
@@ -860,10 +820,8 @@ class ComplexOrders:
 
         ``GET /accounts/{account_number}/complex-orders/{id}``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            COMPLEX_ORDERS_GET,
-            path={"account_number": account_number, "id": id},
-        )
+        call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
 
     async def edit_pairs(
         self,
@@ -898,9 +856,9 @@ class ComplexOrders:
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``; section of the service document: Orders.
         """
-        return await self._executor.execute(
-            COMPLEX_ORDERS_EDIT_PAIRS,
-            path={"account_number": account_number, "id": id},
+        call = COMPLEX_ORDERS_EDIT_PAIRS.bind(
+            account_number=account_number,
+            id=id,
             body=PairsEdit(
                 ratio_price_comparator=Comparator(ratio_price_comparator)
                 if isinstance(ratio_price_comparator, str)
@@ -908,6 +866,7 @@ class ComplexOrders:
                 ratio_price_threshold=ratio_price_threshold,
             ),
         )
+        return await self._executor.execute(call)
 
 
 class Transactions:
@@ -971,25 +930,23 @@ class Transactions:
 
         ``GET /accounts/{account_number}/transactions``; section of the service document: Transactions.
         """
-        return self._executor.paginate(
-            TRANSACTIONS_LIST,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "symbol": symbol,
-                "underlying-symbol": underlying_symbol,
-                "instrument-type": instrument_type,
-                "action": action,
-                "type": type,
-                "types[]": types,
-            },
+        call = TRANSACTIONS_LIST.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            symbol=symbol,
+            underlying_symbol=underlying_symbol,
+            instrument_type=instrument_type,
+            action=action,
+            type=type,
+            types=types,
         )
+        return self._executor.paginate(call)
 
 
 class Margin:
@@ -1024,11 +981,8 @@ class Margin:
 
         ``POST /margin/accounts/{account_number}/dry-run``; section of the service document: Margin.
         """
-        return await self._executor.execute(
-            MARGIN_DRY_RUN,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = MARGIN_DRY_RUN.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     async def requirements(self, account_number: str) -> MarginRequirements:
         """Show what an account must hold as margin, by underlying.
@@ -1051,10 +1005,8 @@ class Margin:
 
         ``GET /margin/accounts/{account_number}/requirements``; section of the service document: Margin.
         """
-        return await self._executor.execute(
-            MARGIN_REQUIREMENTS,
-            path={"account_number": account_number},
-        )
+        call = MARGIN_REQUIREMENTS.bind(account_number=account_number)
+        return await self._executor.execute(call)
 
 
 class Watchlists:
@@ -1087,10 +1039,8 @@ class Watchlists:
 
         ``POST /watchlists``; section of the service document: Watchlists.
         """
-        return await self._executor.execute(
-            WATCHLISTS_CREATE,
-            body=watchlist,
-        )
+        call = WATCHLISTS_CREATE.bind(body=watchlist)
+        return await self._executor.execute(call)
 
     async def list(self) -> builtins.list[Watchlist]:
         """List the user's watchlists with all their entries.
@@ -1108,9 +1058,8 @@ class Watchlists:
 
         ``GET /watchlists``; section of the service document: Watchlists.
         """
-        return await self._executor.execute(
-            WATCHLISTS_LIST,
-        )
+        call = WATCHLISTS_LIST.bind()
+        return await self._executor.execute(call)
 
 
 class QuoteAlerts:
@@ -1138,9 +1087,8 @@ class QuoteAlerts:
 
         ``GET /quote-alerts``; section of the service document: Quote alerts.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_LIST,
-        )
+        call = QUOTE_ALERTS_LIST.bind()
+        return await self._executor.execute(call)
 
     async def create(self, alert: NewQuoteAlert) -> QuoteAlert:
         """Create a quote alert.
@@ -1165,10 +1113,8 @@ class QuoteAlerts:
         ``POST /quote-alerts``; section of the service document: Quote alerts. Observed on the wire; the service
         document does not describe it.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_CREATE,
-            body=alert,
-        )
+        call = QUOTE_ALERTS_CREATE.bind(body=alert)
+        return await self._executor.execute(call)
 
     async def cancel(self, alert_external_id: str) -> None:
         """Cancel a quote alert.
@@ -1189,10 +1135,8 @@ class QuoteAlerts:
         ``DELETE /quote-alerts/{alert_external_id}``; section of the service document: Quote alerts. Observed on the
         wire; the service document does not describe it.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_CANCEL,
-            path={"alert_external_id": alert_external_id},
-        )
+        call = QUOTE_ALERTS_CANCEL.bind(alert_external_id=alert_external_id)
+        return await self._executor.execute(call)
 
 
 class Endpoints:

@@ -59,10 +59,9 @@ class TokenEndpoint:
             TokenError: there was no answer, or it was a refusal; see `read_grant`.
         """
         request = build(
-            OAUTH_TOKEN,
+            OAUTH_TOKEN.bind(body=grant_request(credentials)),
             base_url=self._base_url,
             headers=self._headers,
-            body=grant_request(credentials),
             timeout=self._timeout,
         )
         # A failure keeps the frames that it came through, those of aiohttp among them, where the body is a local.

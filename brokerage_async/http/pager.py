@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ import attrs
 
 from .._arguments import check_count
 from ..errors import BrokerageError, ResponseDecodeError
-from ..operation import Operation, Page, Pager
+from ..operation import BoundCall, Operation, Page, Pager
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import next_offset
 from .dedup import Seen
@@ -43,14 +43,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 class Fetch(Protocol):
     """Makes one call; see `BrokerageSession.fetch`."""
 
-    async def __call__(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-    ) -> Decoded[T]:
+    async def __call__(self, call: BoundCall[T]) -> Decoded[T]:
         """Make the call."""
         ...
 
@@ -62,25 +55,15 @@ class OffsetPager(Pager[E], Generic[E]):
     the error's notes name its page offset, from which another walk can go on (``page_offset=`` of the endpoint).
     """
 
-    __slots__ = ("_ahead", "_fetch", "_operation", "_path", "_query")
+    __slots__ = ("_ahead", "_call", "_fetch")
 
-    def __init__(
-        self,
-        fetch: Fetch,
-        operation: Operation[list[E]],
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        *,
-        ahead: int = 0,
-    ) -> None:
+    def __init__(self, fetch: Fetch, call: BoundCall[list[E]], *, ahead: int = 0) -> None:
         self._fetch = fetch
-        self._operation = operation
-        self._path = path
-        self._query = dict(query or {})
+        self._call = call
         self._ahead = ahead
 
     def __repr__(self) -> str:
-        return f"<pager of {self._operation.name}>"
+        return f"<pager of {self._call.operation.name}>"
 
     def __aiter__(self) -> AsyncIterator[E]:
         """The items of all pages, in order."""
@@ -106,7 +89,7 @@ class OffsetPager(Pager[E], Generic[E]):
         page is.
         """
         check_count("pages", pages, least=0)
-        return OffsetPager(self._fetch, self._operation, self._path, self._query, ahead=pages)
+        return OffsetPager(self._fetch, self._call, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
         """All items, or the first ``max_items``, as an Arrow table with a column for each field (extra ``frames``).
@@ -117,7 +100,7 @@ class OffsetPager(Pager[E], Generic[E]):
         _check_bound(max_items)
         from ..arrow import joined, table_of  # only here: pyarrow is an extra
 
-        model = self._operation.result
+        model = self._call.operation.result
         assert model is not None, "every paginated operation has a model"
         async with aclosing(self._walk(max_items)) as pages:
             tables = [table_of(page.items, model) async for page in pages]
@@ -133,7 +116,7 @@ class OffsetPager(Pager[E], Generic[E]):
         """The pages in order, until the list ends or ``max_items`` are there."""
         if max_items is not None and max_items <= 0:
             return
-        course = _Course(self._operation)
+        course = _Course(self._call.operation)
         flight: _Flight[E] | None = None
         offset: int | None = self._start
         try:
@@ -156,15 +139,15 @@ class OffsetPager(Pager[E], Generic[E]):
 
     @property
     def _start(self) -> int:
-        offset = self._query.get(OFFSET)
+        offset = self._call.query.get(OFFSET)
         return offset if isinstance(offset, int) else 0
 
     async def _page(self, offset: int) -> Page[E]:
-        given = self._query.get(OFFSET)
+        given = self._call.query.get(OFFSET)
         wrong = given is not None and not isinstance(given, int)  # goes out as it is, to be refused with all the rest
-        query = self._query | {OFFSET: given if wrong else offset}
+        query = {**self._call.query, OFFSET: given if wrong else offset}
         try:
-            decoded = await self._fetch(self._operation, path=self._path, query=query)
+            decoded = await self._fetch(attrs.evolve(self._call, query=query))
         except BrokerageError as error:
             if offset > self._start:
                 error.add_note(f"the walk can go on from page_offset={offset}")
@@ -172,7 +155,7 @@ class OffsetPager(Pager[E], Generic[E]):
         return Page(tuple(decoded.value), decoded.pagination, offset)
 
     def _following(self, page: Page[E]) -> int | None:
-        size = self._query.get(SIZE)
+        size = self._call.query.get(SIZE)
         per_page = size if isinstance(size, int) else None
         return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
 

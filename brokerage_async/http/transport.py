@@ -178,7 +178,7 @@ class AiohttpTransport:
                 auto_decompress=True,
                 middlewares=(once,),
             )
-            body = await self._read(response, request.known)
+            body = await self._read(response, request.previous_body)
         except asyncio.CancelledError:
             if not self._is_turned_away():
                 raise
@@ -251,23 +251,23 @@ class AiohttpTransport:
             self._timeouts[seconds] = found
         return found
 
-    async def _read(self, response: aiohttp.ClientResponse, known: bytes | None) -> bytes:
-        """The whole body, counted while it arrives, because a small compressed one may be huge.
+    async def _read(self, response: aiohttp.ClientResponse, previous: bytes | None) -> bytes:
+        """Return the whole body, counted while it arrives, because a small compressed one may be huge.
 
-        As long as it is the ``known`` one, it is compared and not gathered.
+        As long as it equals the ``previous`` one, it is compared and not gathered.
         """
         chunks: list[bytes] = []
         size = 0
         try:
             length = response.content_length
-            if known is None and length is not None and "Content-Encoding" not in response.headers:
+            if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
                     raise _TooLargeError(self._max_body)
                 return await response.read()
             while chunk := await response.content.readany():
-                if known is not None and not known.startswith(chunk, size):
-                    chunks, known = [known[:size]], None
-                if known is None:
+                if previous is not None and not previous.startswith(chunk, size):
+                    chunks, previous = [previous[:size]], None
+                if previous is None:
                     chunks.append(chunk)
                 size += len(chunk)
                 if size > self._max_body:
@@ -276,9 +276,9 @@ class AiohttpTransport:
             response.close()
             raise
         response.release()
-        if known is None:
+        if previous is None:
             return b"".join(chunks)
-        return known if size == len(known) else known[:size]
+        return previous if size == len(previous) else previous[:size]
 
 
 class _TooLargeError(Exception):

@@ -10,7 +10,7 @@ import attrs
 from ..errors import ErrorDetail
 from .decoding.lenient import parse
 
-__all__ = ["MAX_ERRORS", "MAX_PARSED", "ErrorBody", "parse_error_body"]
+__all__ = ["MAX_ERRORS", "MAX_PARSED", "ErrorBody", "parse_error_body", "read_error_object"]
 
 MAX_PARSED = 128 * 1024
 """Largest error body in bytes that is parsed; a larger one would block the event loop."""
@@ -51,8 +51,11 @@ def parse_error_body(body: bytes, status: int) -> ErrorBody | None:
         raw = parse(body)
     except ValueError:
         return None
-    if not isinstance(raw, dict):
-        return None
+    return read_error_object(raw, status) if isinstance(raw, dict) else None
+
+
+def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
+    """Read an error from a body that is parsed already; see `parse_error_body`."""
     error = raw.get("error")
     if isinstance(error, dict):
         code, listed = error.get("code"), error.get("errors")

@@ -19,7 +19,7 @@ import attrs
 
 from ..config import base_address
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
-from ..operation import Operation, Parameter
+from ..operation import BoundCall, Operation, Parameter
 from .decoding import codec
 from .validation import requests as validation
 
@@ -46,7 +46,7 @@ class Request:
         body: the exact bytes of the body, None for no body.
         operation: what is being called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
-        known: a body that the caller holds already; an answer with the same one may bring it instead of a copy.
+        previous_body: a body that the caller holds already; a response with an equal one may share it.
     """
 
     method: str
@@ -55,7 +55,7 @@ class Request:
     body: bytes | None = attrs.field(default=None, repr=False)
     operation: Operation[Any] | None = attrs.field(default=None, repr=False)
     timeout: float | None = None
-    known: bytes | None = attrs.field(default=None, repr=False)
+    previous_body: bytes | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen(kw_only=True)
@@ -77,40 +77,33 @@ _base = functools.lru_cache(maxsize=64)(base_address)
 
 
 def build(
-    operation: Operation[Any],
+    call: BoundCall[Any],
     *,
     base_url: str,
     headers: Mapping[str, str],
-    path: Mapping[str, object] | None = None,
-    query: Mapping[str, object] | None = None,
-    body: object | None = None,
     strict: bool = False,
     timeout: float | None = None,
-    known: bytes | None = None,
+    previous_body: bytes | None = None,
 ) -> Request:
     """Check a call and build its request.
 
     Args:
-        operation: the operation to call.
+        call: the operation to call, and its arguments.
         base_url: base address of the environment, with or without a path prefix or a trailing slash.
         headers: every header to send; they are passed on as they are.
-        path: values of the path template by wire name; each becomes exactly one encoded segment.
-        query: query parameters by wire name; None values are left out.
-        body: a request model, or bytes that were encoded before and go out unchanged.
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
-        known: a body that the caller holds already; see `Request`.
+        previous_body: a body that the caller holds already; see `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
         InvalidRequestError: the arguments break documented rules; every broken rule is listed.
     """
-    validation.check(operation, path, query, body, strict=strict)
-    url = _base(base_url) + encode_path(operation.path, path or {})
-    if query:
-        text = encode_query(operation.parameters, query)
-        if text:
-            url = f"{url}?{text}"
+    operation, body = call.operation, call.body
+    validation.check(operation, call.path, call.query, body, strict=strict)
+    url = _base(base_url) + encode_path(operation.path, call.path)
+    if query := encode_query(operation.parameters, call.query):
+        url = f"{url}?{query}"
     content = body if body is None or isinstance(body, bytes) else encode_body(operation, body)
     return Request(
         method=operation.method,
@@ -119,7 +112,7 @@ def build(
         body=content,
         operation=operation,
         timeout=timeout,
-        known=known,
+        previous_body=previous_body,
     )
 
 

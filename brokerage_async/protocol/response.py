@@ -12,7 +12,8 @@ from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
 from .decoding import codec
-from .error_body import parse_error_body
+from .decoding.codec import Decoded
+from .error_body import parse_error_body, read_error_object
 from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
@@ -46,7 +47,12 @@ def is_success(response: Response) -> bool:
 
 
 def read_error(
-    operation: Operation[Any] | None, response: Response, *, attempts: int = 1, now: float | None = None
+    operation: Operation[Any] | None,
+    response: Response,
+    *,
+    attempts: int = 1,
+    now: float | None = None,
+    decoded: Decoded[Any] | None = None,
 ) -> APIError:
     """The error that a response which is no success stands for; never raises.
 
@@ -61,14 +67,20 @@ def read_error(
             beside its data, which counts as unprocessable unless its code says more.
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
+        decoded: the decoded body, of a success that holds an error beside its data.
     """
-    parsed = parse_error_body(response.body, response.status)
+    if decoded is None:
+        parsed = parse_error_body(response.body, response.status)
+    else:
+        parsed = read_error_object({"error": decoded.error}, response.status)
     code = None if parsed is None else _name(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
     text = _unexpected(response) if parsed is None else redact(parsed.message or "the service gave no message")
     kind = _kind(code, response.status)
     context: dict[str, Any] = {}
-    if issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
+    if issubclass(kind, UnprocessableError) and decoded is not None:
+        context["data"] = decoded.value
+    elif issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
         context["data"] = _preview(operation, response, parsed.data)
     notes = [f"status {response.status}", *([f"code {code}"] if code else ())]
     if parsed is not None and parsed.left_out:

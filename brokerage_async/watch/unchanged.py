@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import Executor, Operation, Pager
+from ..operation import BoundCall, Executor, Operation, Pager
 from .poll import UNCHANGED, Fetch
 
 __all__ = ["Rereading", "SameBody", "unless_same"]
@@ -26,27 +26,20 @@ class Rereading:
         self._executor = executor
         self._last: bytes | None = None
 
-    async def reread(
-        self,
-        operation: Operation[T],
-        last: bytes | None,
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> tuple[T, bytes | None] | None:
-        """As the executor under it."""
-        return await self._executor.reread(operation, last, path=path, query=query)
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Delegate to the wrapped executor."""
+        return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(
         self,
-        operation: Operation[T],
+        call: BoundCall[T] | Operation[T],
         *,
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
     ) -> T:
-        """The decoded result; raises `SameBody` when the body is that of the last one."""
-        found = await self._executor.reread(operation, self._last, path=path, query=query)
+        """Return the decoded result, or raise `SameBody` if the body equals the previous one."""
+        found = await self._executor.fetch_if_changed(BoundCall.of(call, path, query, body), self._last)
         if found is None:
             raise SameBody
         value, self._last = found
@@ -54,13 +47,13 @@ class Rereading:
 
     def paginate(
         self,
-        operation: Operation[list[E]],
+        call: BoundCall[list[E]] | Operation[list[E]],
         *,
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> Pager[E]:
-        """The pages as they are, changed or not."""
-        return self._executor.paginate(operation, path=path, query=query)
+        """Return the pages, changed or not."""
+        return self._executor.paginate(BoundCall.of(call, path, query))
 
 
 def unless_same(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> Fetch[T]:

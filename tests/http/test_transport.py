@@ -361,7 +361,7 @@ class TestBodies:
         sent = answer(gzip.compress(body), 200, "Content-Encoding: gzip") if encoding == "gzip" else answer(body)
         async with RawServer(sent) as server, OpenTransport() as transport:
             for _ in range(2):
-                response = await transport.send(request_for(server, known=known))
+                response = await transport.send(request_for(server, previous_body=known))
                 assert response.body == body
                 assert (response.body is known) is (body == known)
         assert server.connections == 1
@@ -370,7 +370,7 @@ class TestBodies:
     async def test_known_body_that_breaks_off_is_lost(self):
         async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
             with pytest.raises(ResponseLostError):
-                await transport.send(request_for(server, known=b"abc"))
+                await transport.send(request_for(server, previous_body=b"abc"))
 
     @pytest.mark.parametrize("known", [None, b"x" * 2000], ids=["unknown", "known"])
     @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ class TestBodies:
     async def test_size_is_capped(self, sent, known):
         async with RawServer(sent) as server, OpenTransport(max_body=1000) as transport:
             with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-                await transport.send(request_for(server, known=known))
+                await transport.send(request_for(server, previous_body=known))
         assert caught.value.status == 200
 
     @on_real_time

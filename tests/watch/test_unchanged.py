@@ -39,7 +39,7 @@ class TestUnlessSame:
             fetch = unless_same(client.session, lambda api: api.watchlists.list())
             for _ in range(3):
                 await fetch()
-        assert [request.known for request in transport.requests] == [None, listed("a").body, listed("b").body]
+        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
 
     @on_virtual_time
     async def test_failure_in_between_forgets_nothing(self):
@@ -64,15 +64,15 @@ class TestRereading:
     async def test_same_body_is_a_signal(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             rereading = Rereading(client.session)
-            await rereading.execute(WATCHLISTS_LIST)
+            await rereading.execute(WATCHLISTS_LIST.bind())
             with pytest.raises(SameBody):
-                await rereading.execute(WATCHLISTS_LIST)
+                await rereading.execute(WATCHLISTS_LIST.bind())
 
     @on_virtual_time
     async def test_reread_and_pages_go_through(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             rereading = Rereading(client.session)
-            await rereading.execute(WATCHLISTS_LIST)
-            assert await rereading.reread(WATCHLISTS_LIST, b"other") is not None
-            pager = rereading.paginate(TRANSACTIONS_LIST, path={"account_number": "A1"})
+            await rereading.execute(WATCHLISTS_LIST.bind())
+            assert await rereading.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
+            pager = rereading.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
             assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]
