@@ -12,8 +12,8 @@ __all__ = ["Secret", "SecretBytes"]
 class Secret(str):
     """A `str` that does not show in a ``repr``, so that dumps of values, frames and headers do not give it away.
 
-    What is derived from it by slicing, iterating, formatting or a method of `str` is a `Secret` again: tools that print
-    frames shorten a long value before they show it. ``str(secret)`` returns the plain value.
+    Every value derived from it by slicing, iterating, formatting or a method of `str` is a `Secret` as well, because
+    tools that print frames shorten a long value before they show it. ``str(secret)`` returns the plain value.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""The vocabulary of calls: what an operation is, who executes it, and what a paginated call returns.
+"""Vocabulary of calls: operations, bound calls, executors and pagers.
 
 Operations are data (generated from the schema). Everything that treats all calls alike, such as request building,
 retries, permissions or the simulator's routing, reads these values and knows no endpoint by name.
@@ -35,7 +35,7 @@ E = TypeVar("E")
 
 
 class Effect(enum.StrEnum):
-    """What a call does to the brokerage: the one fact that decides whether it may be repeated."""
+    """Effect of a call on the brokerage, which decides whether it may be repeated."""
 
     READ = "read"
     PREFLIGHT = "preflight"
@@ -43,7 +43,7 @@ class Effect(enum.StrEnum):
 
 
 class Shape(enum.StrEnum):
-    """What a success body holds: one resource, a list, a page of a longer list, a bare object, or nothing."""
+    """Form of a success body: one resource, a list, a page of a longer list, a bare object, or nothing."""
 
     ONE = "one"
     MANY = "many"
@@ -57,7 +57,7 @@ class Rule:
     """One documented rule of a request, as declared under ``x-rules`` in the schema (wire names throughout).
 
     ``when`` and ``unless`` map fields to the values that switch the rule on or off. Of the demands that follow,
-    a rule carries exactly one; ``message`` tells a person what to do when it is broken.
+    a rule carries exactly one; ``message`` says how to mend a request that breaks it.
     """
 
     message: str
@@ -171,7 +171,7 @@ class Operation(Generic[T]):
         return BoundCall(self, path=path, query=query, body=body)
 
     def arguments(self, **values: object) -> tuple[dict[str, object], dict[str, object]]:
-        """What an `Executor` takes as ``path`` and ``query``, keyed by wire name, out of values by parameter name.
+        """Return ``path`` and ``query`` by wire name, from values by parameter name.
 
         Raises KeyError for a name that no parameter has.
         """
@@ -236,23 +236,23 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
-        """The items of all pages, in order."""
+        """Iterate over the items of all pages, in order."""
 
     @abstractmethod
     def pages(self) -> AsyncIterator[Page[E]]:
-        """The pages themselves, in order."""
+        """Iterate over the pages, in order."""
 
     @abstractmethod
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """All items as a list, or the first ``max_items`` of them, fetching no page that is not needed."""
+        """Return all items, or the first ``max_items``, without fetching a page too many."""
 
     @abstractmethod
     def prefetch(self, pages: int) -> Pager[E]:
-        """The same list, with up to ``pages`` pages in flight ahead of the one that is being consumed."""
+        """Return a pager that fetches up to ``pages`` pages ahead of the consumer."""
 
     @abstractmethod
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
-        """All items, or the first ``max_items``, as an Arrow table with a column for each field (extra ``frames``)."""
+        """Return all items, or the first ``max_items``, as an Arrow table (extra ``frames``)."""
 
 
 class Executor(Protocol):

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import attrs
 
 from ..errors import ConfigurationError, InvalidRequestError
-from ..http.dedup import Seen
+from ..http.dedup import CompactSet
 
 __all__ = ["Batch", "Cutter", "url_length"]
 
@@ -80,7 +80,7 @@ class Cutter:
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
         """The batches, each as soon as it is full or the keys end."""
-        seen, pending, index = Seen(), list[str](), itertools.count()
+        seen, pending, index = CompactSet(), list[str](), itertools.count()
         async with aclosing(_slices(self._source, self._size)) as slices:
             async for keys in slices:
                 _check_keys(keys)

@@ -1,4 +1,4 @@
-"""Attempts of one call: limiter, token, one send, and the decision about what comes next."""
+"""Attempts of one call: limiter, token, one send, and the decision about the next step."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Again:
 
 
 Next = Return | Fail | Again
-"""What comes after an attempt."""
+"""Next step after an attempt."""
 
 
 @attrs.define
@@ -217,7 +217,7 @@ class Call:
             raise self._too_late() from None
 
     def _judge(self, attempt: _Attempt, refreshed: bool) -> Next:
-        """Decide what comes after ``attempt``; lane and tokens learn of its outcome."""
+        """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
         assert attempt.sent_at is not None
         failure = attempt.failure
         if failure is None:
@@ -292,13 +292,13 @@ class Call:
 
     def _report(self, attempt: _Attempt, outcome: str, pause: float | None) -> None:
         """Report the attempt that has just ended to observers and log."""
-        watchers = self._engine.watchers
-        if not watchers.active:
+        observers = self._engine.observers
+        if not observers.active:
             return
         operation, now, response = self._operation, self._loop.time(), attempt.response
         sent_at = now if attempt.sent_at is None else attempt.sent_at
         abandoned = outcome == ABANDONED
-        watchers(
+        observers(
             Attempt(
                 operation=operation.name,
                 effect=operation.effect,

@@ -1,6 +1,6 @@
-"""Makes calls: checks them, sends them, decodes what comes back.
+"""Session: checks calls, sends them and decodes the responses.
 
-`BrokerageSession` is what the generated endpoints call. Views of a client with other options are further sessions over
+The generated endpoints call a `BrokerageSession`. Views of a client with other options are further sessions over
 the same `Engine`, which holds everything that is shared: transport, lanes, tokens, retry budget, observers.
 """
 
@@ -117,7 +117,7 @@ class BrokerageSession:
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
 
     async def _read(self, operation: Operation[T], response: Response, attempts: int) -> Decoded[T]:
-        """What a success says, or the error that it is all the same."""
+        """Return the decoded success; raise the error that its body holds beside the data."""
         body = response.body
         try:
             if len(body) < SLICED_DECODE:
@@ -143,12 +143,12 @@ class BrokerageSession:
 
 
 def _is_partial(operation: Operation[Any], found: Decoded[Any]) -> bool:
-    """Whether a list that is documented to come whole has come as its first page, as newer interface versions do."""
+    """Return whether a list that is documented to come whole has come as its first page only."""
     if operation.shape is not Shape.MANY or found.pagination is None:
         return False
     if next_offset(found.pagination.page_offset or 0, None, len(found.value), found.pagination) is None:
         return False
     if any(parameter.wire == OFFSET for parameter in operation.parameters):
         return True
-    logger.warning("%s: the service says that there is more, but not how to ask for it", operation.name)
+    logger.warning("%s: there are further pages, but the operation has no parameter to fetch them", operation.name)
     return False

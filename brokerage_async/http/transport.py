@@ -1,7 +1,7 @@
-"""The seam between deciding and doing: a transport sends one request exactly once.
+"""Transports: each sends one request exactly once.
 
-`Transport` is all that the rest of the library knows of the network. `AiohttpTransport` is the real one, and with
-`delivery` the only code that knows aiohttp's client. Tests and simulations plug in others.
+`Transport` is the only view of the network that the rest of the library has. `AiohttpTransport` and
+`delivery` are the only code that knows aiohttp's client. Tests and simulations plug in other transports.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
 MAX_BODY = 64 * 1024 * 1024
-"""Largest body in bytes, after decompression, that is read from an answer."""
+"""Largest response body in bytes, after decompression."""
 
 
 class Transport(Protocol):
@@ -48,12 +48,12 @@ class Transport(Protocol):
         ...
 
 
-class _Once:
-    """A client middleware that sees one request out, and keeps aiohttp from silently sending it again.
+class SingleSend:
+    """Client middleware for one request that keeps aiohttp from silently sending it again.
 
     When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
-    recognises the occasion by exception class; here those exceptions leave in another one. The request itself tells
-    afterwards whether any of it was written: its response object is made at that moment.
+    recognises the occasion by exception class; here those exceptions leave in another one. Whether any of the request
+    was written shows afterwards in its response object, which is created at that moment.
     """
 
     __slots__ = ("_request",)
@@ -74,18 +74,17 @@ class _Once:
 
     @property
     def seen(self) -> bool:
-        """Whether aiohttp came as far as handing the request to its middlewares."""
+        """Whether aiohttp handed the request to its middlewares."""
         return self._request is not None
 
     @property
     def written(self) -> bool:
-        """Whether any part of the request may have been handed to a socket; nobody knows where aiohttp was replaced by
-        something that runs no middlewares, as mocks do."""
+        """Whether a socket may have got any part of the request; unknown, so True, under mocks without middlewares."""
         return self._request is None or self._request.response is not None
 
 
 class _Pool(aiohttp.TCPConnector):
-    """A pool that does not reuse a connection on which an answer has begun that nobody had asked for.
+    """Pool that does not reuse a connection on which an unsolicited answer has begun.
 
     It would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422 has one that
     was taken pass for refused.
@@ -98,7 +97,7 @@ class _Pool(aiohttp.TCPConnector):
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
     ) -> Connection:
-        """A connection on which nothing waits; a new one, where a service answers at once, is taken as it is."""
+        """Return a connection without unread bytes; a new one is taken as it is."""
         while True:
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
@@ -163,7 +162,7 @@ class AiohttpTransport:
 
     async def send(self, request: Request) -> Response:
         """Send ``request`` once; see `Transport.send`."""
-        once = _Once()
+        once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
         try:
@@ -180,7 +179,7 @@ class AiohttpTransport:
             )
             body = await self._read(response, request.previous_body)
         except asyncio.CancelledError:
-            if not self._is_turned_away():
+            if not self._is_cancelled_by_pool():
                 raise
             failure = _failure(request, aiohttp.ClientConnectionError("the client was closed"), once.written, None)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
@@ -213,7 +212,7 @@ class AiohttpTransport:
             closing.close()
 
     def _failure(
-        self, request: Request, error: Exception, once: _Once, response: aiohttp.ClientResponse | None
+        self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
     ) -> BrokerageError | None:
         """Return the failure to raise; None for an error answer whose body is unreadable: its status is enough."""
         if self._session is not None and self._session.closed and not once.seen:
@@ -224,9 +223,8 @@ class AiohttpTransport:
         failure.__cause__ = _harmless(error)
         return failure
 
-    def _is_turned_away(self) -> bool:
-        """Whether nobody has cancelled the running task, but a pool that was closed the wait for one of its
-        connections."""
+    def _is_cancelled_by_pool(self) -> bool:
+        """Return whether a closing pool, and not a caller, cancelled the wait for a connection."""
         task = asyncio.current_task()
         closed = self._closed or (self._session is not None and self._session.closed)
         return closed and task is not None and not task.cancelling()
@@ -245,7 +243,7 @@ class AiohttpTransport:
     def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
         found = self._timeouts.get(seconds)
         if found is None:
-            if len(self._timeouts) > 64:  # what is left of a deadline is a new number each time
+            if len(self._timeouts) > 64:  # the rest of a deadline is a new number each time
                 self._timeouts.clear()
             found = aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
             self._timeouts[seconds] = found
@@ -286,7 +284,7 @@ class _TooLargeError(Exception):
 
 
 def _failure(request: Request, error: Exception, written: bool, status: int | None) -> BrokerageError:
-    """What ``error`` says about the request, in the library's own terms."""
+    """Return ``error`` as an error of the library."""
     if isinstance(error, BrokerageError):
         return error
     if isinstance(error, ConnectionDroppedError):
@@ -304,8 +302,8 @@ def _failure(request: Request, error: Exception, written: bool, status: int | No
     if delivery is Delivery.NEVER_SENT:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
     if delivery is Delivery.ANSWERED:
-        return ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context)
-    return ResponseLostError(f"sent, but no complete answer came: {reason}", **context)
+        return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
+    return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)
 
 
 def _harmless(error: Exception) -> Exception | None:
@@ -322,5 +320,5 @@ def _describe(error: Exception, request: Request) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return type(error).__name__
     if isinstance(error, TimeoutError):
-        return f"nothing within {request.timeout:g} s" if request.timeout else "timeout"
+        return f"timeout after {request.timeout:g} s" if request.timeout else "timeout"
     return str(error) or type(error).__name__

@@ -334,7 +334,7 @@ async def test_a_list_that_repeats_itself_is_told(caplog):
     with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
         await Service(rows(100), ignores_offset=True).pager(per_page=10).collect()
     assert [record.getMessage() for record in caplog.records] == [
-        "rows.list: the same pages come again and again; the list may be longer"
+        "rows.list: the service repeats the same pages; the list may be longer"
     ]
 
 
