@@ -15,7 +15,10 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
     │   ├── VersionNotSupportedError 406, RateLimitError 429, ServerError 5xx
     │   └── UnprocessableError 422 (PreflightError, OrderNotCancellableError)
-    └── OrderOutcomeUnknownError    an order may or may not exist: reconcile by its external identifier
+    └── OrderError                  what ``Placement.require()`` raises of an order
+        ├── OrderRefusedError           the service refused it: no such order exists
+        ├── OrderNotSentError           it was not sent: no such order exists, and it may be placed again
+        └── OrderOutcomeUnknownError    it may or may not exist: reconcile by its external identifier
 
 All of them pickle, and none carries a token or a secret.
 """
@@ -36,8 +39,11 @@ __all__ = [
     "ErrorDetail",
     "InvalidRequestError",
     "NotFoundError",
+    "OrderError",
     "OrderNotCancellableError",
+    "OrderNotSentError",
     "OrderOutcomeUnknownError",
+    "OrderRefusedError",
     "PermissionDeniedError",
     "PreflightError",
     "RateLimitError",
@@ -137,6 +143,10 @@ class TransportError(BrokerageError):
     def __init__(self, message: str = "", *, maybe_processed: bool | None = None, **context: Any) -> None:
         super().__init__(message, **context)
         self.maybe_processed: bool = self.default_maybe_processed if maybe_processed is None else maybe_processed
+
+
+WITHHELD = "withheld"
+"""Code of a `RequestNotSentError` of a request that its caller held back at the last moment."""
 
 
 class RequestNotSentError(TransportError):
@@ -255,11 +265,8 @@ class ServerError(APIError):
         return True
 
 
-class OrderOutcomeUnknownError(BrokerageError):
-    """An order may or may not have been placed.
-
-    Look for ``external_identifier`` among the orders of ``account_number`` before placing it again.
-    """
+class OrderError(BrokerageError):
+    """An order was not placed, or may not have been; ``account_number`` and ``external_identifier`` name it."""
 
     def __init__(
         self,
@@ -272,3 +279,18 @@ class OrderOutcomeUnknownError(BrokerageError):
         super().__init__(message, **context)
         self.account_number = account_number
         self.external_identifier = external_identifier
+
+
+class OrderRefusedError(OrderError):
+    """The service refused the order, in its dry-run or when it was submitted: no such order exists."""
+
+
+class OrderNotSentError(OrderError):
+    """The order was not sent, or was rejected before processing: no such order exists, and it may be placed again."""
+
+
+class OrderOutcomeUnknownError(OrderError):
+    """An order may or may not have been placed.
+
+    Search for ``external_identifier`` among the orders of ``account_number`` before placing it again.
+    """

@@ -33,7 +33,7 @@ CONTEXT = {
                 "ResponseDecodeError",
                 "TokenError",
                 "APIError",
-                "OrderOutcomeUnknownError",
+                "OrderError",
             },
         ),
         (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),

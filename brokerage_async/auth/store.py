@@ -1,4 +1,4 @@
-"""Where access tokens may be kept between runs, so that a short-lived process need not ask for one each time."""
+"""Storage of access tokens between runs, which spares short-lived processes a token request each."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
 
 @attrs.frozen
 class StoredToken:
-    """An access token and the epoch second at which it ends. Never a refresh token or a client secret."""
+    """An access token and the epoch second of its expiry; never a refresh token or a client secret."""
 
     access_token: str = attrs.field(converter=Secret)
     expires_at: float = attrs.field(converter=float)
 
 
 class TokenStore(Protocol):
-    """Keeps access tokens. ``key`` stands for one set of credentials in one environment.
+    """Keeps access tokens. ``key`` identifies one set of credentials in one environment.
 
     A store that fails, or takes more than a few seconds, is logged and otherwise ignored.
     """
 
     async def load(self, key: str) -> StoredToken | None:
-        """The token kept under ``key``, or None."""
+        """Return the token kept under ``key``, or None."""
         ...
 
     async def save(self, key: str, token: StoredToken) -> None:
@@ -50,7 +50,7 @@ ABANDONED_AFTER = 60.0
 
 
 class FileTokenStore:
-    """Keeps access tokens in one JSON file that only its owner can read, replaced as a whole at each write.
+    """One JSON file of access tokens, readable by its owner only and replaced as a whole at each write.
 
     A process that is killed while it saves leaves a hidden file that only its owner can read. The next save after a
     minute removes it.
@@ -60,7 +60,7 @@ class FileTokenStore:
         self._path = Path(path)
 
     async def load(self, key: str) -> StoredToken | None:
-        """The token kept under ``key``, or None when there is none or the file does not make sense."""
+        """Return the token kept under ``key``; None also if the file is invalid."""
         entry = (await asyncio.to_thread(self._read)).get(key)
         match entry:
             case {"access_token": str(token), "expires_at": int() | float() as expires_at} if token:
@@ -104,7 +104,7 @@ class FileTokenStore:
 
 
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:
-    """A name for these credentials in this environment, from which they cannot be told."""
+    """Return a one-way identifier of these credentials in this environment."""
     secret = credentials.refresh_token if isinstance(credentials, RefreshToken) else credentials.code
     parts = (environment.name, environment.base_url, credentials.client_id or "", credentials.client_secret, secret)
     scope = (credentials.scope or "") if isinstance(credentials, RefreshToken) else ""

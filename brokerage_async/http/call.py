@@ -176,13 +176,17 @@ class Call:
         """Send once, and note the response and, if it is not a success, the failure."""
         attempt.sent_at = self._loop.time()
         try:
-            attempt.response = await self._engine.transport.send(self._next_request(attempt, attempt.sent_at))
+            request = self._next_request(attempt, attempt.sent_at)
+            request.check_guard()
+            response = await self._engine.transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt
             attempt.failure = error
         else:
-            if not is_success(attempt.response):
-                attempt.failure = read_error(self._operation, attempt.response, attempts=self.attempt, now=time.time())
+            attempt.response = response
+            self._engine.service_clock.observe(response.headers.get("date"), self._loop.time())
+            if not is_success(response):
+                attempt.failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
 
     def _next_request(self, attempt: _Attempt, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""
@@ -204,6 +208,7 @@ class Call:
             operation=self._operation,
             timeout=timeout,
             previous_body=request.previous_body,
+            guard=request.guard,
         )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:
@@ -223,6 +228,7 @@ class Call:
         if failure is None:
             assert attempt.response is not None
             self._lane.succeeded(attempt.sent_at)
+            self._engine.tokens.accept(attempt.authorization)
             return Return(attempt.response)
         policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from ..errors import ConfigurationError, ResponseDecodeError
-from ..operation import BoundCall, Effect, Operation, Shape
+from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import next_offset
@@ -20,7 +21,7 @@ from ..protocol.request import build
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
-from .shared import Engine, Options
+from .shared import Closeable, Engine, Options
 
 __all__ = ["BrokerageSession"]
 
@@ -49,13 +50,15 @@ class BrokerageSession:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
         """Make the call and return its decoded result, whole also where the service delivers it in pages.
 
-        An operation may be given with its arguments by wire name instead of a call.
+        ``guard`` may withhold each send at the last moment. An operation may be given with its arguments by wire name
+        instead of a call.
         """
         call = BoundCall.of(call, path, query, body)
-        found = await self.fetch(call)
+        found = await self.fetch(call, guard=guard)
         return await self._gather(call) if _is_partial(call.operation, found) else found.value
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
@@ -69,12 +72,12 @@ class BrokerageSession:
             return await self._gather(call), None
         return found.value, response.body
 
-    async def fetch(self, call: BoundCall[T]) -> Decoded[T]:
+    async def fetch(self, call: BoundCall[T], *, guard: Guard | None = None) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it.
 
         A success whose body holds an error beside its data is raised as that error.
         """
-        running = self._start(call)
+        running = self._start(call, guard=guard)
         response = await running.run()
         return await self._read(call.operation, response, running.attempt)
 
@@ -88,7 +91,11 @@ class BrokerageSession:
         """Return a pager over a paginated read; nothing is sent yet."""
         return OffsetPager(self.fetch, BoundCall.of(call, path, query))
 
-    def _start(self, call: BoundCall[Any], previous_body: bytes | None = None) -> Call:
+    def close_with_client(self, resource: Closeable) -> None:
+        """Close ``resource`` when the client is closed, unless it is garbage-collected before."""
+        self.engine.resources.add(resource)
+
+    def _start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
         """Check ``call`` and return it ready to run; nothing is sent yet."""
         loop = self.engine.enter()
         self._check_permitted(call.operation)
@@ -99,6 +106,7 @@ class BrokerageSession:
             headers=options.headers,
             strict=options.strict,
             previous_body=previous_body,
+            guard=guard,
         )
         return Call(self.engine, options, call.operation, request, loop)
 
@@ -106,6 +114,10 @@ class BrokerageSession:
         """Return every page of a list that is documented to come whole, the first fetched again, so that they agree."""
         pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("BoundCall[list[Any]]", call))
         return cast("T", await pager.collect())
+
+    def service_now(self) -> datetime | None:
+        """Return the time by the service's clock, or None until an answer has shown it."""
+        return self.engine.service_clock.now(asyncio.get_running_loop().time())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:

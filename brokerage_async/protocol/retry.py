@@ -24,6 +24,7 @@ import enum
 
 from ..config import RetryPolicy
 from ..errors import (
+    WITHHELD,
     APIError,
     BrokerageError,
     RequestNotSentError,
@@ -51,6 +52,7 @@ class Outcome(enum.StrEnum):
 
     SUCCESS = "success"
     NOT_SENT = "not-sent"
+    WITHHELD = "withheld"
     LOST = "lost"
     SERVER_ERROR = "server-error"
     THROTTLED = "throttled"
@@ -81,6 +83,7 @@ class Action(enum.StrEnum):
 
 _SAFE = {
     Outcome.NOT_SENT: Action.REPEAT,
+    Outcome.WITHHELD: Action.RAISE,
     Outcome.LOST: Action.REPEAT,
     Outcome.SERVER_ERROR: Action.REPEAT,
     Outcome.THROTTLED: Action.WAIT,
@@ -101,6 +104,8 @@ TABLE = {
 def outcome_of(error: BrokerageError) -> Outcome:
     """Classify ``error`` for the table: an answer by its status, and by whether the service wrote it."""
     match error:
+        case RequestNotSentError(code=code) if code == WITHHELD:
+            return Outcome.WITHHELD
         case RequestNotSentError():
             return Outcome.NOT_SENT
         case TransportError():

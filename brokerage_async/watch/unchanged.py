@@ -1,4 +1,4 @@
-"""Reading the same thing again and again, and decoding it only when it has changed."""
+"""Conditional fetch: the body of a repeated read is decoded only if its bytes have changed."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import BoundCall, Executor, Operation, Pager
-from .poll import UNCHANGED, Fetch
+from ..operation import BoundCall, Executor, Guard, Operation, Pager
+from .diff import UNCHANGED
+from .feed import FetchItems
 
-__all__ = ["Rereading", "SameBody", "unless_same"]
+__all__ = ["BodyUnchanged", "ConditionalExecutor", "conditional_fetch"]
 
 T = TypeVar("T")
 E = TypeVar("E")
 
 
-class SameBody(Exception):  # noqa: N818 - a signal on its way to `unless_same`
-    """An answer is byte for byte the one before."""
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
+    """The body is byte for byte the previous one."""
 
 
-class Rereading:
-    """An executor for one read that is repeated: an answer is decoded only if its bytes are not those of the last."""
+class ConditionalExecutor:
+    """Executor for one repeated read: a body equal to the previous one is not decoded."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._last: bytes | None = None
+        self._previous_body: bytes | None = None
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Delegate to the wrapped executor."""
@@ -37,12 +38,13 @@ class Rereading:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
-        """Return the decoded result, or raise `SameBody` if the body equals the previous one."""
-        found = await self._executor.fetch_if_changed(BoundCall.of(call, path, query, body), self._last)
+        """Return the decoded result, or raise `BodyUnchanged`."""
+        found = await self._executor.fetch_if_changed(BoundCall.of(call, path, query, body), self._previous_body)
         if found is None:
-            raise SameBody
-        value, self._last = found
+            raise BodyUnchanged
+        value, self._previous_body = found
         return value
 
     def paginate(
@@ -56,14 +58,17 @@ class Rereading:
         return self._executor.paginate(BoundCall.of(call, path, query))
 
 
-def unless_same(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> Fetch[T]:
-    """A fetch for `poll` out of one call of an endpoint, that is spared decoding and comparing what has not changed."""
-    api = Endpoints(Rereading(executor))
+def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
+    api = Endpoints(ConditionalExecutor(executor))
 
     async def fetch() -> Any:
         try:
             return await read(api)
-        except SameBody:
+        except BodyUnchanged:
             return UNCHANGED
 
     return fetch

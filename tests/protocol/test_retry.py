@@ -25,10 +25,10 @@ from brokerage_async.protocol.retry import (
 )
 
 EXPECTED = """
-              not-sent  lost    server-error  throttled  unauthorized  unauthorized-page  refused  ambiguous
-    read      repeat    repeat  repeat        wait       refresh       refresh            raise    raise
-    preflight repeat    repeat  repeat        wait       refresh       refresh            raise    raise
-    mutate    repeat    raise   raise         wait       refresh       raise              raise    raise
+              not-sent  lost    server-error  throttled  unauthorized  unauthorized-page  refused  ambiguous  withheld
+    read      repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
+    preflight repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
+    mutate    repeat    raise   raise         wait       refresh       raise              raise    raise      raise
 """
 HEAD, *ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
 CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HEAD, row[1:], strict=True)]
