@@ -174,19 +174,6 @@ class Operation(Generic[T]):
             raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
         return BoundCall(self, path=path, query=query, body=body)
 
-    def arguments(self, **values: object) -> tuple[dict[str, object], dict[str, object]]:
-        """Return ``path`` and ``query`` by wire name, from values by parameter name.
-
-        Raises KeyError for a name that no parameter has.
-        """
-        path: dict[str, object] = {}
-        query: dict[str, object] = {}
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name, value in values.items():
-            parameter = known[name]
-            (path if parameter.location == "path" else query)[parameter.wire] = value
-        return path, query
-
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
 
@@ -205,17 +192,6 @@ class BoundCall(Generic[T]):
     path: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
     query: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
     body: object | None = attrs.field(default=None, kw_only=True, hash=False, repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        call: BoundCall[T] | Operation[T],
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-    ) -> BoundCall[T]:
-        """Return ``call`` itself, or an operation bound to arguments by wire name."""
-        return call if isinstance(call, BoundCall) else cls(call, path=path or {}, query=query or {}, body=body)
 
 
 @attrs.frozen
@@ -256,24 +232,13 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table (extra ``frames``)."""
+        """Return all items, or the first ``max_items``, as an Arrow table (extra ``arrow``)."""
 
 
 class Executor(Protocol):
-    """Interface that the generated endpoints call: a session, or a light view of it with other options.
+    """Interface that the generated endpoints call: a session, or a light view of it with other options."""
 
-    Where a call is accepted, so is an operation with its arguments by wire name.
-    """
-
-    async def execute(
-        self,
-        call: BoundCall[T] | Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> T:
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Make the call and return its decoded result; each send of it only if ``guard`` does not object."""
         ...
 
@@ -284,12 +249,6 @@ class Executor(Protocol):
         """
         ...
 
-    def paginate(
-        self,
-        call: BoundCall[list[E]] | Operation[list[E]],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> Pager[E]:
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
         ...

@@ -28,13 +28,6 @@ class TestValues:
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             OPERATIONS["orders.submit"].effect = Effect.READ
 
-    def test_arguments_by_name_become_path_and_query(self):
-        path, query = OPERATIONS["orders.live"].arguments(customer_id="me", account_numbers=["A1"], per_page=None)
-        assert path == {"customer_id": "me"}
-        assert query == {"account-numbers[]": ["A1"], "per-page": None}
-        with pytest.raises(KeyError, match="account_number"):
-            OPERATIONS["orders.live"].arguments(account_number="A1")
-
     def test_bind_puts_arguments_under_their_wire_names(self):
         live = OPERATIONS["orders.live"]
         call = live.bind(customer_id="me", account_numbers=["A1"], per_page=None)

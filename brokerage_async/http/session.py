@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
@@ -43,21 +42,11 @@ class BrokerageSession:
         self.engine: Engine = engine
         self.options: Options = options
 
-    async def execute(
-        self,
-        call: BoundCall[T] | Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> T:
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Make the call and return its decoded result, whole also where the service delivers it in pages.
 
-        ``guard`` may withhold each send at the last moment. An operation may be given with its arguments by wire name
-        instead of a call.
+        ``guard`` may withhold each send at the last moment.
         """
-        call = BoundCall.of(call, path, query, body)
         found = await self.fetch(call, guard=guard)
         return await self._gather(call) if _is_partial(call.operation, found) else found.value
 
@@ -81,15 +70,9 @@ class BrokerageSession:
         response = await running.run()
         return await self._read(call.operation, response, running.attempt)
 
-    def paginate(
-        self,
-        call: BoundCall[list[E]] | Operation[list[E]],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> OffsetPager[E]:
+    def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
-        return OffsetPager(self.fetch, BoundCall.of(call, path, query))
+        return OffsetPager(self.fetch, call)
 
     def close_with_client(self, resource: Closeable) -> None:
         """Close ``resource`` when the client is closed, unless it is garbage-collected before."""

@@ -108,9 +108,9 @@ class PlaceOrder:
         self, allow_warnings: bool | Collection[str]
     ) -> tuple[PlacedOrderResponse | None, Placement | None]:
         """Dry-run the order. Return the preview, and the placement if the order goes no further."""
-        path = {"account_number": self._key.account_number}
+        call = ORDERS_DRY_RUN.bind(account_number=self._key.account_number, body=self._body)
         try:
-            preview = await self._context.executor.execute(ORDERS_DRY_RUN, path=path, body=self._body)
+            preview = await self._context.executor.execute(call)
         except (ConfigurationError, InvalidRequestError):
             raise
         except BrokerageError as error:

@@ -540,7 +540,7 @@ def test_an_operation_need_not_be_generated():
     @on_virtual_time
     async def scene():
         async with client_of(FakeTransport()) as client:
-            assert len(await client.session.execute(operation)) == 1
+            assert len(await client.session.execute(operation.bind())) == 1
 
     scene()
 
