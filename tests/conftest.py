@@ -6,18 +6,26 @@ import asyncio
 import ipaddress
 import os
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis
 import pytest
 
+from tests.loops import VirtualLoop
+
 hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("project")
 
 
-def pytest_sessionstart() -> None:
-    """Say that there is no event loop yet, before looptime asks for one and thereby leaves one unclosed."""
-    asyncio.set_event_loop(None)
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests with the marker ``virtual_time`` in a `VirtualLoop`, the others in an ordinary loop."""
+    marker = item.get_closest_marker("virtual_time")
+    if marker is not None and marker.args != (False,):
+        return {"virtual": VirtualLoop}
+    return {"ordinary": asyncio.new_event_loop}
 
 
 REAL_CONNECT = socket.socket.connect

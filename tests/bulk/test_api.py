@@ -16,7 +16,7 @@ from brokerage_async.bulk.api import _by_requested
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 LATENCY = 0.05
 

@@ -58,8 +58,8 @@ async def settle():
         await asyncio.sleep(0)
 
 
-@pytest.mark.looptime
-async def test_await_batches_run_concurrently_and_keep_the_input_order(looptime):
+@pytest.mark.virtual_time
+async def test_await_batches_run_concurrently_and_keep_the_input_order():
     service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
     result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
 
@@ -68,30 +68,30 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order(looptime)
     assert (result.missing, result.failed) == ([], {})
     assert len(service.batches) == 10
     assert service.most_in_flight == 4
-    assert looptime < 10
+    assert asyncio.get_running_loop().time() < 10
 
 
-@pytest.mark.looptime
-async def test_await_takes_as_long_as_the_number_of_rounds(looptime):
+@pytest.mark.virtual_time
+async def test_await_takes_as_long_as_the_number_of_rounds():
     await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
-    assert looptime == math.ceil(100 / 8)
+    assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
 
 
-@pytest.mark.looptime
-async def test_iteration_yields_pairs_as_they_arrive(looptime):
+@pytest.mark.virtual_time
+async def test_iteration_yields_pairs_as_they_arrive():
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
 async def test_await_any_kind_of_source_is_read(source):
     result = await BulkFetch(source(25), Service().fetch, batch_size=7)
     assert sorted(result.found) == sorted(keys(25))
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_empty_source_sends_nothing():
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
@@ -99,7 +99,7 @@ async def test_empty_source_sends_nothing():
     assert service.batches == []
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_unused_fetch_reads_and_sends_nothing():
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
@@ -107,7 +107,7 @@ async def test_unused_fetch_reads_and_sends_nothing():
     assert (read, service.batches) == ([], [])
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_repeated_keys_are_requested_once():
     service = Service(latency=lambda batch: len(batch))
     result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
@@ -115,7 +115,7 @@ async def test_repeated_keys_are_requested_once():
     assert sorted(service.asked) == ["A", "B", "C"]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_iteration_reads_no_further_than_what_is_in_flight():
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
@@ -128,15 +128,15 @@ async def test_iteration_reads_no_further_than_what_is_in_flight():
     assert most <= 10 * (8 + 8 + 1)  # waiting for the consumer, in flight, and the batch at hand
 
 
-@pytest.mark.looptime
-async def test_busy_consumer_does_not_stop_the_requests(looptime):
+@pytest.mark.virtual_time
+async def test_busy_consumer_does_not_stop_the_requests():
     service = Service(latency=1)
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
         await asyncio.sleep(0.05)  # half a second for each batch: the consumer is exactly as fast as the service
-    assert looptime == pytest.approx(1 + 100 * 0.05)
+    assert asyncio.get_running_loop().time() == pytest.approx(1 + 100 * 0.05)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_batch_length_bounds_batches():
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
@@ -144,7 +144,7 @@ async def test_batch_length_bounds_batches():
     assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # one that is too long by itself goes alone
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_missing_keys_are_exact_and_in_order():
     service = Service(unknown=["K3", "K17", "K40"], latency=lambda batch: 1 / len(batch))
     fetch = BulkFetch(keys(41), service.fetch, batch_size=10)
@@ -154,7 +154,7 @@ async def test_missing_keys_are_exact_and_in_order():
     assert list(result.found) == [key for key in keys(41) if key not in service.unknown]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
 )
@@ -192,7 +192,7 @@ async def collect(fetch):
     return await fetch
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error",
     [
@@ -222,7 +222,7 @@ async def test_error_of_the_whole_fetch_ends_it(error):
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_service_failing_on_everything_ends_the_fetch_early():
     service = Service(poison=keys(10_000))
     with pytest.raises(errors.ServerError):
@@ -230,15 +230,15 @@ async def test_service_failing_on_everything_ends_the_fetch_early():
     assert len(service.batches) <= MAX_CONSECUTIVE_AMBIGUOUS + 4
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_first_key_of_every_large_batch_may_fail():
     service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
     result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
-@pytest.mark.looptime
-async def test_throttled_batch_is_requested_again(looptime):
+@pytest.mark.virtual_time
+async def test_throttled_batch_is_requested_again():
     refusals = [errors.RateLimitError("slow down", retry_after=retry_after) for retry_after in (None, 30.0)]
 
     async def fetch(batch):
@@ -248,10 +248,10 @@ async def test_throttled_batch_is_requested_again(looptime):
 
     result = await BulkFetch(keys(10), fetch)
     assert len(result.found) == 10
-    assert looptime == 31
+    assert asyncio.get_running_loop().time() == 31
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_endless_throttling_ends_the_fetch():
     async def fetch(batch):
         raise errors.RateLimitError("slow down")
@@ -274,7 +274,7 @@ async def test_empty_key_fails_without_a_request():
     assert isinstance(result.failed[""], errors.InvalidRequestError)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_progress_counts_every_key_once():
     seen = []
     service = Service(unknown=["K1"], poison=["K2"])
@@ -286,14 +286,14 @@ async def test_progress_counts_every_key_once():
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_progress_of_source_without_length_has_no_total():
     seen = []
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_progress_callback_error_ends_the_fetch():
     service = Service()
 
@@ -308,7 +308,7 @@ async def test_progress_callback_error_ends_the_fetch():
     assert service.in_flight == 0
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_source_error_ends_the_fetch():
     async def source():
         yield "A"
@@ -319,7 +319,7 @@ async def test_source_error_ends_the_fetch():
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_break_cancels_the_requests_in_flight():
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
@@ -329,7 +329,7 @@ async def test_break_cancels_the_requests_in_flight():
     assert service.cancelled == 5
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_leaving_the_block_cancels_at_once():
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
@@ -341,7 +341,7 @@ async def test_leaving_the_block_cancels_at_once():
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_leaving_the_block_ends_the_iteration():
     async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
@@ -350,7 +350,7 @@ async def test_leaving_the_block_ends_the_iteration():
     assert len(rest) < 5
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_aclose_from_another_task_ends_the_iteration():
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
@@ -367,7 +367,7 @@ async def test_aclose_from_another_task_ends_the_iteration():
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_cancelled_caller_leaves_no_task_behind():
     service, closed = Service(latency=10), []
 
@@ -389,7 +389,7 @@ async def test_cancelled_caller_leaves_no_task_behind():
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_second_use_raises():
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
@@ -399,7 +399,7 @@ async def test_second_use_raises():
         aiter(fetch)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_unused_block_sends_nothing():
     async with BulkFetch(keys(3), Service().fetch):
         pass
@@ -423,7 +423,7 @@ def test_invalid_keys_raise(keys):
         BulkFetch(keys, Service().fetch)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_invalid_key_of_an_iterator_raises_before_it_is_sent():
     service = Service()
     with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
@@ -448,7 +448,7 @@ def test_coroutine_function_as_plain_function_raises(name):
         BulkFetch([], Service().fetch, **{name: Service().fetch})
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_workers_never_outnumber_keys():
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
@@ -456,7 +456,7 @@ async def test_workers_never_outnumber_keys():
             assert len(asyncio.all_tasks()) <= 1 + 3
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_closed_before_use_sends_nothing():
     service = Service()
     fetch = BulkFetch(keys(3), service.fetch)
@@ -465,7 +465,7 @@ async def test_closed_before_use_sends_nothing():
     assert service.batches == []
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_await_closed_early_raises():
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
 

@@ -14,7 +14,7 @@ from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.simulator import Simulator
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 
 @attrs.frozen

@@ -19,7 +19,7 @@ from brokerage_async.watch import Change, Watch, Watcher, is_terminal
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 
 class Service:
@@ -354,7 +354,7 @@ def market_brief(change: Change[Any]) -> str:
     return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
 
 
-@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.virtual_time
 async def test_market_opens_and_closes_by_its_timetable(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", interval=86_400)
@@ -378,7 +378,7 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
     assert "instrument-collection=Equity" in service.requests[0][1]
 
 
-@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.virtual_time
 async def test_market_extended_hours_and_initial_state(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", extended=True, initial=True)
