@@ -2,6 +2,8 @@ import asyncio
 import gc
 import itertools
 import math
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,12 +18,14 @@ class Service:
     """Answers batches after ``latency`` seconds of the loop's clock, knows nothing of ``unknown``, and fails on any
     batch with a key of ``poison``."""
 
-    def __init__(self, *, latency=1.0, unknown=(), poison=(), error=errors.ServerError):
+    def __init__(
+        self, *, latency: Any = 1.0, unknown: Any = (), poison: Any = (), error: Any = errors.ServerError
+    ) -> None:
         self.latency, self.unknown, self.poison, self.error = latency, set(unknown), set(poison), error
         self.batches = []
         self.in_flight = self.most_in_flight = self.cancelled = 0
 
-    async def fetch(self, batch):
+    async def fetch(self, batch: Any) -> Any:
         self.batches.append(batch)
         self.in_flight += 1
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
@@ -37,21 +41,21 @@ class Service:
         return {key: key.lower() for key in batch if key not in self.unknown}
 
     @property
-    def asked(self):
+    def asked(self) -> Any:
         return [key for batch in self.batches for key in batch]
 
 
-def keys(count):
+def keys(count: Any) -> Any:
     return [f"K{number}" for number in range(count)]
 
 
-async def later(items, every=0.0):
+async def later(items: Any, every: Any = 0.0) -> AsyncIterator[Any]:
     for item in items:
         await asyncio.sleep(every)
         yield item
 
 
-async def settle():
+async def settle() -> None:
     """Let an abandoned generator be closed by the event loop."""
     gc.collect()
     for _ in range(5):
@@ -59,7 +63,7 @@ async def settle():
 
 
 @pytest.mark.virtual_time
-async def test_await_batches_run_concurrently_and_keep_the_input_order():
+async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None:
     service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
     result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
 
@@ -72,13 +76,13 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order():
 
 
 @pytest.mark.virtual_time
-async def test_await_takes_as_long_as_the_number_of_rounds():
+async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
     await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
     assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
 
 
 @pytest.mark.virtual_time
-async def test_iteration_yields_pairs_as_they_arrive():
+async def test_iteration_yields_pairs_as_they_arrive() -> None:
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
@@ -86,13 +90,13 @@ async def test_iteration_yields_pairs_as_they_arrive():
 
 @pytest.mark.virtual_time
 @pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
-async def test_await_any_kind_of_source_is_read(source):
+async def test_await_any_kind_of_source_is_read(source: Any) -> None:
     result = await BulkFetch(source(25), Service().fetch, batch_size=7)
     assert sorted(result.found) == sorted(keys(25))
 
 
 @pytest.mark.virtual_time
-async def test_empty_source_sends_nothing():
+async def test_empty_source_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
@@ -100,7 +104,7 @@ async def test_empty_source_sends_nothing():
 
 
 @pytest.mark.virtual_time
-async def test_unused_fetch_reads_and_sends_nothing():
+async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
@@ -108,7 +112,7 @@ async def test_unused_fetch_reads_and_sends_nothing():
 
 
 @pytest.mark.virtual_time
-async def test_repeated_keys_are_requested_once():
+async def test_repeated_keys_are_requested_once() -> None:
     service = Service(latency=lambda batch: len(batch))
     result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
     assert list(result.found) == ["B", "A", "C"]
@@ -116,7 +120,7 @@ async def test_repeated_keys_are_requested_once():
 
 
 @pytest.mark.virtual_time
-async def test_iteration_reads_no_further_than_what_is_in_flight():
+async def test_iteration_reads_no_further_than_what_is_in_flight() -> None:
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
     most = 0
@@ -129,7 +133,7 @@ async def test_iteration_reads_no_further_than_what_is_in_flight():
 
 
 @pytest.mark.virtual_time
-async def test_busy_consumer_does_not_stop_the_requests():
+async def test_busy_consumer_does_not_stop_the_requests() -> None:
     service = Service(latency=1)
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
         await asyncio.sleep(0.05)  # half a second for each batch: the consumer is exactly as fast as the service
@@ -137,7 +141,7 @@ async def test_busy_consumer_does_not_stop_the_requests():
 
 
 @pytest.mark.virtual_time
-async def test_batch_length_bounds_batches():
+async def test_batch_length_bounds_batches() -> None:
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
     await BulkFetch(long, service.fetch, batch_length=250)
@@ -145,7 +149,7 @@ async def test_batch_length_bounds_batches():
 
 
 @pytest.mark.virtual_time
-async def test_missing_keys_are_exact_and_in_order():
+async def test_missing_keys_are_exact_and_in_order() -> None:
     service = Service(unknown=["K3", "K17", "K40"], latency=lambda batch: 1 / len(batch))
     fetch = BulkFetch(keys(41), service.fetch, batch_size=10)
     result = await fetch
@@ -158,7 +162,7 @@ async def test_missing_keys_are_exact_and_in_order():
 @pytest.mark.parametrize(
     "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
 )
-async def test_failing_batch_isolates_the_offending_keys(error):
+async def test_failing_batch_isolates_the_offending_keys(error: Any) -> None:
     service = Service(poison=["K13", "K14", "K77"], unknown=["K15"], error=error)
     result = await BulkFetch(keys(100), service.fetch, batch_size=50)
 
@@ -176,7 +180,9 @@ async def test_failing_batch_isolates_the_offending_keys(error):
     st.integers(1, 9),
     st.integers(1, 4),
 )
-def test_every_key_is_found_or_missing_or_failed(asked, unknown, poison, batch_size, concurrency):
+def test_every_key_is_found_or_missing_or_failed(
+    asked: Any, unknown: Any, poison: Any, batch_size: int, concurrency: int
+) -> None:
     service = Service(latency=0, unknown=unknown, poison=poison, error=errors.BadRequestError)
     fetch = BulkFetch(asked, service.fetch, batch_size=batch_size, concurrency=concurrency)
     result = asyncio.run(collect(fetch))
@@ -188,7 +194,7 @@ def test_every_key_is_found_or_missing_or_failed(asked, unknown, poison, batch_s
     assert service.most_in_flight <= concurrency
 
 
-async def collect(fetch):
+async def collect(fetch: Any) -> Any:
     return await fetch
 
 
@@ -206,10 +212,10 @@ async def collect(fetch):
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_error_of_the_whole_fetch_ends_it(error):
+async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     calls = 0
 
-    async def fetch(batch):
+    async def fetch(batch: Any) -> None:
         nonlocal calls
         calls += 1
         await asyncio.sleep(calls)
@@ -223,7 +229,7 @@ async def test_error_of_the_whole_fetch_ends_it(error):
 
 
 @pytest.mark.virtual_time
-async def test_service_failing_on_everything_ends_the_fetch_early():
+async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
     service = Service(poison=keys(10_000))
     with pytest.raises(errors.ServerError):
         await BulkFetch(keys(10_000), service.fetch, concurrency=4, batch_size=10)
@@ -231,17 +237,17 @@ async def test_service_failing_on_everything_ends_the_fetch_early():
 
 
 @pytest.mark.virtual_time
-async def test_first_key_of_every_large_batch_may_fail():
+async def test_first_key_of_every_large_batch_may_fail() -> None:
     service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
     result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
 @pytest.mark.virtual_time
-async def test_throttled_batch_is_requested_again():
+async def test_throttled_batch_is_requested_again() -> None:
     refusals = [errors.RateLimitError("slow down", retry_after=retry_after) for retry_after in (None, 30.0)]
 
-    async def fetch(batch):
+    async def fetch(batch: Any) -> Any:
         if refusals:
             raise refusals.pop(0)
         return dict.fromkeys(batch, 1)
@@ -252,22 +258,22 @@ async def test_throttled_batch_is_requested_again():
 
 
 @pytest.mark.virtual_time
-async def test_endless_throttling_ends_the_fetch():
-    async def fetch(batch):
+async def test_endless_throttling_ends_the_fetch() -> None:
+    async def fetch(batch: Any) -> None:
         raise errors.RateLimitError("slow down")
 
     with pytest.raises(errors.RateLimitError):
         await BulkFetch(keys(10), fetch)
 
 
-async def test_failure_scope_can_be_passed():
+async def test_failure_scope_can_be_passed() -> None:
     service = Service(latency=0, poison=["K1"], error=KeyError)
     result = await BulkFetch(keys(4), service.fetch, failure_scope=lambda error: FailureScope.KEYS)
     assert list(result.failed) == ["K1"]
     assert failure_scope(KeyError()) is FailureScope.FETCH
 
 
-async def test_empty_key_fails_without_a_request():
+async def test_empty_key_fails_without_a_request() -> None:
     service = Service(latency=0)
     result = await BulkFetch(["A", "", "B"], service.fetch)
     assert service.batches == [("A", "B")]
@@ -275,7 +281,7 @@ async def test_empty_key_fails_without_a_request():
 
 
 @pytest.mark.virtual_time
-async def test_progress_counts_every_key_once():
+async def test_progress_counts_every_key_once() -> None:
     seen = []
     service = Service(unknown=["K1"], poison=["K2"])
     source = [*keys(25), "K3", "K4"]  # the last two are duplicates
@@ -287,20 +293,20 @@ async def test_progress_counts_every_key_once():
 
 
 @pytest.mark.virtual_time
-async def test_progress_of_source_without_length_has_no_total():
+async def test_progress_of_source_without_length_has_no_total() -> None:
     seen = []
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
 @pytest.mark.virtual_time
-async def test_progress_callback_error_ends_the_fetch():
+async def test_progress_callback_error_ends_the_fetch() -> None:
     service = Service()
 
-    def stop(*_):
+    def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    async def main():
+    async def main() -> None:
         await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
 
     with pytest.raises(KeyboardInterrupt):
@@ -309,8 +315,8 @@ async def test_progress_callback_error_ends_the_fetch():
 
 
 @pytest.mark.virtual_time
-async def test_source_error_ends_the_fetch():
-    async def source():
+async def test_source_error_ends_the_fetch() -> None:
+    async def source() -> AsyncIterator[Any]:
         yield "A"
         raise OSError("the file is gone")
 
@@ -320,7 +326,7 @@ async def test_source_error_ends_the_fetch():
 
 
 @pytest.mark.virtual_time
-async def test_break_cancels_the_requests_in_flight():
+async def test_break_cancels_the_requests_in_flight() -> None:
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
         break
@@ -330,7 +336,7 @@ async def test_break_cancels_the_requests_in_flight():
 
 
 @pytest.mark.virtual_time
-async def test_leaving_the_block_cancels_at_once():
+async def test_leaving_the_block_cancels_at_once() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
         async for _ in fetch:
@@ -342,7 +348,7 @@ async def test_leaving_the_block_cancels_at_once():
 
 
 @pytest.mark.virtual_time
-async def test_leaving_the_block_ends_the_iteration():
+async def test_leaving_the_block_ends_the_iteration() -> None:
     async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
         await anext(pairs)
@@ -351,11 +357,11 @@ async def test_leaving_the_block_ends_the_iteration():
 
 
 @pytest.mark.virtual_time
-async def test_aclose_from_another_task_ends_the_iteration():
+async def test_aclose_from_another_task_ends_the_iteration() -> None:
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
 
-    async def consume():
+    async def consume() -> None:
         async for pair in fetch:
             pairs.append(pair)
 
@@ -368,17 +374,17 @@ async def test_aclose_from_another_task_ends_the_iteration():
 
 
 @pytest.mark.virtual_time
-async def test_cancelled_caller_leaves_no_task_behind():
+async def test_cancelled_caller_leaves_no_task_behind() -> None:
     service, closed = Service(latency=10), []
 
-    async def source():
+    async def source() -> AsyncIterator[Any]:
         try:
             for key in itertools.count():
                 yield str(key)
         finally:
             closed.append(True)
 
-    async def main():
+    async def main() -> None:
         await BulkFetch(source(), service.fetch, batch_size=1)
 
     caller = asyncio.create_task(main())
@@ -390,7 +396,7 @@ async def test_cancelled_caller_leaves_no_task_behind():
 
 
 @pytest.mark.virtual_time
-async def test_second_use_raises():
+async def test_second_use_raises() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
     with pytest.raises(RuntimeError, match="runs once"):
@@ -400,56 +406,56 @@ async def test_second_use_raises():
 
 
 @pytest.mark.virtual_time
-async def test_unused_block_sends_nothing():
+async def test_unused_block_sends_nothing() -> None:
     async with BulkFetch(keys(3), Service().fetch):
         pass
 
 
-def test_single_string_as_keys_raises():
+def test_single_string_as_keys_raises() -> None:
     with pytest.raises(errors.InvalidRequestError, match="'AAPL'"):
         BulkFetch("AAPL", Service().fetch)
 
 
 @pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
-def test_bounds_must_be_positive(bound):
+def test_bounds_must_be_positive(bound: str) -> None:
     for wrong in (0, -1, None, "8", 1.5, True):
         with pytest.raises(errors.ConfigurationError, match=bound):
             BulkFetch([], Service().fetch, **{bound: wrong})
 
 
 @pytest.mark.parametrize("keys", [5, None, b"AAPL", [1], ("AAPL", None), {1}, 1.5], ids=repr)
-def test_invalid_keys_raise(keys):
+def test_invalid_keys_raise(keys: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
         BulkFetch(keys, Service().fetch)
 
 
 @pytest.mark.virtual_time
-async def test_invalid_key_of_an_iterator_raises_before_it_is_sent():
+async def test_invalid_key_of_an_iterator_raises_before_it_is_sent() -> None:
     service = Service()
     with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
         await BulkFetch(iter(["A", 7]), service.fetch)
     assert service.batches == []
 
 
-def test_on_progress_must_be_callable():
+def test_on_progress_must_be_callable() -> None:
     with pytest.raises(errors.ConfigurationError, match="on_progress"):
         BulkFetch([], Service().fetch, on_progress=5)
 
 
 @pytest.mark.parametrize("name", ["fetch", "length", "failure_scope"])
-def test_invalid_function_raises_when_made(name):
+def test_invalid_function_raises_when_made(name: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch(**{"keys": [], "fetch": Service().fetch, name: 5})
 
 
 @pytest.mark.parametrize("name", ["length", "failure_scope", "on_progress"])
-def test_coroutine_function_as_plain_function_raises(name):
+def test_coroutine_function_as_plain_function_raises(name: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch([], Service().fetch, **{name: Service().fetch})
 
 
 @pytest.mark.virtual_time
-async def test_workers_never_outnumber_keys():
+async def test_workers_never_outnumber_keys() -> None:
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
         async for _ in fetch:
@@ -457,7 +463,7 @@ async def test_workers_never_outnumber_keys():
 
 
 @pytest.mark.virtual_time
-async def test_closed_before_use_sends_nothing():
+async def test_closed_before_use_sends_nothing() -> None:
     service = Service()
     fetch = BulkFetch(keys(3), service.fetch)
     await fetch.aclose()
@@ -466,10 +472,10 @@ async def test_closed_before_use_sends_nothing():
 
 
 @pytest.mark.virtual_time
-async def test_await_closed_early_raises():
+async def test_await_closed_early_raises() -> None:
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
 
-    async def main():
+    async def main() -> Any:
         return await fetch
 
     whole = asyncio.create_task(main())
