@@ -1,4 +1,4 @@
-"""What holds for every test: sockets reach loopback only, and hypothesis runs the same way everywhere."""
+"""Rules for every test: sockets reach loopback only, virtual time by marker, one hypothesis profile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def connect_to_loopback_only(self: socket.socket, address: Any) -> None:
         except ValueError:
             inside = False
         if not inside:
-            raise PermissionError(f"tests talk to loopback only, not to {host}")
+            raise PermissionError(f"tests may connect to loopback only, got {host}")
     REAL_CONNECT(self, address)
 
 
@@ -50,6 +50,6 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own BROKERAGE_ variables must not reach a test, nor must the size of a terminal."""
+    """Remove BROKERAGE_ variables and the size of the terminal from the environment."""
     for name in [name for name in os.environ if name.startswith("BROKERAGE_") or name in ("COLUMNS", "LINES")]:
         monkeypatch.delenv(name)

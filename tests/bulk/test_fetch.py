@@ -23,12 +23,12 @@ class Service:
     ) -> None:
         self.latency, self.unknown, self.poison, self.error = latency, set(unknown), set(poison), error
         self.batches = []
-        self.in_flight = self.most_in_flight = self.cancelled = 0
+        self.in_flight = self.max_in_flight = self.cancelled = 0
 
     async def fetch(self, batch: Any) -> Any:
         self.batches.append(batch)
         self.in_flight += 1
-        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        self.max_in_flight = max(self.in_flight, self.max_in_flight)
         try:
             await asyncio.sleep(self.latency(batch) if callable(self.latency) else self.latency)
         except asyncio.CancelledError:
@@ -71,7 +71,7 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None
     assert result.found["K7"] == "k7"
     assert (result.missing, result.failed) == ([], {})
     assert len(service.batches) == 10
-    assert service.most_in_flight == 4
+    assert service.max_in_flight == 4
     assert asyncio.get_running_loop().time() < 10
 
 
@@ -191,7 +191,7 @@ def test_every_key_is_found_or_missing_or_failed(
     assert list(result.found) == [key for key in distinct if key and key not in unknown | poison]
     assert result.missing == [key for key in distinct if key in unknown - poison]
     assert set(result.failed) == {key for key in distinct if not key or key in poison}
-    assert service.most_in_flight <= concurrency
+    assert service.max_in_flight <= concurrency
 
 
 async def collect(fetch: Any) -> Any:

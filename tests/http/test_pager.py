@@ -64,7 +64,7 @@ class Service:
         self.content, self.default, self.block, self.most = list(content), default, block, most
         self.ignores_offset, self.echo, self.model = ignores_offset, echo, model
         self.asked, self.failures = [], {}
-        self.in_flight = self.most_in_flight = self.cancelled = 0
+        self.in_flight = self.max_in_flight = self.cancelled = 0
         self.before_answer = lambda offset: None
 
     def pager(self, **query: Any) -> Any:
@@ -76,7 +76,7 @@ class Service:
         offset, size = query["page-offset"], min(query.get("per-page") or self.default, self.most)
         self.asked.append(offset)
         self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.latency)
         except asyncio.CancelledError:
@@ -196,7 +196,7 @@ async def test_pages_ahead_hide_the_latency() -> None:
     service = Service(rows(1000))
     await every(service.pager(per_page=10).prefetch(8))
     assert now() == 1 + math.ceil(99 / 8)
-    assert service.most_in_flight == 8
+    assert service.max_in_flight == 8
 
 
 async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free() -> None:
@@ -252,7 +252,7 @@ async def test_pages_that_overtake_wait_for_their_turn() -> None:
 async def test_without_a_total_pages_are_asked_one_by_one(block: str) -> None:
     service = Service(rows(45), block=block)
     assert await every(service.pager(per_page=10).prefetch(8)) == rows(45)
-    assert (service.most_in_flight, len(service.asked)) == (1, 5)
+    assert (service.max_in_flight, len(service.asked)) == (1, 5)
 
 
 async def test_leaving_the_loop_cancels_what_is_in_flight() -> None:

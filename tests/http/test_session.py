@@ -435,7 +435,7 @@ class TestLanes:
         transport = FakeTransport(latency=1.0)
         async with client_of(transport, limits=Limits(reads=7)) as client:
             await asyncio.gather(*(read(client) for _ in range(50)))
-        assert transport.most_in_flight == 7
+        assert transport.max_in_flight == 7
 
     @on_virtual_time
     async def test_a_crowd_of_reads_does_not_hold_up_a_cancel(self) -> None:
