@@ -15,7 +15,7 @@ NEEDS_STREAM_WRITER = "stream_writer" in inspect.signature(aiohttp.ClientRespons
 
 
 class Answer(aiohttp.ClientResponse):
-    """Response of aioresponses 0.7.9 with the argument that aiohttp 3.14 requires and aioresponses omits (its issue 289)."""
+    """Response of aioresponses 0.7.9, with the argument that aiohttp 3.14 requires (aioresponses issue 289)."""
 
     def __init__(self, method: str, url: Any, **context: Any) -> None:
         if NEEDS_STREAM_WRITER:
