@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -33,12 +34,12 @@ REASON = {"error": {"code": "failed", "message": "m", "errors": [{"domain": "to-
         ("text", None),
     ],
 )
-def test_parse_error_body_known_forms(body, expected):
+def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
     assert parse_error_body(json.dumps(body).encode(), 422) == expected
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
-def test_parse_error_body_not_json_returns_none(body):
+def test_parse_error_body_not_json_returns_none(body: Any) -> None:
     assert parse_error_body(body, 422) is None
 
 
@@ -58,7 +59,7 @@ def test_parse_error_body_not_json_returns_none(body):
         (403, {"code": "x"}, False),
     ],
 )
-def test_in_envelope_needs_the_code_of_the_service(status, code, expected):
+def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expected: bool) -> None:
     body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
     assert body is not None
     assert body.in_envelope is expected

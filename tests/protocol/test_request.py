@@ -5,6 +5,7 @@ import enum
 import json
 import pickle
 from decimal import Decimal
+from typing import Any
 from urllib.parse import unquote
 
 import attrs
@@ -34,7 +35,7 @@ class Side(enum.StrEnum):
     OLDEST = "Asc"
 
 
-def query(wire, kind="string", **more):
+def query(wire: Any, kind: str = "string", **more: Any) -> Any:
     name = wire.removesuffix("[]").replace("-", "_")
     return Parameter(name=name, wire=wire, location="query", kind=kind, **more)
 
@@ -103,11 +104,11 @@ class TestPaths:
             (" ", "%20"),
         ],
     )
-    def test_every_value_is_one_encoded_segment(self, value, segment):
+    def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
         assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
 
     @pytest.mark.parametrize("value", ["", ".", "..", None])
-    def test_what_would_address_something_else_is_refused(self, value):
+    def test_what_would_address_something_else_is_refused(self, value: str | None) -> None:
         with pytest.raises(ConfigurationError) as caught:
             target(path={"symbol": value})
         assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("unsafe_segment", "symbol")]
@@ -115,25 +116,25 @@ class TestPaths:
         with pytest.raises(ConfigurationError):
             encode_path(DIVIDENDS.path, {"symbol": value})
 
-    def test_integers_stand_for_identifiers(self):
+    def test_integers_stand_for_identifiers(self) -> None:
         path = {"account": "5WT00001", "id": 54758826}
         assert encode_path("/accounts/{account}/orders/{id}/dry-run", path) == (
             "/accounts/5WT00001/orders/54758826/dry-run"
         )
 
-    def test_enumerations_stand_for_their_values(self):
+    def test_enumerations_stand_for_their_values(self) -> None:
         assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
 
-    def test_an_integer_too_long_to_be_written_is_refused(self):
+    def test_an_integer_too_long_to_be_written_is_refused(self) -> None:
         with pytest.raises(InvalidRequestError):
             encode_path("/{id}", {"id": 10**5000})
 
-    def test_every_bad_value_is_named(self):
+    def test_every_bad_value_is_named(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
         assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
 
-    def test_path_query_and_body_problems_are_listed_together(self):
+    def test_path_query_and_body_problems_are_listed_together(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             build(
                 BoundCall(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}"),
@@ -149,14 +150,14 @@ class TestPaths:
         ]
 
     @given(st.text(min_size=1).filter(lambda text: text not in (".", "..")))
-    def test_any_text_survives_the_way_there_and_back(self, text):
+    def test_any_text_survives_the_way_there_and_back(self, text: Any) -> None:
         segment = encode_path("/{symbol}", {"symbol": text})[1:]
         assert set(segment) <= UNRESERVED | {"%"}
         assert unquote(segment, errors="strict") == text
 
 
 class TestQueries:
-    def test_keys_stand_as_documented_and_follow_the_parameters(self):
+    def test_keys_stand_as_documented_and_follow_the_parameters(self) -> None:
         given = {
             "status[]": ["Live", "Cancel Requested"],
             "account-numbers[]": ("5WT00001", "5WT00002"),
@@ -180,10 +181,10 @@ class TestQueries:
             ),
         ],
     )
-    def test_date_times_are_iso_8601_with_their_offset(self, moment, text):
+    def test_date_times_are_iso_8601_with_their_offset(self, moment: Any, text: str) -> None:
         assert encode_query((query("start-at", "date-time"),), {"start-at": moment}) == f"start-at={text}"
 
-    def test_none_is_left_out_and_nothing_leaves_no_question_mark(self):
+    def test_none_is_left_out_and_nothing_leaves_no_question_mark(self) -> None:
         path = {"customer_id": 7}
         plain = operation_without_required()
         assert target(plain, path=path, query={"page-offset": None}) == "/customers/7/orders"
@@ -201,17 +202,17 @@ class TestQueries:
             ("é%", "%C3%A9%25"),
         ],
     )
-    def test_values_are_percent_encoded(self, value, text):
+    def test_values_are_percent_encoded(self, value: str, text: str) -> None:
         assert encode_query((query("symbol[]", array=True),), {"symbol[]": [value]}) == f"symbol[]={text}"
 
     @pytest.mark.parametrize("value", [3.5, object(), b"x", {"a": 1}])
-    def test_what_has_no_form_is_refused(self, value):
+    def test_what_has_no_form_is_refused(self, value: Any) -> None:
         with pytest.raises(InvalidRequestError):
             encode_query((query("type"),), {"type": value})
         with pytest.raises(InvalidRequestError):
             encode_query((query("types[]", array=True),), {"types[]": value})
 
-    def test_enumerations_of_any_make_are_written_by_value(self):
+    def test_enumerations_of_any_make_are_written_by_value(self) -> None:
         class Mixed(str, enum.Enum):  # noqa: UP042
             ONE = "one 1"
 
@@ -224,11 +225,11 @@ class TestQueries:
             "types[]=one%201&types[]=two&types[]=3&types[]=Desc"
         )
 
-    def test_decimals_are_written_without_exponent(self):
+    def test_decimals_are_written_without_exponent(self) -> None:
         assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
 
 
-def operation_without_required():
+def operation_without_required() -> Any:
     return attrs.evolve(SEARCH, parameters=tuple(attrs.evolve(p, required=False) for p in SEARCH.parameters))
 
 
@@ -247,14 +248,14 @@ class TestBaseAddress:
     def test_slashes_and_prefixes(self, base, url):
         assert build(CANCEL_ALL.bind(), base_url=base, headers={}).url == url
 
-    def test_what_cannot_be_a_base_address_is_refused(self):
+    def test_what_cannot_be_a_base_address_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="base_url"):
             build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
 
 
 class TestHeaders:
     @pytest.mark.parametrize("value", ["my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"])
-    def test_product_and_version_are_accepted(self, value):
+    def test_product_and_version_are_accepted(self, value: str) -> None:
         validate_user_agent(value)
 
     @pytest.mark.parametrize(
@@ -275,18 +276,18 @@ class TestHeaders:
             b"a/1",
         ],
     )
-    def test_everything_else_is_refused(self, value):
+    def test_everything_else_is_refused(self, value: Any) -> None:
         with pytest.raises(ConfigurationError):
             validate_user_agent(value)
 
-    def test_versions(self):
+    def test_versions(self) -> None:
         validate_accept_version("20261012")
         validate_accept_version("2.0.1")
         for value in ("", "2026 1012", "1\r\nX: y", None, 20261012):
             with pytest.raises(ConfigurationError):
                 validate_accept_version(value)
 
-    def test_headers_pass_through(self):
+    def test_headers_pass_through(self) -> None:
         headers = {"User-Agent": "a/1", "Accept": "application/json"}
         assert build(CANCEL_ALL.bind(), base_url=BASE, headers=headers).headers == headers
 
@@ -296,11 +297,11 @@ class TestRequestValue:
         request = build(CANCEL_ALL.bind(), base_url=BASE, headers={}, timeout=2.5)
         assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
 
-    def test_secrets_do_not_show(self):
+    def test_secrets_do_not_show(self) -> None:
         request = Request(method="POST", url=BASE, headers={"Authorization": "Bearer abc"}, body=b'{"secret":"x"}')
         assert repr(request) == f"Request(method='POST', url='{BASE}', timeout=None)"
 
-    def test_it_compares_hashes_and_pickles(self):
+    def test_it_compares_hashes_and_pickles(self) -> None:
         one = Request(method="GET", url=BASE, headers={"A": "1"})
         assert one == Request(method="GET", url=BASE, headers={"A": "1"})
         assert hash(one) == hash(Request(method="GET", url=BASE, headers={"A": "1"}))
@@ -333,7 +334,7 @@ ANYTHING = st.one_of(
     query=st.dictionaries(st.sampled_from([*(p.wire for p in SEARCH.parameters), "x"]), ANYTHING, max_size=6),
     strict=st.booleans(),
 )
-def test_any_arguments_give_a_request_or_one_of_our_errors(path, query, strict):
+def test_any_arguments_give_a_request_or_one_of_our_errors(path: Any, query: Any, strict: bool) -> None:
     try:
         request = build(BoundCall(SEARCH, path=path, query=query), base_url=BASE, headers={}, strict=strict)
     except BrokerageError as error:
@@ -375,7 +376,7 @@ ORDERS = st.builds(
 )
 
 
-def sound_order(**changes):
+def sound_order(**changes: Any) -> Any:
     order = NewOrder(
         order_type=OrderType.MARKET,
         time_in_force=TimeInForce.DAY,
@@ -394,7 +395,7 @@ def sound_order(**changes):
 @example(sound_order(price=Decimal("-0")), True)
 @example(sound_order(price=Decimal("1E+60")), True)
 @example(sound_order(source="x" * 1_000_000), True)
-def test_any_order_becomes_json_or_one_of_our_errors(order, strict):
+def test_any_order_becomes_json_or_one_of_our_errors(order: Any, strict: bool) -> None:
     submit = OPERATIONS["orders.submit"]
     try:
         request = build(submit.bind(account_number="1", body=order), base_url=BASE, headers={}, strict=strict)
@@ -404,14 +405,14 @@ def test_any_order_becomes_json_or_one_of_our_errors(order, strict):
         json.loads(request.body.decode("utf-8"), parse_constant=pytest.fail)
 
 
-def nested(depth):
+def nested(depth: Any) -> Any:
     value = []
     for _ in range(depth):
         value = [value]
     return value
 
 
-def test_a_body_nested_too_deeply_is_refused():
+def test_a_body_nested_too_deeply_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
         build(
             OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(100_000)})),

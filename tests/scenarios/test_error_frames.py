@@ -6,6 +6,7 @@ import asyncio
 import io
 import traceback
 from collections.abc import Iterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -91,7 +92,7 @@ def client_at(url: str, kind: str) -> Client:
 @pytest.mark.parametrize("kind", ["refresh", "code"])
 @pytest.mark.parametrize("case", ANSWERS)
 @on_real_time
-async def test_token_endpoint(case, kind):
+async def test_token_endpoint(case: Any, kind: str) -> None:
     async with RawServer(ANSWERS[case]) as server:
         error = await failure_of(client_at(server.url, kind))
     assert isinstance(error, TokenError)
@@ -100,14 +101,14 @@ async def test_token_endpoint(case, kind):
 
 @pytest.mark.parametrize("case", SILENCE)
 @on_real_time
-async def test_any_other_call(case):
+async def test_any_other_call(case: Any) -> None:
     async with RawServer(SILENCE[case]) as server:
         assert_keeps_quiet(await failure_of(client_at(server.url, "static")))
 
 
 @pytest.mark.parametrize("kind", CREDENTIALS)
 @on_real_time
-async def test_unreachable(kind):
+async def test_unreachable(kind: Any) -> None:
     error = await failure_of(client_at(f"http://127.0.0.1:{closed_port()}", kind))
     assert_keeps_quiet(error)
 
@@ -189,7 +190,7 @@ class Talkative:
     ],
 )
 @on_real_time
-async def test_token_provider(provider, text):
+async def test_token_provider(provider: Any, text: str) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
     assert isinstance(error, TokenError)
@@ -201,14 +202,14 @@ async def test_token_provider(provider, text):
 
 @pytest.mark.parametrize("provider", [Talkative(get=TokenError("mine")), Talkative(invalidate=TokenError("mine"))])
 @on_real_time
-async def test_a_provider_may_raise_errors_of_the_library(provider):
+async def test_a_provider_may_raise_errors_of_the_library(provider: Any) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
     assert str(error) == "mine"
 
 
 @on_real_time
-async def test_a_refresh_token_that_comes_back_as_a_code():
+async def test_a_refresh_token_that_comes_back_as_a_code() -> None:
     refresh = "RTOKENzq81jfkd02mxyy45678901234567890123456"
     credentials = RefreshToken(client_secret=SECRETS[0], refresh_token=refresh)
     async with RawServer(answer(b'{"error_code":"%s"}' % refresh.encode(), 400)) as server:
@@ -217,6 +218,6 @@ async def test_a_refresh_token_that_comes_back_as_a_code():
     assert refresh not in str(error)
 
 
-def test_secret_bytes_are_bytes():
+def test_secret_bytes_are_bytes() -> None:
     assert SecretBytes(b"abc") == b"abc"
     assert "abc" not in repr(SecretBytes(b"abc")) + repr({"data": SecretBytes(b"abc")})
