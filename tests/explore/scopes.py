@@ -1,0 +1,116 @@
+"""What a search covers: who does what, which faults there are, and how many of them one history may hold."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+
+from .process import Program, Step
+
+__all__ = ["EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
+
+
+@attrs.frozen(kw_only=True)
+class Times:
+    """Seconds; the defaults of the library, five times faster. ``nap`` and ``outage`` outlast a lease."""
+
+    lease: float = 6.0
+    visibility_delay: float = 4.0
+    first: float = 1.0
+    longest: float = 2.0
+    give_up: float = 10.0
+    timeout: float = 2.0
+    retry_after: float = 12.0
+    nap: float = 8.0
+    outage: float = 8.0
+    link: float = 1.5
+    attempts: int = 2
+
+
+JOURNAL = frozenset({"ack-lost", "repeated", "ack-slow", "late", "unreachable", "outage"})
+SUBMITS = frozenset({"not-sent", "vanished", "throttled", "turned-away", "unauthorized", "refused", "html-before",
+                     "listed-late", "lost"})  # fmt: skip
+PROXIES = frozenset({"html-403", "html-400", "html-404", "html-451", "html-502", "json-302", "json-408", "json-409",
+                     "json-425", "json-499", "garbage", "empty"})  # fmt: skip
+LISTS = frozenset({"list-403", "list-503", "list-lost", "absurd-past", "absurd-future"})
+MACHINES = frozenset({"freeze", "suspend", "kill", "clock-forward", "clock-back"})
+EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503"}
+
+
+@attrs.frozen(kw_only=True)
+class Scope:
+    """One set of histories.
+
+    ``foreign``: another program has an order of the same terms under the same identifier, five days old.
+    """
+
+    name: str
+    programs: tuple[Program, ...]
+    faults: int = 1
+    kinds: frozenset[str] = EVERYTHING
+    foreign: bool = False
+    journal: str = "sql"
+    times: Times = Times()
+
+
+def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
+    return Step("place", identifier, resubmit, account)
+
+
+RECOVER = Step("recover")
+ABANDON = Step("abandon")
+
+
+def program(*steps: Step, **options: bool) -> Program:
+    return Program(steps=steps, **options)
+
+
+DIES = program(place("X"), dies=True, first=True)
+
+EXHAUSTED = {
+    scope.name: scope
+    for scope in (
+        Scope(name="one-place", programs=(program(place(resubmit=1), first=True),), faults=2),
+        Scope(name="place-place", programs=(program(place(), first=True), program(place(resubmit=1)))),
+        Scope(name="place-recover", programs=(program(place(resubmit=1), first=True), program(RECOVER))),
+        Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+        Scope(name="foreign", programs=(program(place(), first=True),), foreign=True),
+    )
+}
+
+
+def mixed(seed: int) -> Scope:
+    """Return the scope of a sampled history."""
+    chance = random.Random(f"scope {seed}")
+    programs = []
+    for number in range(chance.choice([2, 2, 3])):
+        steps = []
+        for _ in range(chance.choice([1, 1, 2])):
+            kind = chance.choice(["place", "place", "place", "recover", "recover", "abandon"])
+            if kind == "place":
+                name = chance.choice(["X", "X", "X", "Y"])
+                steps.append(place(name, chance.choice([0, 0, 1, 2]), "A2" if name == "Y" else "A1"))
+            else:
+                steps.append(RECOVER if kind == "recover" else ABANDON)
+            if chance.random() < 0.2:
+                steps.append(Step("wait", seconds=chance.choice([1.0, 7.0])))
+        if number == 0 and steps[0].kind != "place":
+            steps.insert(0, place(resubmit=chance.choice([0, 1])))
+        programs.append(
+            program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0)
+        )
+    return Scope(
+        name=f"mixed-{seed}",
+        programs=tuple(programs),
+        faults=chance.choice([1, 2, 3, 4]),
+        foreign=chance.random() < 0.1,
+        journal=chance.choice(["sql", "sql", "memory"]),
+    )
+
+
+def scope_of(name: str) -> Scope:
+    """Return a scope by its name."""
+    if name.startswith("mixed-"):
+        return mixed(int(name.removeprefix("mixed-")))
+    return EXHAUSTED[name]
