@@ -30,8 +30,8 @@ Key = tuple[str, str]
 
 def judge(world: World) -> list[str]:
     """Return every violation of a history that has ended; a last recovery by a healthy process comes first."""
-    last = Process(world, "Z", Program(steps=(Step("recover"),)))
-    world.play_alone(last)
+    if EntryState.OPEN in world.states().values():
+        world.play_alone(Process(world, "Z", Program(steps=(Step("recover"),))))
     violations = list(world.violations)
     entries = {name_of(entry): entry for entry in world.entries()}
     told = [(call, placement) for call in world.calls for placement in placements_of(call)]
@@ -112,8 +112,9 @@ def check_promises(world: World, entries: dict[Key, Any], told: list[tuple[Call,
         if key in settled or key in returned:
             continue
         closer = world.closed_by.get(key)
-        died = closer is not None and closer.process.is_dead
-        if entry is not None and (entry.state is EntryState.ABANDONED or died):
+        if closer is not None and closer is not call and (closer.process.is_dead or closer.step.kind != "recover"):
+            continue  # it has answered to its own caller, which is judged, or died before it could
+        if entry is not None and entry.state is EntryState.ABANDONED:
             continue
         state = "gone" if entry is None else entry.state.value
         yield f"broken promise: {call} left {key} to recover(), which returned nothing (the entry is {state})"

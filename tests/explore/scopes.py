@@ -75,6 +75,18 @@ EXHAUSTED = {
         Scope(name="place-place", programs=(program(place(), first=True), program(place(resubmit=1)))),
         Scope(name="place-recover", programs=(program(place(resubmit=1), first=True), program(RECOVER))),
         Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+        Scope(
+            name="fences",
+            programs=(program(place(), first=True), program(place(resubmit=1))),
+            faults=2,
+            kinds=JOURNAL | {"turned-away", "not-sent"},
+        ),
+        Scope(
+            name="claims",
+            programs=(program(place(), first=True), program(place(resubmit=1))),
+            faults=2,
+            kinds=frozenset({"throttled", "outage", "freeze", "suspend", "slow"}),
+        ),
         Scope(name="foreign", programs=(program(place(), first=True),), foreign=True),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -94,6 +95,7 @@ def new_order_entry(
     return OrderEntry(client, journal, looks=plan, lease=lease)
 
 
+@functools.cache
 def new_order(identifier: str) -> models.NewOrder:
     """Return a buy order that stays working."""
     return attrs.evolve(ORDER, external_identifier=identifier)
