@@ -13,7 +13,7 @@ __all__ = ["EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
 
 @attrs.frozen(kw_only=True)
 class Times:
-    """Seconds; the defaults of the library, five times faster. ``nap`` and ``outage`` outlast a lease."""
+    """Seconds; the defaults of the library, five times faster. ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over."""
 
     lease: float = 6.0
     visibility_delay: float = 4.0
@@ -22,7 +22,7 @@ class Times:
     give_up: float = 10.0
     timeout: float = 2.0
     retry_after: float = 12.0
-    nap: float = 8.0
+    nap: float = 15.0
     outage: float = 8.0
     link: float = 1.5
     attempts: int = 2
