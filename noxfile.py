@@ -17,7 +17,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-EXTRAS = ".[cli,frames]"
+EXTRAS = ".[cli,arrow]"
 
 
 def group(name: str) -> list[str]:
@@ -88,7 +88,7 @@ def build(session: nox.Session) -> None:
     wheel = next(Path("dist").glob("*.whl"))
     check_contents(session, wheel)
     session.install("--force-reinstall", "--no-deps", str(wheel))
-    session.install(f"{wheel}[cli,frames]")
+    session.install(f"{wheel}[cli,arrow]")
     with tempfile.TemporaryDirectory() as folder:
         for name in (
             "tests",
@@ -130,7 +130,7 @@ def simulate(session: nox.Session) -> None:
 def order_entry(session: nox.Session) -> None:
     """What order entry promises, at length: histories by seed, and processes killed while they place orders."""
     session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.test_order_entry_seeds", "1000")
+    session.run("python", "-m", "tests.scenarios.test_order_entry_seeds", "1000")
     session.run("python", "-m", "tests.kill.test_sigkill", "200")
 
 
@@ -144,5 +144,5 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
-    session.install("-e", ".[cli,frames,postgres]", *group("tests"))
+    session.install("-e", ".[cli,arrow,postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)

@@ -9,7 +9,8 @@ import msgspec
 import orjson
 
 from brokerage_async import models
-from brokerage_async.protocol import codec, learning
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
 
 from . import bodies, peers
 from .rounds import Result, means, ratios, result, times

@@ -84,7 +84,7 @@ def memory(whose: str) -> float:
     if whose == "peer":
         decode = peers.peer_from_bytes(page.model)
     else:
-        from brokerage_async.protocol import codec
+        from brokerage_async.protocol.decoding import codec
 
         def decode(body: bytes) -> Any:
             return codec.decode(page.operation, body).value
@@ -102,7 +102,7 @@ def gap(file: str) -> float:
     """CPU milliseconds between two turns of a loop, the most, while a chain is decoded as a client decodes it."""
     from brokerage_async import Client  # noqa: F401
     from brokerage_async._generated.operations import INSTRUMENTS_FUTURES_OPTION_CHAIN
-    from brokerage_async.protocol import codec
+    from brokerage_async.protocol.decoding import codec
 
     body = Path(file).read_bytes()
     gaps: list[float] = []

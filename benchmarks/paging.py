@@ -19,7 +19,7 @@ import msgspec
 
 from brokerage_async import Client, Environment, StaticToken, models
 from brokerage_async._generated.converters import DividendWire
-from brokerage_async.simulator.wire import Slice
+from brokerage_async.simulator.api.wire import Slice
 
 from . import bodies, peers
 from .rounds import Result, in_turn, ratios, result

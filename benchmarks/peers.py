@@ -13,7 +13,7 @@ import msgspec
 
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
-from brokerage_async.protocol.layout import layout
+from brokerage_async.protocol.decoding.fields import layout
 
 
 @cache

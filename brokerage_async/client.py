@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
+from ._arguments import check_flag, check_function, check_methods, check_seconds
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
-from .checks import check_flag, check_function, check_methods, check_seconds
+from .auth.endpoint import TokenEndpoint
+from .auth.manager import ProvidedTokens, TokenManager
+from .auth.store import TokenStore, store_key
 from .config import (
     DEFAULT_USER_AGENT,
     AuthorizationCode,
@@ -24,26 +27,23 @@ from .config import (
     TokenProvider,
     settings_from_env,
 )
-from .engine import Engine, Options
 from .errors import ConfigurationError
-from .limiter import LaneName, Limiter
+from .http.limiter import LaneName, Limiter
+from .http.session import BrokerageSession
+from .http.shared import Engine, Options, Tokens
 from .observers import Observer, Watchers
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
-from .protocol.validation import is_array
-from .session import BrokerageSession
-from .token_endpoint import TokenEndpoint
-from .token_manager import ProvidedTokens, TokenManager, Tokens
-from .token_store import TokenStore, store_key
+from .protocol.validation.requests import is_array
 
 if TYPE_CHECKING:
     import aiohttp
 
-    from .bulk import Bulk
+    from .bulk.api import Bulk
+    from .http.transport import Transport
     from .journal import Journal
-    from .order_entry import LookPlan, OrderEntry
-    from .transport import Transport
-    from .watch import Watch
+    from .order_entry.api import LookPlan, OrderEntry
+    from .watch.api import Watch
 
 __all__ = ["Client"]
 
@@ -216,14 +216,14 @@ class Client(Endpoints):
     @cached_property
     def bulk(self) -> Bulk:
         """Many keys at once: `bulk.equities(symbols)` and the like."""
-        from .bulk import Bulk
+        from .bulk.api import Bulk
 
         return Bulk(self)
 
     @cached_property
     def watch(self) -> Watch:
         """Polling as streams of changes: `watch.orders(...)` and the like."""
-        from .watch import Watch
+        from .watch.api import Watch
 
         return Watch(self)
 
@@ -231,7 +231,7 @@ class Client(Endpoints):
         self, journal: Journal | None = None, *, looks: LookPlan | None = None, lease: float = 30.0
     ) -> OrderEntry:
         """Placing orders so that none is doubled or lost; see `OrderEntry`."""
-        from .order_entry import USUAL_PLAN, OrderEntry
+        from .order_entry.api import USUAL_PLAN, OrderEntry
 
         return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
 
@@ -283,7 +283,7 @@ def _transport(
         if http_session is not None or trace_configs:
             raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
         return given
-    from .transport import AiohttpTransport
+    from .http.transport import AiohttpTransport
 
     bounds = (limits.reads, limits.trades, limits.tokens)
     connections = UNLIMITED_CONNECTIONS if None in bounds else sum(filter(None, bounds))

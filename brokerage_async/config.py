@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import attrs
 
+from ._arguments import a_count, a_flag, a_function, at_least_one, not_negative, positive, positive_rates
 from ._version import __version__
-from .checks import a_count, a_flag, a_function, at_least_one, not_negative, positive, positive_rates
 from .errors import ConfigurationError, ErrorDetail
 
 __all__ = [

@@ -28,7 +28,7 @@ __all__ += _models.__all__
 def __getattr__(name: str) -> Any:
     if name != "converter":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .protocol.structuring import make_converter
+    from .protocol.decoding.cattrs_converter import make_converter
 
     made = globals()["converter"] = make_converter()
     return made

@@ -18,8 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write")
     options = parser.parse_args(arguments)
 
-    from .load import SchemaError, load
-    from .write import render, render_proof
+    from .read.load import SchemaError, load
+    from .render.write import render, render_proof
 
     try:
         spec = load(options.schema)
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _settle(files: dict[str, str], folder: Path, *, check: bool, whole_folder: bool) -> int:
     """Write the files, or only see whether they would change."""
-    from .write import stale, write
+    from .render.write import stale, write
 
     if not check:
         changed = write(files, folder, whole_folder=whole_folder)

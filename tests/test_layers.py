@@ -15,25 +15,20 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_version", "checks", "errors", "operation", "values"},
+    {"_arguments", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
-    {"protocol", "models"},
-    {"delivery", "limiter", "observers", "transport"},
-    {"call", "engine", "frames", "pager", "seen", "session", "token_endpoint", "token_manager", "token_store"},
-    {
-        *("batches", "bulk", "bulk_engine", "halving", "ranges"),
-        *("cadence", "changes", "market_clock", "market_watch", "poll", "watch"),
-        *("journal", "journal_entry", "journal_memory", "journal_postgres", "journal_sql", "journal_sqlite"),
-        *("order_changes", "order_entry", "order_life", "order_lists", "placement", "placing", "preview"),
-        *("recovery", "rereading", "submission", "symbols", "tickets"),
-    },
+    {"arrow", "models", "observers", "protocol", "symbols", "tickets"},
+    {"http"},
+    {"auth"},
+    {"bulk", "journal", "watch"},
+    {"order_entry"},
     {"client"},
     {"cli", "pytest_plugin", "simulator"},
     {"__main__"},
 )
 """Lowest first; a folder stands for all that is in it."""
 
-SIMULATOR_SEES = {"errors", "operation", "values", "_generated", "models", "protocol", "simulator"}
+SIMULATOR_SEES = {"errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
 SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
 
 
@@ -107,13 +102,13 @@ def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
 def test_only_the_transport_knows_aiohttps_client() -> None:
     """And the client, which is handed sessions and trace configurations of aiohttp."""
     pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
-    assert {place(module) for module in pattern} <= {"client", "config", "delivery", "transport", "simulator"}
+    assert {place(module) for module in pattern} <= {"client", "config", "http", "simulator"}
 
 
 def test_the_protocol_does_no_io() -> None:
     forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
     for module in WITHIN:
-        if place(module) in {"protocol", "_generated", "errors", "operation", "values", "models"}:
+        if place(module) in {"protocol", "_generated", "errors", "operation", "_values", "models"}:
             assert not imported_packages(module) & forbidden, module
 
 

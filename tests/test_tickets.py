@@ -9,7 +9,7 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, OrderType, PriceEffect, TimeInForce
 from brokerage_async.errors import InvalidRequestError
-from brokerage_async.protocol.validation import problems_of
+from brokerage_async.protocol.validation.requests import problems_of
 from brokerage_async.tickets import (
     buy,
     buy_to_close,

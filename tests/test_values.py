@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async import values
+from brokerage_async import _values as values
+from brokerage_async._values import EMPTY, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
-from brokerage_async.values import EMPTY, Extra, OpenStrEnum
 
 # -- enumerations -----------------------------------------------------------------------------------------------------
 

@@ -17,13 +17,13 @@ from brokerage_async._generated.models import NewOrder
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import OrderRecord
-from brokerage_async.transport import Transport
 
 T = TypeVar("T")
 

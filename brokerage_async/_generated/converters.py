@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from brokerage_async.values import (
+from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
     date_or_keep,

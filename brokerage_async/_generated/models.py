@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from brokerage_async.values import (
+from brokerage_async._values import (
     EMPTY,
     Model,
     OpenStrEnum,

@@ -17,7 +17,7 @@ from .._generated.operations import OPERATIONS
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
 from ..operation import Operation, Parameter, Shape
-from ..protocol.tolerance import parse
+from ..protocol.decoding.lenient import parse
 from .console import connect, echo_json, run
 
 __all__ = ["register"]

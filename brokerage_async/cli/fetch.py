@@ -14,7 +14,7 @@ import attrs
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..bulk import Bulk, BulkFetch
+from ..bulk.api import Bulk, BulkFetch
 from ..models import Dividend, EarningsReport, Equity, EquityOption, FutureOption, converter
 from .console import connect, err, on_real_service, run
 from .fetch_checkpoint import Checkpoint
@@ -100,7 +100,7 @@ def fetch(
 
 def require_frames() -> None:
     try:
-        from .. import frames  # noqa: F401
+        from .. import arrow as frames  # noqa: F401
     except ImportError as missing:
         raise typer.BadParameter(str(missing), param_hint="--out") from None
 

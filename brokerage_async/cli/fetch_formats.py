@@ -14,9 +14,9 @@ from typing import Any
 import attrs
 import msgspec
 
+from .._values import decimal_text
 from ..errors import ConfigurationError
 from ..models import converter
-from ..values import decimal_text
 
 __all__ = ["FORMATS", "Rows", "put_in_place"]
 
@@ -54,7 +54,7 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
     Raises:
         ConfigurationError: a number is too large for any column.
     """
-    from ..frames import write_parquet as write
+    from ..arrow import write_parquet as write
 
     def groups() -> Iterator[tuple[list[str], list[Any]]]:
         rest = iter(rows())

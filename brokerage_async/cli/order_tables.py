@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
-from ..placement import OrderChange, Placement
+from ..order_entry.results import OrderChange, Placement
 
 __all__ = [
     "change_json",

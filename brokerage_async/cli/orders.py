@@ -19,7 +19,7 @@ from ..client import Client
 from ..errors import ConfigurationError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 from ..models import NewOrder, PlacedOrderResponse
-from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
+from ..order_entry.api import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
 from .console import columns, echo_json, err, on_real_service, out, run, say, show
 from .order_tables import (

@@ -13,10 +13,10 @@ from rich import box
 from rich.live import Live
 from rich.table import Table
 
-from ..changes import Change
 from ..client import Client
 from ..models import MarketSession, Order, QuoteAlert, converter
-from ..poll import Watcher
+from ..watch.diff import Change
+from ..watch.poll import Watcher
 from .console import complain, connect, echo_json, out, run, say
 
 __all__ = ["register"]

@@ -20,7 +20,8 @@ import attrs
 from ..config import base_address
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..operation import Operation, Parameter
-from . import codec, validation
+from .decoding import codec
+from .validation import requests as validation
 
 __all__ = [
     "Request",

@@ -11,7 +11,7 @@ from typing import Any
 from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
-from . import codec
+from .decoding import codec
 from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]

@@ -34,8 +34,8 @@ from collections.abc import Callable
 import attrs
 
 from ..protocol.response import Response
-from .wire import RefusedError
-from .wire import html as html_page
+from .api.wire import RefusedError
+from .api.wire import html as html_page
 
 __all__ = [
     "Fate",

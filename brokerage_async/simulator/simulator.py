@@ -9,16 +9,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..protocol.request import Request
-from .brokerage import Brokerage
-from .catalogue import Sizes
+from .api.brokerage import Brokerage
+from .api.wire import WireForm
+from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
-from .door import InMemoryTransport, Latency
+from .doors.http import LoopbackServer
+from .doors.memory import InMemoryTransport, Latency
 from .faults import FaultPlan
 from .ledger import Ledger
-from .oauth import AUTH_PAGE
-from .server import LoopbackServer
-from .wire import WireForm
-from .world import Settings
+from .market.catalogue import Sizes
+from .state import Settings
 
 if TYPE_CHECKING:
     from ..client import Client

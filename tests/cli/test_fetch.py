@@ -121,8 +121,8 @@ def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(folder, m
 
 def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "brokerage_async.frames", raising=False)
-    monkeypatch.delattr("brokerage_async.frames", raising=False)
+    monkeypatch.delitem(sys.modules, "brokerage_async.arrow", raising=False)
+    monkeypatch.delattr("brokerage_async.arrow", raising=False)
     output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
     assert "pip install" in output
 

@@ -28,7 +28,7 @@ from brokerage_async.cli.order_tables import (
 )
 from brokerage_async.errors import ServerError
 from brokerage_async.order_entry import ChangeOutcome, Outcome
-from brokerage_async.placement import OrderChange, Placement
+from brokerage_async.order_entry.results import OrderChange, Placement
 from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
 
 AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)

@@ -15,11 +15,11 @@ from brokerage_async import tickets
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, RefreshToken
 from brokerage_async.errors import BrokerageError
+from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.journal import PostgresJournal, SqliteJournal
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.transport import AiohttpTransport
 
 PLAN = LookPlan(settle=0.4, first=0.05, longest=0.1)
 LEASE = 0.5

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from brokerage_async import errors, models
 from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async.operation import Effect, Operation, Shape
-from brokerage_async.protocol import codec, learning, tolerance
-from brokerage_async.protocol.layout import Slot, layout
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding.fields import Slot, layout
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
 

@@ -9,7 +9,7 @@ import pytest
 
 from brokerage_async.config import AuthorizationCode, RefreshToken
 from brokerage_async.errors import RequestNotSentError, TokenError
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import build, encode_path, encode_query
 from brokerage_async.protocol.response import Response, is_success, read_error
 from tests.vectors import EXCHANGES, REFUSALS

@@ -13,13 +13,13 @@ from unittest.mock import patch
 
 import attrs
 
-from brokerage_async.call import Call
+from brokerage_async.auth.manager import TokenManager
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
-from brokerage_async.limiter import Lane
+from brokerage_async.http.call import Call
+from brokerage_async.http.limiter import Lane
 from brokerage_async.operation import Effect
 from brokerage_async.protocol import retry
 from brokerage_async.protocol.retry import Action, Outcome
-from brokerage_async.token_manager import TokenManager
 
 from .record import Wire
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 
 from brokerage_async import Client
-from brokerage_async.limiter import LaneName
+from brokerage_async.http.limiter import LaneName
 from brokerage_async.observers import Attempt
 
 from .chaos import HOUR, Plan

@@ -18,11 +18,11 @@ import attrs
 
 from brokerage_async import Client, Limits, RetryPolicy
 from brokerage_async.errors import BrokerageError
+from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.faults import Fault
-from brokerage_async.transport import AiohttpTransport
 
 from .record import NEVER_DONE
 from .table import ORDER

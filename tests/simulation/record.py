@@ -13,13 +13,13 @@ import msgspec
 
 from brokerage_async.config import Limits, RetryPolicy
 from brokerage_async.errors import BrokerageError
+from brokerage_async.http.transport import Transport
 from brokerage_async.operation import Effect, Operation
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator.brokerage import Brokerage, Outcome
+from brokerage_async.simulator.api.brokerage import Brokerage, Outcome
 from brokerage_async.simulator.faults import Fault
 from brokerage_async.simulator.ledger import Entry
-from brokerage_async.transport import Transport
 
 CALL: contextvars.ContextVar[int] = contextvars.ContextVar("CALL", default=0)
 """The number of the call that the running code works for."""

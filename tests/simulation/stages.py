@@ -19,10 +19,10 @@ from typing import Protocol
 
 import attrs
 
+from brokerage_async.http.transport import AiohttpTransport, Transport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from brokerage_async.transport import AiohttpTransport, Transport
 from tests.loops import VirtualLoop
 
 from .chaos import Plan, Storm

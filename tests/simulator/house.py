@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts import Account
-from brokerage_async.simulator.call import Customer
-from brokerage_async.simulator.instrument import Instrument
-from brokerage_async.simulator.orders import Leg, Order, Terms
+from brokerage_async.simulator.accounts.accounts import Account
+from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 
 START = 1_781_100_000.0
 """2026-06-10T14:00:00Z, a Wednesday, in epoch seconds."""

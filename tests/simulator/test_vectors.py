@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.simulator import faults

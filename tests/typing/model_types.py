@@ -9,7 +9,7 @@ import attrs
 from brokerage_async import models
 from brokerage_async._generated import operations
 from brokerage_async.operation import Operation
-from brokerage_async.protocol import codec
+from brokerage_async.protocol.decoding import codec
 
 
 def check_construction() -> None:

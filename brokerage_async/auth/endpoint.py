@@ -1,0 +1,92 @@
+"""One request to the token endpoint: through its own lane, sent once, its answer read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .._generated.operations import OAUTH_TOKEN
+from ..config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
+from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
+from ..http.limiter import Lane
+from ..protocol.request import Request, build
+from ..protocol.retry import bounded_wait, throttle_pause
+from ..protocol.token import Grant, grant_request, read_grant, unreachable
+
+if TYPE_CHECKING:
+    from ..http.transport import Transport
+
+__all__ = ["TokenEndpoint"]
+
+
+class TokenEndpoint:
+    """Exchanges credentials for an access token at one environment's address.
+
+    Args:
+        base_url: base address of the environment: the only place where these credentials go.
+        headers: headers of every request of the client.
+        timeout: seconds that one request may take.
+    """
+
+    __slots__ = ("_base_url", "_headers", "_lane", "_policy", "_timeout", "_transport")
+
+    def __init__(
+        self,
+        transport: Transport,
+        lane: Lane,
+        *,
+        base_url: str,
+        headers: Mapping[str, str],
+        policy: RetryPolicy,
+        timeout: float | None,
+    ) -> None:
+        self._transport = transport
+        self._lane = lane
+        self._base_url = base_url
+        self._headers = {**headers, "Content-Type": "application/json"}
+        self._policy = policy
+        self._timeout = timeout
+
+    async def __call__(self, credentials: RefreshToken | AuthorizationCode) -> Grant:
+        """Ask once.
+
+        Raises:
+            TokenError: there was no answer, or it was a refusal; see `read_grant`.
+        """
+        request = build(
+            OAUTH_TOKEN,
+            base_url=self._base_url,
+            headers=self._headers,
+            body=grant_request(credentials),
+            timeout=self._timeout,
+        )
+        # A failure keeps the frames that it came through, those of aiohttp among them, where the body is a local.
+        request = attrs.evolve(request, body=SecretBytes(request.body or b""))
+        loop = asyncio.get_running_loop()
+        if not self._lane.try_acquire(loop.time()):
+            await self._lane.acquire()
+        sent_at = loop.time()
+        try:
+            grant = await self._send(request)
+            self._lane.succeeded(sent_at)
+            return grant
+        except TokenError as error:
+            if error.status == 429:
+                wish, fraction = bounded_wait(self._policy, error.retry_after), self._policy.jitter()
+                self._lane.throttled(
+                    loop.time(), sent_at, lambda streak: wish or throttle_pause(self._policy, streak, fraction)
+                )
+            raise
+        finally:
+            self._lane.release()
+
+    async def _send(self, request: Request) -> Grant:
+        try:
+            response = await self._transport.send(request)
+        except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
+            raise unreachable(error) from error
+        return read_grant(response, now=time.time())

@@ -1,0 +1,88 @@
+"""Where access tokens may be kept between runs, so that a short-lived process need not ask for one each time."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+
+from ..config import AuthorizationCode, Environment, RefreshToken, Secret
+
+__all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
+
+
+@attrs.frozen
+class StoredToken:
+    """An access token and the epoch second at which it ends. Never a refresh token or a client secret."""
+
+    access_token: str = attrs.field(converter=Secret)
+    expires_at: float = attrs.field(converter=float)
+
+
+class TokenStore(Protocol):
+    """Keeps access tokens. ``key`` stands for one set of credentials in one environment.
+
+    A store that fails, or takes more than a few seconds, is logged and otherwise ignored.
+    """
+
+    async def load(self, key: str) -> StoredToken | None:
+        """The token kept under ``key``, or None."""
+        ...
+
+    async def save(self, key: str, token: StoredToken) -> None:
+        """Keep ``token`` under ``key``."""
+        ...
+
+
+class FileTokenStore:
+    """Keeps access tokens in one JSON file that only its owner can read, replaced as a whole at each write."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    async def load(self, key: str) -> StoredToken | None:
+        """The token kept under ``key``, or None when there is none or the file does not make sense."""
+        entry = (await asyncio.to_thread(self._read)).get(key)
+        match entry:
+            case {"access_token": str(token), "expires_at": int() | float() as expires_at} if token:
+                return StoredToken(token, float(expires_at))
+        return None
+
+    async def save(self, key: str, token: StoredToken) -> None:
+        """Keep ``token`` under ``key``, beside the others."""
+        await asyncio.to_thread(self._write, key, token)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._path.read_bytes())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, key: str, token: StoredToken) -> None:
+        content = self._read() | {key: {"access_token": str(token.access_token), "expires_at": token.expires_at}}
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")  # made with mode 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self._path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:
+    """A name for these credentials in this environment, from which they cannot be told."""
+    secret = credentials.refresh_token if isinstance(credentials, RefreshToken) else credentials.code
+    parts = (environment.name, environment.base_url, credentials.client_id or "", credentials.client_secret, secret)
+    scope = (credentials.scope or "") if isinstance(credentials, RefreshToken) else ""
+    return hashlib.sha256("\0".join((*parts, scope)).encode()).hexdigest()[:32]

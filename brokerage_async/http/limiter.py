@@ -1,0 +1,202 @@
+"""How many requests go out at once, and how fast: lanes, rates, and adaptation to 429.
+
+A `Lane` admits calls strictly in order of arrival. It needs no task of its own: a waiting call is a future, woken by
+the release of a slot or by one timer per lane. Admission without waiting is a plain function call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections import deque
+from collections.abc import Callable
+
+from ..config import Limits
+from ..operation import Effect, Operation
+
+__all__ = ["Lane", "LaneName", "Limiter"]
+
+RECOVERY = 0.25
+"""How much of a place a full round of successes gives back to a lane whose bound a 429 has halved.
+
+A whole place, as in TCP, runs into the next 429 too soon, which costs everybody a pause
+(`python -m benchmarks.bulk --only throttled`)."""
+
+
+class LaneName(enum.StrEnum):
+    """The lanes: bulk reads never hold up a cancel, and neither holds up a token."""
+
+    READS = "reads"
+    TRADES = "trades"
+    TOKENS = "tokens"
+
+
+class Lane:
+    """Admits calls in order of arrival, under a bound on concurrency, a rate, and a "not before" gate.
+
+    The bound adapts: a 429 halves it (once for all the requests that were in flight together) and closes the gate for
+    a while for every call of the lane, each success lets it grow back by a fraction.
+
+    Args:
+        capacity: most calls admitted at once, None for no bound.
+        rate: most admissions per second, None for no bound.
+        adaptive: whether 429 changes the bound.
+    """
+
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_spacing", "_streak", "_timer", "_waiters",
+                 "_window", "_window_since", "in_flight")  # fmt: skip
+
+    def __init__(self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True) -> None:
+        self._capacity = float("inf") if capacity is None else float(capacity)
+        self._window = self._capacity
+        self._window_since = float("-inf")
+        self._spacing = 0.0 if rate is None else 1.0 / rate
+        self._adaptive = adaptive
+        self._gate = self._next_slot = float("-inf")
+        self._streak = 0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self.in_flight: int = 0
+
+    @property
+    def window(self) -> float:
+        """The present bound on concurrency."""
+        return self._window
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait."""
+        return sum(not waiter.done() for waiter in self._waiters)
+
+    @property
+    def streak(self) -> int:
+        """How many 429 answers in a row closed the gate."""
+        return self._streak
+
+    def try_acquire(self, now: float) -> bool:
+        """Enter without waiting, if that overtakes nobody."""
+        if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
+            return False
+        self.in_flight += 1
+        self._next_slot = now + self._spacing
+        return True
+
+    async def acquire(self) -> None:
+        """Enter when it is this call's turn. Cancelling it, at any moment, leaves no trace."""
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        self._waiters.append(waiter)
+        self._admit(loop)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self.release()
+            else:
+                self._admit(loop)
+            raise
+
+    def is_open(self, now: float) -> bool:
+        """Whether the gate is open; one who was let in and then had to wait for something else should look again."""
+        return now >= self._gate
+
+    def release(self) -> None:
+        """Leave."""
+        self.in_flight -= 1
+        if self._waiters:
+            self._admit(asyncio.get_running_loop())
+
+    def succeeded(self, started: float) -> None:
+        """Note that a call that was sent at ``started`` was not throttled; from before the last 429 it says nothing."""
+        if started < self._window_since:
+            return
+        self._streak = 0
+        if self._window < self._capacity:
+            self._window = min(self._capacity, self._window + RECOVERY / self._window)
+
+    def throttled(self, now: float, started: float, pause: Callable[[int], float]) -> None:
+        """Note a 429 for a call that was sent at ``started`` and has not left the lane yet.
+
+        ``pause(streak)`` tells how long to close the gate. Requests that were in flight together are refused together.
+        They count as one event.
+        """
+        if started >= self._window_since:
+            self._streak += 1
+            self._window_since = now
+            if self._adaptive:
+                self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
+        self._gate = max(self._gate, now + pause(max(1, self._streak)))
+
+    def close(self, error: Callable[[], BaseException]) -> None:
+        """Turn everybody away who waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_exception(error())
+
+    def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let in whoever may enter now, and set the timer for the next one if only time holds it up."""
+        while self._waiters:
+            if self._waiters[0].done():
+                self._waiters.popleft()
+                continue
+            if self.in_flight + 1 > self._window:
+                return
+            now = loop.time()
+            opens = max(self._gate, self._next_slot)
+            if now < opens:
+                self._wake_at(loop, opens)
+                return
+            self.in_flight += 1
+            self._next_slot = now + self._spacing
+            self._waiters.popleft().set_result(None)
+
+    def _wake_at(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        if self._timer is None or self._timer.cancelled() or self._timer.when() != when:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(when, self._on_timer, loop)
+
+    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        self._admit(loop)
+
+
+class Limiter:
+    """The lanes of one client, and which of them a call passes."""
+
+    __slots__ = ("_lanes", "_per_operation", "_routes")
+
+    def __init__(self, limits: Limits) -> None:
+        self._lanes = {
+            LaneName.READS: Lane(limits.reads, limits.reads_per_second, adaptive=limits.adaptive),
+            LaneName.TRADES: Lane(limits.trades, limits.trades_per_second, adaptive=limits.adaptive),
+            LaneName.TOKENS: Lane(limits.tokens, adaptive=limits.adaptive),
+        }
+        self._per_operation = {name: Lane(None, rate, adaptive=False) for name, rate in limits.per_operation.items()}
+        self._routes: dict[str, tuple[Lane, Lane | None]] = {}
+
+    def __getitem__(self, name: LaneName) -> Lane:
+        return self._lanes[name]
+
+    def route(self, operation: Operation[object]) -> tuple[Lane, Lane | None]:
+        """The lane of ``operation``, and the gate of its own rate, which comes first, if it has one."""
+        found = self._routes.get(operation.name)
+        if found is None:
+            lane = self._lanes[_lane_name(operation)]
+            found = self._routes[operation.name] = (lane, self._per_operation.get(operation.name))
+        return found
+
+    def close(self, error: Callable[[], BaseException]) -> None:
+        """Turn everybody away who waits."""
+        for lane in (*self._lanes.values(), *self._per_operation.values()):
+            lane.close(error)
+
+
+def _lane_name(operation: Operation[object]) -> LaneName:
+    if operation.scope is None:
+        return LaneName.TOKENS
+    return LaneName.READS if operation.effect is Effect.READ else LaneName.TRADES

@@ -1,0 +1,311 @@
+"""The seam between deciding and doing: a transport sends one request exactly once.
+
+`Transport` is all that the rest of the library knows of the network. `AiohttpTransport` is the real one, and with
+`delivery` the only code that knows aiohttp's client. Tests and simulations plug in others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
+
+import aiohttp
+from yarl import URL
+
+from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
+from ..protocol.request import Request
+from ..protocol.response import Response
+from .delivery import Delivery, classify
+
+if TYPE_CHECKING:
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
+__all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
+
+MAX_BODY = 64 * 1024 * 1024
+"""Largest body in bytes, after decompression, that is read from an answer."""
+
+
+class Transport(Protocol):
+    """Sends requests. One call of `send` is one request on the wire, never two."""
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once and return the whole answer, whatever its status, within ``request.timeout`` seconds.
+
+        Raises:
+            RequestNotSentError: it provably did not reach the service.
+            ResponseLostError: it may have been processed, and no complete answer came.
+            ResponseDecodeError: the body of a success is larger than the transport reads.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release every connection. Calling it again does nothing."""
+        ...
+
+
+class _Once:
+    """A client middleware that sees one request out, and keeps aiohttp from silently sending it again.
+
+    When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
+    recognises the occasion by exception class; here those exceptions leave in another one. The request itself tells
+    afterwards whether any of it was written: its response object is made at that moment.
+    """
+
+    __slots__ = ("_request",)
+
+    def __init__(self) -> None:
+        self._request: aiohttp.ClientRequest | None = None
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        self._request = request
+        try:
+            return await handler(request)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            raise ConnectionDroppedError(error) from None
+
+    @property
+    def seen(self) -> bool:
+        """Whether aiohttp came as far as handing the request to its middlewares."""
+        return self._request is not None
+
+    @property
+    def written(self) -> bool:
+        """Whether any part of the request may have been handed to a socket; nobody knows where aiohttp was replaced by
+        something that runs no middlewares, as mocks do."""
+        return self._request is None or self._request.response is not None
+
+
+class _Pool(aiohttp.TCPConnector):
+    """A pool that does not reuse a connection on which an answer has begun that nobody had asked for.
+
+    It would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422 has one that
+    was taken pass for refused.
+    """
+
+    def __init__(self, connections: int) -> None:
+        super().__init__(limit=connections)
+        self._known: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        """A connection on which nothing waits; a new one, where a service answers at once, is taken as it is."""
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol is None or protocol not in self._known or not protocol.should_close:
+                break
+            connection.close()
+        if protocol is not None:
+            self._known.add(protocol)
+        return connection
+
+
+class ConnectionDroppedError(Exception):
+    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class AiohttpTransport:
+    """Sends over one pool of connections, opened at the first request in the event loop that makes it.
+
+    No cookies, no redirects, no proxies or credentials from the surroundings, no silent resending.
+
+    Args:
+        http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
+            of its own do not see these requests, because they could send one twice. Its pool is its own: it may reuse
+            a connection on which something unasked-for has arrived, and take that for the answer.
+        trace_configs: aiohttp trace configurations for the transport's own pool.
+        connections: most connections open at once, 0 for no bound.
+        max_body: largest body in bytes that is read.
+    """
+
+    def __init__(
+        self,
+        http_session: aiohttp.ClientSession | None = None,
+        *,
+        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        connections: int = 0,
+        max_body: int = MAX_BODY,
+    ) -> None:
+        if http_session is not None and not isinstance(http_session, aiohttp.ClientSession):
+            raise ConfigurationError(
+                f"http_session must be an aiohttp.ClientSession, or None, not {type(http_session).__name__}"
+            )
+        for config in trace_configs:
+            if not isinstance(config, aiohttp.TraceConfig):
+                raise ConfigurationError(
+                    f"trace_configs must hold aiohttp.TraceConfig objects, not {type(config).__name__}"
+                )
+        if http_session is not None and trace_configs:
+            raise ConfigurationError("trace_configs belong to the aiohttp session: give them to http_session itself")
+        if http_session is not None and http_session.auth is not None:
+            raise ConfigurationError("http_session has an auth of its own, beside which no token can be sent")
+        self._session = http_session
+        self._owned = http_session is None
+        self._closed = False
+        self._trace_configs = list(trace_configs)
+        self._connections = connections
+        self._max_body = max_body
+        self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once; see `Transport.send`."""
+        once = _Once()
+        response: aiohttp.ClientResponse | None = None
+        try:
+            response = await (self._session or self._open()).request(
+                request.method,
+                URL(request.url, encoded=True),
+                data=request.body,
+                headers=request.headers,
+                timeout=self._timeout(request.timeout),
+                allow_redirects=False,
+                raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
+                auto_decompress=True,
+                middlewares=(once,),
+            )
+            body = await self._read(response, request.known)
+        except asyncio.CancelledError:
+            if not self._is_turned_away():
+                raise
+            error = aiohttp.ClientConnectionError("the client was closed")
+            raise _failure(request, error, once.written, None) from None
+        except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
+            if self._session is not None and self._session.closed and not once.seen:
+                raise ConfigurationError("the http_session of the client is closed") from None
+            if response is None or response.status < 400:
+                status = None if response is None else response.status
+                raise _failure(request, error, once.written, status) from _harmless(error)
+            body = b""  # the status of an error answer tells enough
+        return Response(status=response.status, headers=response.headers, body=body)
+
+    async def close(self) -> None:
+        """Close the pool, unless it is borrowed."""
+        self._closed = True
+        session, self._session = self._session, None
+        if self._owned and session is not None:
+            await session.close()
+            await asyncio.sleep(0)  # connections of older aiohttp close their sockets in the next turn of the loop
+
+    def __del__(self, _warn: Any = warnings.warn) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None and self._owned and not session.closed:
+            _warn("unclosed Client: use `async with`, or `await client.aclose()`", ResourceWarning, source=self)
+            closing = session.close()
+            try:
+                # As far as it goes without waiting: sockets are closed, and aiohttp does not warn a second time.
+                closing.send(None)
+            except (StopIteration, RuntimeError):
+                return
+            closing.close()
+
+    def _is_turned_away(self) -> bool:
+        """Whether nobody has cancelled the running task, but a pool that was closed the wait for one of its
+        connections."""
+        task = asyncio.current_task()
+        closed = self._closed or (self._session is not None and self._session.closed)
+        return closed and task is not None and not task.cancelling()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise ConfigurationError("the client is closed")
+        self._session = aiohttp.ClientSession(
+            connector=_Pool(self._connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            trace_configs=self._trace_configs,
+        )
+        return self._session
+
+    def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
+        found = self._timeouts.get(seconds)
+        if found is None:
+            if len(self._timeouts) > 64:  # what is left of a deadline is a new number each time
+                self._timeouts.clear()
+            found = aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
+            self._timeouts[seconds] = found
+        return found
+
+    async def _read(self, response: aiohttp.ClientResponse, known: bytes | None) -> bytes:
+        """The whole body, counted while it arrives, because a small compressed one may be huge.
+
+        As long as it is the ``known`` one, it is compared and not gathered.
+        """
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            length = response.content_length
+            if known is None and length is not None and "Content-Encoding" not in response.headers:
+                if length > self._max_body:
+                    raise _TooLargeError(self._max_body)
+                return await response.read()
+            while chunk := await response.content.readany():
+                if known is not None and not known.startswith(chunk, size):
+                    chunks, known = [known[:size]], None
+                if known is None:
+                    chunks.append(chunk)
+                size += len(chunk)
+                if size > self._max_body:
+                    raise _TooLargeError(self._max_body)
+        except BaseException:
+            response.close()
+            raise
+        response.release()
+        if known is None:
+            return b"".join(chunks)
+        return known if size == len(known) else known[:size]
+
+
+class _TooLargeError(Exception):
+    """The body is larger than the transport reads."""
+
+
+def _failure(request: Request, error: Exception, written: bool, status: int | None) -> BrokerageError:
+    """What ``error`` says about the request, in the library's own terms."""
+    if isinstance(error, BrokerageError):
+        return error
+    if isinstance(error, ConnectionDroppedError):
+        error = error.error
+    operation = request.operation
+    context: dict[str, Any] = {
+        "operation": operation.name if operation else None,
+        "method": request.method,
+        "path": operation.path if operation else None,
+    }
+    if isinstance(error, _TooLargeError):
+        return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
+    reason = _describe(error, request)
+    delivery = classify(error, written=written)
+    if delivery is Delivery.NEVER_SENT:
+        return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
+    if delivery is Delivery.ANSWERED:
+        return ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context)
+    return ResponseLostError(f"sent, but no complete answer came: {reason}", **context)
+
+
+def _harmless(error: Exception) -> Exception | None:
+    """``error`` as the cause of another, unless it holds the headers of the request, the access token among them."""
+    if isinstance(error, ConnectionDroppedError):
+        return error.error
+    return None if isinstance(error, aiohttp.ClientResponseError | BrokerageError) else error
+
+
+def _describe(error: Exception, request: Request) -> str:
+    if isinstance(error, aiohttp.ClientResponseError):
+        return type(error).__name__
+    if isinstance(error, TimeoutError):
+        return f"nothing within {request.timeout:g} s" if request.timeout else "timeout"
+    return str(error) or type(error).__name__

@@ -1,0 +1,1 @@
+"""Checks of a request before anything is sent."""

@@ -1,0 +1,198 @@
+"""Evaluates the declarative rules of a request: what must, or must not, be given together.
+
+A rule is data (see ``Rule``); its addresses are wire names. ``price`` stands for one field, ``legs[].quantity`` for
+that field of every leg. A condition inside an array holds for each item by itself, and what the rule then demands
+inside the same array is demanded of that item only; a ``max_items`` then counts the items that meet it.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import attrs
+
+from ...operation import Rule
+
+__all__ = ["CompiledRule"]
+
+Read = Callable[[object, str], "object | None"]
+"""Reads a field of an item of an array by wire name; None when it is not given, or the item has no such field."""
+
+Values = Mapping[str, object | None]
+"""What a request gives, by wire name."""
+
+Broken = tuple[str, str]
+"""Code of what is wrong, and its place, such as ``legs[0].quantity``."""
+
+_Conditions = tuple[tuple[str, frozenset[str]], ...]
+
+
+@attrs.frozen
+class CompiledRule:
+    """A rule with its addresses taken apart, ready to be applied to any number of requests."""
+
+    rule: Rule
+    _when: _Conditions
+    _unless: _Conditions
+    _array: str | None
+    _when_item: _Conditions
+    _unless_item: _Conditions
+    _demands: tuple[Callable[[Rule, Values, Read, int | None], Iterator[Broken]], ...]
+
+    @classmethod
+    def of(cls, rule: Rule) -> CompiledRule:
+        """Compile a rule. Its conditions may speak of the items of one array at most."""
+        addresses = [address for address in (*rule.when, *rule.unless) if "[]." in address]
+        array = addresses[0].partition("[].")[0] if addresses else None
+        demands = tuple(demand for name, demand in _DEMANDS.items() if getattr(rule, name))
+        when, unless = rule.when, rule.unless
+        return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless), demands)
+
+    def broken(self, values: Values, read: Read) -> list[Broken]:
+        """Everything that breaks the rule.
+
+        Values of a wrong type break no rule: they are somebody else's finding.
+
+        Args:
+            values: what is given, by wire name.
+            read: reads the fields of the items of arrays.
+        """
+        places = self._places(values, read)
+        found: list[Broken] = []
+        for index in places:
+            for demand in self._demands:
+                found.extend(demand(self.rule, values, read, index))
+        if places and self.rule.max_items is not None:
+            array, most = self.rule.max_items
+            if (len(_items(values, array)) if self._array is None else len(places)) > most:
+                found.append(("too_many_items", array))
+        return found
+
+    def _places(self, values: Values, read: Read) -> Sequence[int | None]:
+        """Where the rule is switched on: once for all (None), or at the items that its conditions speak of."""
+        if not _hold(self._when, values.get):
+            return ()
+        off = _hold(self._unless, values.get)
+        if self._array is None:
+            return () if off and self._unless else (None,)
+        exempts = off and bool(self._unless or self._unless_item)
+        places: list[int | None] = []
+        for index, item in enumerate(_items(values, self._array)):
+            get = functools.partial(read, item)
+            if _hold(self._when_item, get) and not (exempts and _hold(self._unless_item, get)):
+                places.append(index)
+        return places
+
+
+def _hold(conditions: _Conditions, get: Callable[[str], object | None]) -> bool:
+    return not conditions or all(_text(get(wire)) in allowed for wire, allowed in conditions)
+
+
+def _text(value: object | None) -> str | None:
+    """A value as conditions name it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else None
+
+
+def _plain(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
+    return tuple((address, frozenset(values)) for address, values in conditions.items() if "[]." not in address)
+
+
+def _inside(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
+    return tuple(
+        (address.partition("[].")[2], frozenset(values)) for address, values in conditions.items() if "[]." in address
+    )
+
+
+def _items(values: Values, array: str) -> Sequence[object]:
+    value = values.get(array)
+    return value if isinstance(value, (tuple, list)) else ()
+
+
+def _fields(values: Values, read: Read, address: str, index: int | None) -> list[tuple[str, object | None]]:
+    """Place and value of every field that an address stands for; with an index, of that one item only."""
+    array, inside, leaf = address.partition("[].")
+    if not inside:
+        return [(address, values.get(address))]
+    return [
+        (f"{array}[{position}].{leaf}", read(item, leaf))
+        for position, item in enumerate(_items(values, array))
+        if index is None or position == index
+    ]
+
+
+def _required(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.require:
+        for place, value in _fields(values, read, address, index):
+            if value is None:
+                yield "required", place
+
+
+def _forbidden(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.forbid:
+        for place, value in _fields(values, read, address, index):
+            if value is not None:
+                yield "forbidden", place
+
+
+def _of_value(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address, allowed in rule.require_value.items():
+        for place, value in _fields(values, read, address, index):
+            text = _text(value)
+            if text is not None and text not in allowed:
+                yield "value_not_allowed", place
+
+
+def _exclusive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    given = [address for address in rule.exclusive if values.get(address) is not None]
+    if len(given) > 1:
+        yield "exclusive", given[-1]
+
+
+def _distinct(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    seen: set[str] = set()
+    for place, value in _fields(values, read, rule.distinct or "", index):
+        if isinstance(value, str):
+            if value in seen:
+                yield "not_distinct", place
+            seen.add(value)
+
+
+def _span(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    if rule.span is not None:
+        start, end, months = rule.span
+        if _exceeds(values.get(start), values.get(end), months):
+            yield "span_too_long", end
+
+
+_DEMANDS = {
+    "require": _required,
+    "forbid": _forbidden,
+    "require_value": _of_value,
+    "exclusive": _exclusive,
+    "distinct": _distinct,
+    "span": _span,
+}
+"""What a rule may demand, by its attribute; ``max_items`` counts over all places and stands apart."""
+
+
+def _exceeds(start: object | None, end: object | None, months: int) -> bool:
+    """Whether ``end`` lies more than so many calendar months after ``start``.
+
+    A day that the last month does not have becomes its last day: 31 May and nine months end on 28 or 29 February.
+    """
+    if isinstance(start, dt.datetime) and isinstance(end, dt.datetime):
+        comparable = start.utcoffset() is not None and end.utcoffset() is not None
+    else:
+        comparable = not isinstance(start, dt.datetime) and not isinstance(end, dt.datetime)
+    if not comparable or not isinstance(start, dt.date) or not isinstance(end, dt.date):
+        return False
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    if year > dt.MAXYEAR:
+        return False
+    last = calendar.monthrange(year, month + 1)[1]
+    return end > start.replace(year=year, month=month + 1, day=min(start.day, last))

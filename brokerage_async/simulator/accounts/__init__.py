@@ -1,0 +1,1 @@
+"""Customers, their accounts, and the rules of margin."""

@@ -1,0 +1,107 @@
+"""Customers' accounts: cash, positions, transactions and what working orders have reserved."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import attrs
+
+from ..api.call import Customer
+from ..market.instrument import Instrument
+from .transactions import Transaction
+
+__all__ = ["Account", "Accounts", "Position"]
+
+
+@attrs.define
+class Position:
+    """A holding; ``quantity`` is negative when short."""
+
+    instrument: Instrument
+    quantity: Decimal
+    average_price: Decimal
+
+    def worth(self, price: Decimal) -> Decimal:
+        """Market value; futures have none, their gains are settled in cash."""
+        return Decimal(0) if self.instrument.is_future else self.quantity * price * self.instrument.multiplier
+
+
+@attrs.define(kw_only=True, eq=False)
+class Account:
+    """One account.
+
+    ``kind`` is ``Margin`` or ``Cash``; ``reserved`` is the buying power that working orders hold back; ``version``
+    counts changes of cash and positions.
+    """
+
+    number: str
+    customer: Customer
+    kind: str
+    cash: Decimal
+    positions: dict[str, Position] = attrs.field(factory=dict)
+    reserved: Decimal = Decimal(0)
+    transactions: list[Transaction] = attrs.field(factory=list)
+    version: int = 0
+
+    @property
+    def equity_rate(self) -> Decimal:
+        """The part of a share position's value that is required as margin."""
+        return Decimal("0.5") if self.kind == "Margin" else Decimal(1)
+
+    def held(self, symbol: str) -> Decimal:
+        """Signed quantity held of an instrument."""
+        position = self.positions.get(symbol)
+        return position.quantity if position is not None else Decimal(0)
+
+    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal) -> None:
+        """Book an execution: ``change`` is positive for a purchase."""
+        self.version += 1
+        self.cash -= fees
+        position = self.positions.get(instrument.symbol)
+        if instrument.is_future:
+            self._settle(position, change, price)
+        else:
+            self.cash -= change * price * instrument.multiplier
+        if position is None:
+            self.positions[instrument.symbol] = Position(instrument, change, price)
+            return
+        before, after = position.quantity, position.quantity + change
+        if after == 0:
+            del self.positions[instrument.symbol]
+            return
+        if before * change > 0:
+            position.average_price = (before * position.average_price + change * price) / after
+        elif before * after < 0:
+            position.average_price = price
+        position.quantity = after
+
+    def _settle(self, position: Position | None, change: Decimal, price: Decimal) -> None:
+        """Pay out what closing (part of) a future gained."""
+        if position is not None and position.quantity * change < 0:
+            closed = min(abs(position.quantity), abs(change)).copy_sign(position.quantity)
+            self.cash += closed * (price - position.average_price) * position.instrument.multiplier
+
+
+class Accounts:
+    """All accounts of the environment, by number."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[str, Account] = {}
+
+    def open(self, number: str, customer: Customer, kind: str, cash: Decimal) -> Account:
+        """A new account."""
+        account = Account(number=number, customer=customer, kind=kind, cash=cash)
+        self._by_number[number] = account
+        return account
+
+    def get(self, number: str) -> Account | None:
+        """The account of a number, None when there is none."""
+        return self._by_number.get(number)
+
+    def of(self, customer: Customer) -> tuple[Account, ...]:
+        """The accounts of a customer."""
+        return tuple(account for account in self._by_number.values() if account.customer == customer)
+
+    def knows(self, customer_id: str) -> bool:
+        """Whether somebody of this identifier has an account."""
+        return any(str(account.customer.number) == customer_id for account in self._by_number.values())

@@ -1,0 +1,95 @@
+"""What is booked to an account: trades and cash movements."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import attrs
+
+from ..._generated.converters import TransactionWire
+from ..._generated.models import LegAction
+from ..api.wire import dumps, money, timestamp
+from ..market.calendar import local_date
+from ..market.instrument import Instrument
+from ..trading.fees import Fees, amounts
+
+__all__ = ["Execution", "Transaction", "cash_movement", "trade"]
+
+
+@attrs.frozen(kw_only=True)
+class Transaction:
+    """One booking: as it is sent, and as the JSON of that."""
+
+    executed_at: float
+    wire: TransactionWire
+    row: bytes
+
+
+def _booked(number: int, at: float, wire: TransactionWire) -> Transaction:
+    """A booking, with what every one of them has."""
+    wire.id = number
+    wire.executed_at = timestamp(at)
+    wire.transaction_date = local_date(at)
+    wire.currency = "USD"
+    return Transaction(executed_at=at, wire=wire, row=dumps(wire))
+
+
+def cash_movement(number: int, account_number: str, at: float, kind: str, amount: Decimal) -> Transaction:
+    """Money that comes in (positive) or goes out; it has no symbol, action, quantity or price."""
+    movement = TransactionWire(
+        account_number=account_number,
+        transaction_type="Money Movement",
+        transaction_sub_type=kind,
+        description=kind,
+        **amounts(value=amount, net_value=amount),
+        is_estimated_fee=False,
+    )
+    return _booked(number, at, movement)
+
+
+@attrs.frozen(kw_only=True)
+class Execution:
+    """Part of one leg of an order, executed at one price."""
+
+    identifier: str
+    order_number: int
+    instrument: Instrument
+    action: LegAction
+    quantity: Decimal
+    price: Decimal
+    fees: Fees
+
+    @property
+    def sign(self) -> int:
+        """1 for a purchase, -1 for a sale."""
+        return 1 if self.action.startswith("Buy") else -1
+
+    @property
+    def value(self) -> Decimal:
+        """Money that it brings in, negative for a purchase, before fees."""
+        return -self.sign * self.quantity * self.price * self.instrument.multiplier
+
+
+def trade(number: int, account_number: str, at: float, execution: Execution) -> Transaction:
+    """The booking of an execution."""
+    instrument, value = execution.instrument, execution.value
+    booked = TransactionWire(
+        account_number=account_number,
+        symbol=instrument.symbol,
+        instrument_type=instrument.instrument_type,
+        underlying_symbol=instrument.underlying,
+        transaction_type="Trade",
+        transaction_sub_type=execution.action,
+        description=f"{execution.action} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+        action=execution.action,
+        quantity=format(execution.quantity, "f"),
+        price=money(execution.price),
+        **amounts(value=value, net_value=value - execution.fees.total),
+        is_estimated_fee=True,
+        order_id=execution.order_number,
+        leg_count=1,
+        exec_id=execution.identifier,
+        ext_exec_id=execution.identifier,
+        **execution.fees.by_kind(),
+    )
+    return _booked(number, at, booked)

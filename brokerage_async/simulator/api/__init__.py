@@ -1,0 +1,1 @@
+"""Requests and responses: one class per namespace, one method per operation."""

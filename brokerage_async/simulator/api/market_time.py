@@ -1,0 +1,84 @@
+"""``market_time``: sessions and holidays."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from ..._generated.converters import CurrentMarketSessionWire, HolidayCalendarWire, MarketSessionWire
+from ..._generated.models import InstrumentCollection, MarketState
+from ...protocol.response import Response
+from ..market.calendar import CALENDARS, Calendar, Session, half_days, holidays, local_date
+from .call import Call
+from .request_parser import broken_query_rules
+from .wire import Dialect, RefusedError, dumps, item, items, timestamp
+
+__all__ = ["MarketTime"]
+
+
+def _session(calendar: Calendar, session: Session) -> MarketSessionWire:
+    return MarketSessionWire(
+        instrument_collection=calendar.collection,
+        session_date=session.day,
+        start_at=timestamp(session.start),
+        open_at=timestamp(session.open),
+        close_at=timestamp(session.close),
+        close_at_ext=timestamp(session.close_ext),
+    )
+
+
+def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
+    """The session that is on, with its neighbours; on a day without one only the neighbours and ``Closed``."""
+    session = calendar.current(now)
+    day = local_date(now) if session is None else session.day
+    wire = CurrentMarketSessionWire(
+        instrument_collection=calendar.collection,
+        state=MarketState.CLOSED if session is None else session.state(now),
+        next_session=_session(calendar, calendar.following(day)),
+        previous_session=_session(calendar, calendar.preceding(day)),
+    )
+    if session is not None:
+        wire.session_date = session.day
+        wire.start_at, wire.open_at = timestamp(session.start), timestamp(session.open)
+        wire.close_at, wire.close_at_ext = timestamp(session.close), timestamp(session.close_ext)
+    return wire
+
+
+class MarketTime:
+    """Answers from the calendars."""
+
+    def __init__(self, dialect: Dialect, opened: float) -> None:
+        self._dialect = dialect
+        self._first_year = local_date(opened).year
+
+    def sessions(self, call: Call) -> Response:
+        """One session per trading day of a range, from today on where no start is given."""
+        first: date = call.query.get("from_date", local_date(call.now))
+        last: date = call.query["to_date"]
+        problems = broken_query_rules(call.operation, {**call.query, "from_date": first})
+        if problems:
+            raise RefusedError.invalid(self._dialect.problem(one.code, one.message, one.domain) for one in problems)
+        if last < first:
+            message = f"{call.wire('to_date')} lies before {call.wire('from_date')}"
+            raise RefusedError.invalid([self._dialect.problem("invalid", message, call.wire("to_date"))])
+        calendar = CALENDARS[call.query.get("instrument_collection", InstrumentCollection.EQUITY)]
+        rows = (dumps(_session(calendar, session)) for session in calendar.between(first, last))
+        return items(rows, call.context)
+
+    def current_sessions(self, call: Call) -> Response:
+        """The session that is on, for each collection asked for."""
+        asked = dict.fromkeys(call.query["instrument_collections"])
+        rows = [current_session(CALENDARS[collection], call.now) for collection in asked]
+        if self._dialect.form == "documented" and len(rows) == 1:
+            return item(rows[0], call.context)
+        return items(map(dumps, rows), call.context)
+
+    def equity_holidays(self, call: Call) -> Response:
+        """Closed and short days of two years."""
+        years = (self._first_year, self._first_year + 1)
+        calendar = HolidayCalendarWire(
+            market_half_days=[day for year in years for day in sorted(half_days(year))],
+            market_holidays=[day for year in years for day in sorted(holidays(year))],
+        )
+        if self._dialect.form == "documented":
+            return items([dumps(calendar)], call.context)
+        return item(calendar, call.context)

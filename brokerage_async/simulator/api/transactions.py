@@ -1,0 +1,46 @@
+"""``transactions``: what was booked to an account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...protocol.response import Response
+from ..accounts.transactions import Transaction
+from .access import Access
+from .call import Call
+from .wire import items
+
+__all__ = ["Transactions"]
+
+_PAGE, _LARGEST_PAGE = 250, 2_000
+_FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action")
+
+
+class Transactions:
+    """Answers from the accounts' books. Within the class ``list`` hides the builtin."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def list(self, call: Call) -> Response:
+        """A page of transactions, newest first unless asked otherwise."""
+        query = call.query
+        types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
+        booked = self._access.account(call).transactions
+        chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
+        if not call.ascending:
+            chosen.reverse()
+        page = call.slice(len(chosen), default=_PAGE, most=_LARGEST_PAGE)
+        return items((transaction.row for transaction in chosen[page.start : page.stop]), call.context, page)
+
+
+def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
+    wire, at = transaction.wire, transaction.executed_at
+    day = wire.transaction_date
+    return (
+        query.get("start_date", day) <= day <= query.get("end_date", day)
+        and query.get("start_at", at) <= at <= query.get("end_at", at)
+        and (not types or wire.transaction_type in types)
+        and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
+    )

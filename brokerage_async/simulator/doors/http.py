@@ -1,0 +1,153 @@
+"""The loopback door: the brokerage behind real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from aiohttp import web
+
+from ...protocol.request import Request
+from ...protocol.response import Response
+from ..api.brokerage import Brokerage, Outcome
+from ..api.routes import request_target
+from ..clock import Clock
+from ..faults import Fate
+
+__all__ = ["LoopbackServer"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
+
+
+class LoopbackServer:
+    """Serves a brokerage on one port."""
+
+    def __init__(
+        self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], host: str, port: int
+    ) -> None:
+        self._brokerage = brokerage
+        self._clock = clock
+        self._latency = latency
+        self._host = host
+        self._port = port
+        self._runner: web.ServerRunner | None = None
+        self._has_listened = False
+        self._answering: set[asyncio.Task[object]] = set()
+
+    @property
+    def base_url(self) -> str:
+        """Where it listens."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    @property
+    def has_listened(self) -> bool:
+        """Whether it was started before, so that its address is known."""
+        return self._has_listened
+
+    async def start(self) -> None:
+        """Listen. A port that was chosen by the system at the first start is kept for the following ones."""
+        runner = web.ServerRunner(
+            web.Server(self._answer, access_log=None, keepalive_timeout=75.0),
+            handle_signals=False,
+            shutdown_timeout=0.1,
+        )
+        await runner.setup()
+        site = web.TCPSite(runner, self._host, self._port, reuse_address=True)
+        try:
+            await site.start()
+        except BaseException:
+            await runner.cleanup()
+            raise
+        self._port = runner.addresses[0][1]
+        self._runner = runner
+        self._has_listened = True
+
+    async def stop(self) -> None:
+        """Stop listening and drop every connection."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+        left = [task for task in self._answering if task is not asyncio.current_task()]
+        for task in left:  # aiohttp forgets those whose client has hung up
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next turn
+
+    async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            return await self._serve(http)
+        finally:
+            self._answering.discard(task)
+
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        request = Request(
+            method=http.method,
+            url=http.raw_path,
+            headers=http.headers,
+            body=await http.read() if http.body_exists else None,
+        )
+        fault = self._brokerage.faults.take(http.method, request_target(http.raw_path))
+        latency = self._latency(request)
+        before, after = latency / 2, latency / 2
+        if fault is not None:
+            before, after = before + fault.delay, after + fault.delay_after
+        if before > 0:
+            await asyncio.sleep(before)
+        now = self._clock.now()
+        outcome = self._brokerage.serve(request, now, fault)
+        if after > 0:
+            await asyncio.sleep(after)
+        return await self._deliver(http, outcome, now)
+
+    async def _deliver(self, http: web.BaseRequest, outcome: Outcome, now: float) -> web.StreamResponse:
+        response, entry = outcome.response, outcome.entry
+        entry.delivered = False
+        if outcome.fate is Fate.HANG:
+            await asyncio.get_running_loop().create_future()
+        if outcome.fate in (Fate.DROP, Fate.REFUSE) or response is None:
+            _drop(http)
+            return web.Response()
+        try:
+            if outcome.fate is Fate.TRUNCATE:
+                return await _truncated(http, response, now)
+            answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
+            await answer.prepare(http)
+            await answer.write_eof()
+        except ConnectionError:  # the client has hung up, which is nothing to tell anybody
+            _drop(http)
+            return web.Response()
+        entry.delivered = True
+        return answer
+
+
+def _headers(response: Response, now: float) -> dict[str, str]:
+    return {**response.headers, "Date": _date(int(now))}
+
+
+@lru_cache(maxsize=16)
+def _date(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+
+def _drop(http: web.BaseRequest) -> None:
+    """Reset the connection."""
+    if http.transport is not None:
+        http.transport.abort()
+
+
+async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
+    """Announce the whole body, send half of it, and hang up."""
+    answer = web.StreamResponse(status=response.status, headers=_headers(response, now))
+    answer.content_length = max(2, len(response.body))
+    await answer.prepare(http)
+    await answer.write(response.body[: len(response.body) // 2])
+    if http.transport is not None:
+        http.transport.close()
+    return answer

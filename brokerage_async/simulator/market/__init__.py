@@ -1,0 +1,1 @@
+"""Instruments, calendars, prices and quote alerts."""

@@ -1,0 +1,194 @@
+"""Trading days and hours of the simulated exchanges, computed by rule for any year.
+
+Times of day are New York's. The offset follows the United States rule in force since 2007 (second Sunday of March to
+first Sunday of November), so that the simulator needs no time zone database.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+
+import attrs
+
+from ..._generated.models import InstrumentCollection, MarketState
+
+__all__ = ["CALENDARS", "Calendar", "Session", "half_days", "holidays", "local_date", "local_epoch"]
+
+_HOUR = 3600.0
+_DAY = timedelta(days=1)
+_YEARS = range(1971, 2200)
+
+
+def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+
+
+def _last_monday(year: int, month: int) -> date:
+    last = date(year, month + 1, 1) - _DAY
+    return last - timedelta(days=last.weekday())
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar (anonymous algorithm)."""
+    century, rest = divmod(year, 100)
+    epact = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
+    shift = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
+    correction = (year % 19 + 11 * epact + 22 * shift) // 451
+    month, day = divmod(epact + shift - 7 * correction + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _observed(day: date) -> date:
+    """The weekday on which a holiday of a fixed date is kept."""
+    return day + {5: -_DAY, 6: _DAY}.get(day.weekday(), timedelta())
+
+
+@lru_cache(maxsize=64)
+def holidays(year: int) -> frozenset[date]:
+    """Days on which the exchanges stay closed."""
+    new_year = date(year, 1, 1)
+    days = {
+        _nth_weekday(year, 1, 0, 3),
+        _nth_weekday(year, 2, 0, 3),
+        _easter(year) - 2 * _DAY,
+        _last_monday(year, 5),
+        _observed(date(year, 6, 19)),
+        _observed(date(year, 7, 4)),
+        _nth_weekday(year, 9, 0, 1),
+        _nth_weekday(year, 11, 3, 4),
+        _observed(date(year, 12, 25)),
+    }
+    # A New Year's Day on a Saturday is not made up for: the last day of the year is a trading day.
+    if new_year.weekday() != 5:
+        days.add(_observed(new_year))
+    return frozenset(days)
+
+
+@lru_cache(maxsize=64)
+def half_days(year: int) -> frozenset[date]:
+    """Days on which trading ends early."""
+    candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
+    thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
+    early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
+    return frozenset(early - holidays(year))
+
+
+@lru_cache(maxsize=64)
+def _daylight_saving(year: int) -> tuple[float, float]:
+    """Epoch seconds between which New York is at UTC-4 rather than UTC-5."""
+    start = _nth_weekday(year, 3, 6, 2)
+    end = _nth_weekday(year, 11, 6, 1)
+    return _midnight_utc(start) + 7 * _HOUR, _midnight_utc(end) + 6 * _HOUR
+
+
+def _midnight_utc(day: date) -> float:
+    return (day.toordinal() - 719163) * 86400.0
+
+
+def _offset(seconds: float) -> float:
+    start, end = _daylight_saving(datetime.fromtimestamp(seconds, UTC).year)
+    return -4 * _HOUR if start <= seconds < end else -5 * _HOUR
+
+
+def local_date(seconds: float) -> date:
+    """The date in New York at epoch seconds."""
+    return datetime.fromtimestamp(seconds + _offset(seconds), UTC).date()
+
+
+def local_epoch(day: date, hours: float) -> float:
+    """Epoch seconds of ``hours`` after midnight by the wall clock of New York on ``day`` (may be negative)."""
+    naive = _midnight_utc(day) + hours * _HOUR
+    return naive - _offset(naive + 5 * _HOUR)
+
+
+@attrs.frozen
+class Session:
+    """One trading day: ``start`` of pre-market, ``open``, ``close`` and ``close_ext`` in epoch seconds."""
+
+    day: date
+    start: float
+    open: float
+    close: float
+    close_ext: float
+
+    def state(self, now: float) -> MarketState:
+        """What the market is doing at ``now``."""
+        if self.open <= now < self.close:
+            return MarketState.OPEN
+        if self.start <= now < self.open:
+            return MarketState.PRE_MARKET
+        return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
+
+    def spans(self, now: float, *, extended: bool) -> bool:
+        """Whether orders are matched at ``now``, in the extended hours as well or in the regular ones only."""
+        return self.start <= now < self.close_ext if extended else self.open <= now < self.close
+
+
+@attrs.frozen
+class Calendar:
+    """The sessions of one instrument collection; hours are New York's, counted from midnight of the session date."""
+
+    collection: InstrumentCollection
+    hours: tuple[float, float, float, float]
+    half_day_hours: tuple[float, float, float, float]
+
+    def session(self, day: date) -> Session | None:
+        """The session of ``day``, None when the exchange is closed all day."""
+        return _session(self, day)
+
+    def following(self, day: date) -> Session:
+        """The first session after ``day``."""
+        return self._walk(day, _DAY)
+
+    def preceding(self, day: date) -> Session:
+        """The last session before ``day``."""
+        return self._walk(day, -_DAY)
+
+    def between(self, first: date, last: date) -> list[Session]:
+        """Every session from ``first`` to ``last``, both included."""
+        days = (first + timedelta(days=n) for n in range((last - first).days + 1))
+        return [session for day in days if (session := self.session(day)) is not None]
+
+    def current(self, now: float) -> Session | None:
+        """The session that is on at ``now``, or else that of today's date; None on a day without one."""
+        today = local_date(now)
+        session = self.session(today)
+        if session is not None and now < session.close_ext:
+            return session
+        tomorrow = self.session(today + _DAY)
+        return tomorrow if tomorrow is not None and tomorrow.start <= now else session
+
+    def trading(self, now: float, *, extended: bool = False) -> Session:
+        """The session in which an order of ``now`` works: the one that is on, or the next one."""
+        session = self.current(now)
+        if session is not None and now < (session.close_ext if extended else session.close):
+            return session
+        return self.following(session.day if session is not None else local_date(now))
+
+    def _walk(self, day: date, step: timedelta) -> Session:
+        while True:
+            day += step
+            session = self.session(day)
+            if session is not None:
+                return session
+
+
+@lru_cache(maxsize=8192)
+def _session(calendar: Calendar, day: date) -> Session | None:
+    if day.weekday() >= 5 or day.year not in _YEARS or day in holidays(day.year):
+        return None
+    hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
+    return Session(day, *(local_epoch(day, hour) for hour in hours))
+
+
+CALENDARS = {
+    calendar.collection: calendar
+    for calendar in (
+        Calendar(InstrumentCollection.EQUITY, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
+        Calendar(InstrumentCollection.CME, (-6.0, -6.0, 17.0, 17.0), (-6.0, -6.0, 13.25, 13.25)),
+        Calendar(InstrumentCollection.CFE, (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
+    )
+}
+"""Every instrument collection that the service knows, by name."""

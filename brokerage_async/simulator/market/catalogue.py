@@ -1,0 +1,136 @@
+"""Every instrument of the simulated service, made at first use and written once."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+
+import attrs
+
+from ..._generated.models import InstrumentType
+from ..keyed_random import Chance, key_of
+from .calendar import local_date
+from .equities import (
+    EquityDefinition,
+    OptionDefinition,
+    WarrantDefinition,
+    equities,
+    equity_options,
+    equity_row,
+    known_equities,
+    option_row,
+    warrant_row,
+    warrants,
+)
+from .futures import chain_rows, future_instrument, future_option_instrument
+from .instrument import FUTURES, Instrument, parse_occ
+from .rows import RowTable
+
+__all__ = ["Catalogue", "Sizes"]
+
+_CRYPTO = {"BTC/USD": Decimal(105_000), "ETH/USD": Decimal(2_600), "SOL/USD": Decimal(150)}
+_SMALL_CHAIN = 400
+
+
+@attrs.frozen(kw_only=True)
+class Sizes:
+    """How many rows the lists hold."""
+
+    equities: int = 10_000
+    equity_options: int = 5_000
+    chain_rows: int = 20_000
+    warrants: int = 200
+
+
+class Catalogue:
+    """The instruments, as rows to be sent and as things to trade."""
+
+    def __init__(self, sizes: Sizes, chance: Chance, opened: float) -> None:
+        self._sizes = sizes
+        self._chance = chance
+        self._opened = opened
+        self._chains: dict[str, bytes] = {}
+        self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
+
+    @property
+    def today(self) -> date:
+        """The date on which the simulation began; expirations are counted from it."""
+        return local_date(self._opened)
+
+    @cached_property
+    def equities(self) -> RowTable[EquityDefinition]:
+        """All equities."""
+        definitions = equities(self._sizes.equities, self._chance)
+        return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self._opened))
+
+    @cached_property
+    def equity_options(self) -> RowTable[OptionDefinition]:
+        """All equity options, those that have expired included."""
+        today = self.today
+        definitions = equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
+        return RowTable(definitions, lambda row: row.symbol, lambda row: option_row(row, today))
+
+    @cached_property
+    def warrants(self) -> RowTable[WarrantDefinition]:
+        """All warrants."""
+        definitions = warrants(self._sizes.warrants, list(self.equities.definitions))
+        return RowTable(definitions, lambda row: row.symbol, warrant_row)
+
+    def chain(self, product_code: str) -> bytes | None:
+        """The rows of a futures product's option chain, joined by commas; None for an unknown product."""
+        product = FUTURES.get(product_code)
+        if product is None:
+            return None
+        if product_code not in self._chains:
+            large = product_code == next(iter(FUTURES))
+            count = self._sizes.chain_rows if large else min(self._sizes.chain_rows, _SMALL_CHAIN)
+            self._chains[product_code] = b",".join(chain_rows(product, count, self.today))
+        return self._chains[product_code]
+
+    def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
+        """``symbol`` as something to trade, None when there is no such instrument."""
+        key = (instrument_type, symbol)
+        if key not in self._instruments:
+            self._instruments[key] = self._find(instrument_type, symbol)
+        return self._instruments[key]
+
+    def equity(self, symbol: str) -> EquityDefinition | None:
+        """The equity of a symbol, None when there is none. The well-known ones do not need the whole list."""
+        return known_equities().get(symbol) or self.equities.get(symbol)
+
+    def base_price(self, underlying: str) -> Decimal:
+        """The price level around which an underlying moves."""
+        equity = None if underlying in _CRYPTO or underlying.startswith("/") else self.equity(underlying)
+        if equity is not None:
+            return equity.price
+        if underlying in _CRYPTO:
+            return _CRYPTO[underlying]
+        product = FUTURES.get(underlying[1:-2])
+        return product.price if product is not None else Decimal(10 + key_of(underlying) % 90)
+
+    def _find(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
+        match instrument_type:
+            case InstrumentType.EQUITY:
+                equity = self.equity(symbol)
+                return None if equity is None or equity.is_index else equity.instrument()
+            case InstrumentType.EQUITY_OPTION:
+                return self._find_option(symbol)
+            case InstrumentType.FUTURE:
+                return future_instrument(symbol)
+            case InstrumentType.FUTURE_OPTION:
+                return future_option_instrument(symbol)
+            case InstrumentType.CRYPTOCURRENCY if symbol in _CRYPTO:
+                return Instrument(symbol=symbol, instrument_type=instrument_type, underlying=symbol)
+            case _:
+                return None
+
+    def _find_option(self, symbol: str) -> Instrument | None:
+        """Whatever has the symbol of an option on a listed equity."""
+        parsed = parse_occ(symbol)
+        if parsed is None or self.equity(parsed[0]) is None:
+            return None
+        root, expires, option_type, strike = parsed
+        return OptionDefinition(
+            symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
+        ).instrument()

@@ -1,0 +1,304 @@
+"""The simulated equities, equity options and warrants: thousands of definitions made from the seed."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cache
+
+import attrs
+
+from ..._generated.converters import EquityOptionWire, EquityWire, TickSizeWire, WarrantWire
+from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
+from ..api.wire import timestamp
+from ..keyed_random import Chance, key_of
+from .calendar import holidays, local_epoch
+from .instrument import Instrument, occ_symbol
+
+__all__ = [
+    "EquityDefinition",
+    "OptionDefinition",
+    "WarrantDefinition",
+    "equities",
+    "equity_options",
+    "equity_row",
+    "known_equities",
+    "monthly_expirations",
+    "option_row",
+    "warrant_row",
+    "warrants",
+]
+
+_KNOWN = (
+    ("AAPL", 200, "Apple Inc. - Common Stock", False, False),
+    ("SPY", 600, "SPDR S&P 500", True, False),
+    ("QQQ", 525, "Invesco QQQ Trust, Series 1", True, False),
+    ("MSFT", 470, "Microsoft Corporation - Common Stock", False, False),
+    ("NVDA", 140, "NVIDIA Corporation - Common Stock", False, False),
+    ("AMZN", 210, "Amazon.com, Inc. - Common Stock", False, False),
+    ("TSLA", 310, "Tesla, Inc. - Common Stock", False, False),
+    ("GOOGL", 175, "Alphabet Inc. - Class A Common Stock", False, False),
+    ("META", 690, "Meta Platforms, Inc. - Class A Common Stock", False, False),
+    ("AMD", 120, "Advanced Micro Devices, Inc. - Common Stock", False, False),
+    ("BRK/B", 490, "Berkshire Hathaway Inc. Class B", False, False),
+    ("BRK/A", 735000, "Berkshire Hathaway Inc. Class A", False, False),
+    ("IWM", 210, "iShares Russell 2000 ETF", True, False),
+    ("GLD", 305, "SPDR Gold Shares", True, False),
+    ("F", 10, "Ford Motor Company Common Stock", False, False),
+    ("KO", 71, "Coca-Cola Company (The) Common Stock", False, False),
+    ("SPX", 6000, "S & P 500 Index", False, True),
+    ("VIX", 17, "CBOE Market Volatility Index", False, True),
+    ("HALT", 12, "Halted Example Corporation Common Stock", False, False),
+    ("GONE", 3, "Closing Only Example Corporation Common Stock", False, False),
+)
+_OPTION_ROOTS = 10
+_EXPIRATIONS = 10
+_STRIKES = 25
+_LENDABILITY = (Lendability.EASY_TO_BORROW, Lendability.LOCATE_REQUIRED, Lendability.PREBORROW)
+_MARKETS = ("XNAS", "XNYS", "ARCX")
+_TICKS = [TickSizeWire(threshold="1.0", value="0.0001"), TickSizeWire(value="0.01")]
+_OPTION_TICKS = [TickSizeWire(threshold="3.0", value="0.05"), TickSizeWire(value="0.1")]
+
+
+@attrs.frozen(kw_only=True)
+class EquityDefinition:
+    """One share, fund or index."""
+
+    number: int
+    symbol: str
+    price: Decimal
+    description: str
+    is_etf: bool
+    is_index: bool
+    lendability: Lendability
+    halted: bool
+    closing_only: bool
+
+    def instrument(self) -> Instrument:
+        """As something to trade."""
+        return Instrument(
+            symbol=self.symbol,
+            instrument_type=InstrumentType.EQUITY,
+            underlying=self.symbol,
+            halted=self.halted,
+            closing_only=self.closing_only,
+            hard_to_borrow=self.lendability is not Lendability.EASY_TO_BORROW,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class OptionDefinition:
+    """One equity option."""
+
+    symbol: str
+    underlying: str
+    expires: date
+    option_type: OptionType
+    strike: Decimal
+    active: bool
+
+    def instrument(self) -> Instrument:
+        """As something to trade."""
+        return Instrument(
+            symbol=self.symbol,
+            instrument_type=InstrumentType.EQUITY_OPTION,
+            underlying=self.underlying,
+            multiplier=Decimal(100),
+            strike=self.strike,
+            option_type=self.option_type,
+            expires=self.expires,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class WarrantDefinition:
+    """One warrant."""
+
+    number: int
+    symbol: str
+    description: str
+
+
+def _tickers() -> Iterator[str]:
+    """AAA, AAB, …: three letters first, then four."""
+    for length in (3, 4, 5):
+        for letters in itertools.product(string.ascii_uppercase, repeat=length):
+            yield "".join(letters)
+
+
+@cache
+def known_equities() -> dict[str, EquityDefinition]:
+    """The equities that everybody knows, by symbol; they can be traded however short the list is."""
+    return {
+        symbol: EquityDefinition(
+            number=number,
+            symbol=symbol,
+            price=Decimal(price),
+            description=description,
+            is_etf=is_etf,
+            is_index=is_index,
+            lendability=_LENDABILITY[0],
+            halted=symbol == "HALT",
+            closing_only=symbol == "GONE",
+        )
+        for number, (symbol, price, description, is_etf, is_index) in enumerate(_KNOWN, start=1)
+    }
+
+
+def equities(count: int, chance: Chance) -> list[EquityDefinition]:
+    """The first ``count`` equities: some that everybody knows, then invented ones."""
+    made = list(known_equities().values())[:count]
+    free = (ticker for ticker in _tickers() if ticker not in known_equities())
+    made += [
+        _invented(number, symbol, chance) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
+    ]
+    return made
+
+
+def _invented(number: int, symbol: str, chance: Chance) -> EquityDefinition:
+    draw = chance.bits(key_of(symbol))
+    return EquityDefinition(
+        number=number,
+        symbol=symbol,
+        price=Decimal(500 + draw % 40_000) / 100,
+        description=f"{symbol} Holdings, Inc. - Common Stock",
+        is_etf=draw >> 20 & 7 == 0,
+        is_index=False,
+        lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
+        halted=False,
+        closing_only=False,
+    )
+
+
+def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
+    """An equity as it is sent; ``opened`` is when the simulation began (epoch seconds)."""
+    is_plain = definition.lendability is Lendability.EASY_TO_BORROW
+    return EquityWire(
+        id=definition.number,
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.EQUITY,
+        cusip=f"{definition.number:09d}",
+        short_description=definition.description[:20].strip(),
+        is_index=definition.is_index,
+        listed_market=_MARKETS[definition.number % 3],
+        description=definition.description,
+        lendability=definition.lendability,
+        borrow_rate="0.0" if is_plain else "3.25",
+        halted_at=timestamp(opened - 3600) if definition.halted else None,
+        stops_trading_at=timestamp(opened + 30 * 86400) if definition.closing_only else None,
+        market_time_instrument_collection=InstrumentCollection.EQUITY,
+        is_closing_only=definition.closing_only,
+        is_options_closing_only=definition.closing_only,
+        active=True,
+        is_fractional_quantity_eligible=not definition.is_index,
+        is_illiquid=definition.closing_only,
+        is_etf=definition.is_etf,
+        bypass_manual_review=False,
+        country_of_incorporation="USA",
+        country_of_taxation="USA",
+        instrument_sub_type="ETF" if definition.is_etf else "Common Stock",
+        overnight_trading_permitted=definition.is_etf,
+        pre_ipo=False,
+        underlying_product_type="Index" if definition.is_index else "Equity",
+        streamer_symbol=definition.symbol,
+        tick_sizes=_TICKS,
+        option_tick_sizes=_OPTION_TICKS,
+    )
+
+
+def monthly_expirations(today: date, count: int) -> list[date]:
+    """Third Fridays (the day before where that is a holiday): the last one that has passed, then those to come."""
+    days: list[date] = []
+    year, month = today.year - 1, 12
+    while len(days) < count:
+        first = date(year, month, 1)
+        friday = first + timedelta(days=(4 - first.weekday()) % 7 + 14)
+        day = friday - timedelta(days=1) if friday in holidays(year) else friday
+        if day < today:
+            days = [day]
+        else:
+            days.append(day)
+        year, month = (year + 1, 1) if month == 12 else (year, month + 1)
+    return days
+
+
+def equity_options(count: int, roots: list[EquityDefinition], today: date) -> list[OptionDefinition]:
+    """The first ``count`` options: ten roots, ten expirations each (one of them past), strikes around the price."""
+    expirations = monthly_expirations(today, _EXPIRATIONS)
+    candidates = roots[:_OPTION_ROOTS]
+    needed = -(-count // max(1, len(candidates) * len(expirations) * 2))
+    made = (
+        OptionDefinition(
+            symbol=occ_symbol(root.symbol.replace("/", ""), expires, option_type, strike),
+            underlying=root.symbol,
+            expires=expires,
+            option_type=option_type,
+            strike=strike,
+            active=position % 50 != 49,
+        )
+        for root in candidates
+        for expires in expirations
+        for position, strike in enumerate(_strikes(root.price, max(_STRIKES, needed)))
+        for option_type in (OptionType.CALL, OptionType.PUT)
+    )
+    return list(itertools.islice(made, count))
+
+
+def _strikes(price: Decimal, count: int) -> list[Decimal]:
+    step = Decimal(5) if price >= 100 else Decimal(1)
+    lowest = max(step, (price // step - count // 2) * step)
+    return [lowest + step * n for n in range(count)]
+
+
+def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
+    """An equity option as it is sent on ``today``."""
+    expires_at = timestamp(local_epoch(definition.expires, 16))
+    short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
+    return EquityOptionWire(
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.EQUITY_OPTION,
+        active=definition.active,
+        listed_market="OPRA",
+        strike_price=format(definition.strike, ".1f"),
+        root_symbol=definition.symbol[:6].strip(),
+        underlying_symbol=definition.underlying,
+        expiration_date=definition.expires,
+        exercise_style="American",
+        shares_per_contract=100,
+        option_type=definition.option_type,
+        option_chain_type="Standard" if definition.active else "Non-standard",
+        expiration_type="Regular",
+        settlement_type="PM",
+        stops_trading_at=expires_at,
+        market_time_instrument_collection=InstrumentCollection.EQUITY,
+        days_to_expiration=(definition.expires - today).days,
+        expires_at=expires_at,
+        is_closing_only=False,
+        streamer_symbol=short,
+        old_security_number=f"{key_of(definition.symbol) % 10**8:08d}",
+    )
+
+
+def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinition]:
+    """``count`` warrants, named after the first equities without a slash, with a W behind."""
+    plain = (root for root in roots if "/" not in root.symbol and not root.is_index)
+    return [
+        WarrantDefinition(number=n, symbol=f"{root.symbol}W", description=f"{root.symbol} - Warrants")
+        for n, root in zip(range(1, count + 1), plain, strict=False)
+    ]
+
+
+def warrant_row(definition: WarrantDefinition) -> WarrantWire:
+    """A warrant as it is sent."""
+    return WarrantWire(
+        symbol=definition.symbol,
+        instrument_type=InstrumentType.WARRANT,
+        cusip=f"{definition.number:08d}W",
+        listed_market=_MARKETS[definition.number % 3],
+        description=definition.description,
+        is_closing_only=False,
+        active=True,
+    )

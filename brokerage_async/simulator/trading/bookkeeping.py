@@ -1,0 +1,58 @@
+"""Books executions: the fill, the position, the cash, the fees and the transaction."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from ..._generated.converters import FillWire
+from ..accounts.accounts import Account
+from ..accounts.transactions import Execution, cash_movement, trade
+from ..api.wire import Dialect, money, timestamp
+from .fees import fees_of
+from .orders import Leg, Order
+
+__all__ = ["Books"]
+
+_FIRST_NUMBER = 700_000_000
+
+
+class Books:
+    """Numbers and keeps what is booked."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._last_number = _FIRST_NUMBER
+
+    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
+        """Book one execution of one leg; return the fill as it is kept with the leg."""
+        account, turn = order.account, f"{order.number}-{len(leg.fills) + 1}"
+        execution = Execution(
+            identifier=f"{turn}-{order.legs.index(leg)}",
+            order_number=order.number,
+            instrument=leg.instrument,
+            action=leg.action,
+            quantity=quantity,
+            price=price,
+            fees=fees_of(leg.instrument, leg.action, quantity, price),
+        )
+        account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total)
+        account.transactions.append(trade(self._number(), account.number, now, execution))
+        return FillWire(
+            ext_group_fill_id=turn,
+            ext_exec_id=execution.identifier,
+            fill_id=f"SIM_{execution.identifier}",
+            quantity=self._dialect.quantity(quantity),
+            fill_price=money(price),
+            filled_at=timestamp(now),
+            destination_venue="SIMULATED",
+        )
+
+    def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
+        """Book money that comes in or, negative, goes out."""
+        account.cash += amount
+        account.version += 1
+        account.transactions.append(cash_movement(self._number(), account.number, now, kind, amount))
+
+    def _number(self) -> int:
+        self._last_number += 1
+        return self._last_number

@@ -1,0 +1,189 @@
+"""Complex orders: one that triggers others, one that cancels others, and pairs that trade on a price ratio.
+
+There is no way to place one over the interface, so that every environment is born with some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import attrs
+
+from ..._generated.converters import ComplexOrderWire, RelatedOrderWire
+from ..._generated.models import Comparator, ComplexOrderType, NewOrder, OrderStatus
+from ..accounts.accounts import Account
+from ..api.order_wires import order_wire
+from ..api.wire import Dialect, RefusedError, money, timestamp
+from ..event_queue import Agenda
+from ..market.market import STEP, Market
+from .exchange import Exchange
+from .order_store import Blotter
+from .orders import Order, Terms, number_of
+from .preflight import Preflight
+
+__all__ = ["ComplexDesk", "ComplexOrder"]
+
+
+@attrs.define(kw_only=True, eq=False)
+class ComplexOrder:
+    """Orders that depend on each other. The ratio fields are those of a PAIRS order."""
+
+    number: int
+    account: Account
+    type: ComplexOrderType
+    orders: list[Order] = attrs.field(factory=list)
+    trigger: Order | None = None
+    comparator: Comparator | None = None
+    threshold: Decimal | None = None
+    released: bool = False
+    terminal_at: float | None = None
+    related: list[Order] = attrs.field(factory=list)
+
+    @property
+    def members(self) -> list[Order]:
+        """Every order of it that counts at present."""
+        return [*self.orders, *([self.trigger] if self.trigger is not None else [])]
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Put an order in the place of another: a replacement, or the original when that comes to nothing."""
+        self.related = [*(order for order in self.related if order is not new), old]
+        if self.trigger is old:
+            self.trigger = new
+        self.orders = [new if order is old else order for order in self.orders]
+
+    def wire(self, dialect: Dialect) -> ComplexOrderWire:
+        """The complex order as it is sent."""
+        return ComplexOrderWire(
+            id=dialect.identifier(self.number),
+            account_number=self.account.number,
+            type=self.type,
+            ratio_price_comparator=self.comparator,
+            ratio_price_threshold=money(self.threshold),
+            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else False,
+            terminal_at=timestamp(self.terminal_at),
+            orders=[order_wire(order, dialect) for order in self.orders],
+            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
+            related_orders=[self._related(order, dialect) for order in self.related],
+        )
+
+    def _related(self, order: Order, dialect: Dialect) -> RelatedOrderWire:
+        return RelatedOrderWire(
+            id=dialect.identifier(order.number),
+            complex_order_id=dialect.identifier(self.number),
+            complex_order_tag=order.tag,
+            replaces_order_id=dialect.identifier(number_of(order.replaces)),
+            replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
+            status=order.status,
+        )
+
+
+class ComplexDesk:
+    """Keeps complex orders and lets their components go when their time has come."""
+
+    def __init__(
+        self, blotter: Blotter, exchange: Exchange, preflight: Preflight, market: Market, agenda: Agenda
+    ) -> None:
+        self._blotter = blotter
+        self._exchange = exchange
+        self._preflight = preflight
+        self._market = market
+        self._agenda = agenda
+        self._known: dict[str, ComplexOrder] = {}
+        blotter.on_change(self._changed)
+
+    def get(self, account: Account, identifier: str) -> ComplexOrder | None:
+        """A complex order of an account by its identifier, None when there is none."""
+        found = self._known.get(identifier)
+        return found if found is not None and found.account is account else None
+
+    def open(
+        self,
+        kind: ComplexOrderType,
+        account: Account,
+        components: Sequence[NewOrder],
+        now: float,
+        *,
+        trigger: NewOrder | None = None,
+        comparator: Comparator | None = None,
+        threshold: Decimal | None = None,
+    ) -> ComplexOrder:
+        """Take a complex order; ``components`` and ``trigger`` are what would be asked for singly."""
+        made = ComplexOrder(
+            number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
+        )
+        self._known[str(made.number)] = made
+        if trigger is not None:
+            made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
+        waits = trigger is not None or kind is ComplexOrderType.PAIRS
+        for asked in components:
+            made.orders.append(self._component(made, asked, f"{kind}::order", now, waits=waits))
+        if kind is ComplexOrderType.PAIRS:
+            self._watch_ratio(made, now)
+        return made
+
+    def edit_pairs(
+        self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
+    ) -> None:
+        """Change when a PAIRS order trades; RefusedError when it is none, or not waiting any more."""
+        if found.type is not ComplexOrderType.PAIRS:
+            raise RefusedError(422, "not_editable", "Only PAIRS orders can be edited")
+        if found.released or found.terminal_at is not None:
+            raise RefusedError(422, "not_editable", "This complex order can no longer be edited")
+        if threshold is not None and threshold <= 0:
+            raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
+        found.comparator = comparator or found.comparator
+        found.threshold = found.threshold if threshold is None else threshold
+        for order in found.orders:
+            self._blotter.changed(order, now)
+
+    def _component(self, parent: ComplexOrder, asked: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
+        terms = Terms.of(asked)
+        legs, _ = self._preflight.legs(asked.legs, terms, now)
+        order = self._blotter.add(parent.account, legs, terms, now)
+        order.complex_order, order.tag = parent, tag
+        if waits:
+            self._exchange.hold(order, now)
+        else:
+            self._exchange.receive(order, now)
+        return order
+
+    def _changed(self, order: Order, now: float) -> None:
+        """Follow up on what happened to a component."""
+        parent = None if order.complex_order is None else self._known.get(str(order.complex_order.number))
+        if parent is None or order.status is OrderStatus.CONTINGENT:
+            return
+        if order is parent.trigger:
+            self._trigger_changed(parent, order, now)
+        elif order.status is OrderStatus.FILLED and parent.type in (ComplexOrderType.OCO, ComplexOrderType.OTOCO):
+            self._cancel_rest(parent, order, now)
+        if all(member.is_terminal for member in parent.members) and parent.members and parent.terminal_at is None:
+            parent.terminal_at = now
+
+    def _trigger_changed(self, parent: ComplexOrder, trigger: Order, now: float) -> None:
+        if trigger.status is OrderStatus.FILLED:
+            self._release(parent, now)
+        elif trigger.is_terminal and trigger.replaced_by is None:
+            self._cancel_rest(parent, trigger, now)
+
+    def _release(self, parent: ComplexOrder, now: float) -> None:
+        parent.released = True
+        for order in parent.orders:
+            if order.status is OrderStatus.CONTINGENT:
+                self._exchange.release(order, now)
+
+    def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:
+        for order in parent.orders:
+            if order is not except_for and order.is_cancellable:
+                self._exchange.cancel(order, now, by_user=False)
+
+    def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
+        """Release a pair once the ratio of its prices is where it was asked for."""
+        if parent.released or parent.terminal_at is not None or parent.threshold is None:
+            return
+        first, second = (self._market.price(order.legs[0].instrument, now) for order in parent.orders[:2])
+        ratio = first / second
+        if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
+            self._release(parent, now)
+        else:
+            self._agenda.at((now // STEP + 1) * STEP, lambda at: self._watch_ratio(parent, at))

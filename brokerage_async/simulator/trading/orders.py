@@ -1,0 +1,260 @@
+"""Orders: what they hold, and which status may follow which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from math import gcd
+from typing import Any, Protocol
+
+import attrs
+
+from ..._generated.converters import FillWire
+from ..._generated.models import (
+    ContingentStatus,
+    LegAction,
+    MarginOrder,
+    NewOrder,
+    NewOrderCondition,
+    NewOrderRules,
+    OrderEdit,
+    OrderStatus,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
+from ..accounts.accounts import Account
+from ..event_queue import Appointment
+from ..market.instrument import Instrument
+
+__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole", "number_of"]
+
+S = OrderStatus
+
+TERMINAL = frozenset({S.FILLED, S.CANCELLED, S.EXPIRED, S.REJECTED, S.REMOVED, S.PARTIALLY_REMOVED})
+"""Statuses that an order never leaves."""
+
+TRANSITIONS: Mapping[OrderStatus, frozenset[OrderStatus]] = {
+    S.CONTINGENT: frozenset({S.RECEIVED, S.CANCELLED, S.EXPIRED, S.REJECTED}),
+    S.RECEIVED: frozenset({S.CONTINGENT, S.ROUTED, S.CANCELLED, S.EXPIRED, S.REJECTED}),
+    S.ROUTED: frozenset({S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED, S.EXPIRED, S.REJECTED}),
+    S.LIVE: frozenset({S.FILLED, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED, S.CANCELLED, S.EXPIRED}),
+    S.REPLACE_REQUESTED: frozenset({S.LIVE, S.FILLED, S.CANCELLED, S.EXPIRED}),
+    S.CANCEL_REQUESTED: frozenset({S.CANCELLED}),
+}
+"""What may follow a status."""
+
+_CANCELLABLE = frozenset({S.CONTINGENT, S.RECEIVED, S.ROUTED, S.LIVE})
+_EDITABLE = frozenset({S.RECEIVED, S.ROUTED, S.LIVE})
+_NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
+
+
+class IllegalTransitionError(RuntimeError):
+    """A status that cannot follow the present one: a mistake in the simulator itself."""
+
+
+class Whole(Protocol):
+    """What a component knows of the complex order that it belongs to."""
+
+    number: int
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Put an order in the place of a component."""
+
+
+@attrs.define(eq=False)
+class Leg:
+    """One instrument of an order; ``quantity`` and ``remaining`` are positive."""
+
+    instrument: Instrument
+    action: LegAction
+    quantity: Decimal
+    remaining: Decimal
+    fills: list[FillWire] = attrs.field(factory=list)
+
+    @property
+    def sign(self) -> int:
+        """1 for a purchase, -1 for a sale."""
+        return 1 if self.action.startswith("Buy") else -1
+
+    @property
+    def signed(self) -> Decimal:
+        """Quantity with the sign of the action."""
+        return self.quantity * self.sign
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What an order asks for besides its legs; amounts without sign, as they came."""
+
+    order_type: OrderType
+    time_in_force: TimeInForce
+    price: Decimal | None = None
+    price_effect: PriceEffect | None = None
+    stop_trigger: Decimal | None = None
+    value: Decimal | None = None
+    value_effect: PriceEffect | None = None
+    gtc_date: date | None = None
+    external_identifier: str | None = None
+    preflight_id: str | None = None
+    source: str | None = None
+    rules: NewOrderRules | None = None
+
+    @classmethod
+    def of(cls, asked: NewOrder | OrderEdit | MarginOrder) -> Terms:
+        """The terms of a request, as far as it has them."""
+        given: dict[str, Any] = {field.name: getattr(asked, field.name, None) for field in attrs.fields(cls)}
+        return cls(**given)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has a limit price."""
+        return self.order_type in (OrderType.LIMIT, OrderType.STOP_LIMIT)
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether it waits for a trigger price."""
+        return self.order_type in (OrderType.STOP, OrderType.STOP_LIMIT)
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether it works in the extended hours as well."""
+        return "Ext" in self.time_in_force
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it works for more than one day."""
+        return self.time_in_force.startswith(("GTC", "GTD"))
+
+
+@attrs.define(kw_only=True, eq=False)
+class Order:
+    """One order. Times are epoch seconds; ``number`` is 0 for the order of a dry-run, which exists nowhere."""
+
+    number: int
+    account: Account
+    legs: Sequence[Leg]
+    terms: Terms
+    status: OrderStatus = S.RECEIVED
+    received_at: float | None = None
+    in_flight_at: float | None = None
+    live_at: float | None = None
+    updated_at: float | None = None
+    cancelled_at: float | None = None
+    terminal_at: float | None = None
+    cancelled_by_user: bool = False
+    reject_reason: str | None = None
+    replaces: Order | None = attrs.field(default=None, repr=False)
+    replaced_by: Order | None = attrs.field(default=None, repr=False)
+    edited: bool = False
+    triggered: bool = False
+    reserved: Decimal = Decimal(0)
+    complex_order: Whole | None = None
+    tag: str | None = None
+    contingent_status: ContingentStatus | None = None
+    routed_by_rule_at: float | None = None
+    cancelled_by_rule_at: float | None = None
+    condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
+    appointments: dict[str, Appointment] = attrs.field(factory=dict)
+    written: bytes | None = None
+
+    # Rules
+
+    @property
+    def route_after(self) -> datetime | None:
+        """When it may be routed at the earliest, if a rule says so."""
+        return None if self.terms.rules is None else self.terms.rules.route_after
+
+    @property
+    def conditions(self) -> Sequence[NewOrderCondition]:
+        """What has to hold before it is routed, or cancelled."""
+        return () if self.terms.rules is None else self.terms.rules.conditions or ()
+
+    # Status
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing can happen to it any more."""
+        return self.status in TERMINAL
+
+    @property
+    def is_cancellable(self) -> bool:
+        """Whether it is working, and no cancellation was asked for."""
+        return self.status in _CANCELLABLE
+
+    @property
+    def is_editable(self) -> bool:
+        """Whether it can be replaced: working or on its way, not replaced already, and not waiting for another."""
+        waits = self.replaces is not None and not self.replaces.is_terminal
+        return self.status in _EDITABLE and self.replaced_by is None and not waits
+
+    @property
+    def is_at_exchange(self) -> bool:
+        """Whether the exchange has to be asked to let go of it."""
+        return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
+
+    def move(self, status: OrderStatus, now: float) -> None:
+        """Change the status; times that go with it are set.
+
+        Raises:
+            IllegalTransitionError: ``status`` cannot follow the present one.
+        """
+        if status not in TRANSITIONS.get(self.status, ()):
+            raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
+        self.status = status
+        match status:
+            case S.ROUTED:
+                self.in_flight_at = now
+            case S.LIVE if self.live_at is None:
+                self.live_at = now
+            case S.CANCELLED:
+                self.cancelled_at = now
+        if status in TERMINAL:
+            self.terminal_at = now
+        self.touch(now)
+
+    def touch(self, now: float) -> None:
+        """Note that something about it changed."""
+        self.updated_at = now
+        self.written = None
+
+    # Quantities
+
+    @property
+    def underlying(self) -> str:
+        """Symbol of the underlying that all legs share."""
+        return self.legs[0].instrument.underlying
+
+    @property
+    def size(self) -> Decimal:
+        """Total quantity across legs."""
+        return sum((leg.quantity for leg in self.legs), Decimal(0))
+
+    @property
+    def units(self) -> int:
+        """In how many equal parts it can be filled at most; 1 for fractional quantities."""
+        quantities = [leg.remaining for leg in self.legs]
+        if any(quantity != quantity.to_integral_value() for quantity in quantities):
+            return 1
+        return gcd(*(int(quantity) for quantity in quantities)) or 1
+
+    @property
+    def signed_limit(self) -> Decimal | None:
+        """Most that one unit may cost; negative when it has to bring that much in. None without a limit."""
+        price = self.terms.price
+        if price is None or not self.terms.is_limited:
+            return None
+        effect = self.terms.price_effect
+        paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
+        return price if paid else -price
+
+    @property
+    def buys(self) -> bool:
+        """Whether the first leg is a purchase."""
+        return self.legs[0].sign > 0
+
+
+def number_of(order: Order | None) -> int | None:
+    """The number of an order, None for none."""
+    return None if order is None else order.number

@@ -1,0 +1,196 @@
+"""What is looked at before an order is taken: problems refuse it, warnings say that it would not get far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+
+import attrs
+
+from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._generated.models import LegAction, MarginOrderLeg, NewOrderLeg, PriceEffect
+from ..accounts.accounts import Account
+from ..accounts.margin import Impact, MarginDesk
+from ..api.order_wires import order_wire
+from ..api.wire import Dialect, RefusedError, money
+from ..market.calendar import local_date
+from ..market.catalogue import Catalogue
+from ..market.instrument import Instrument
+from ..market.market import Market
+from .exchange import reject_reason
+from .fees import Fees, fees_of
+from .orders import Leg, Order, Terms
+
+__all__ = ["Message", "Preflight", "Preview", "failed_preflight", "quantity_errors"]
+
+_HORIZON = timedelta(days=3 * 366)
+_NOTIONAL_PLACES = Decimal("0.00001")
+
+
+@attrs.frozen
+class Message:
+    """An error or a warning of a preflight."""
+
+    code: str
+    message: str
+
+    def wire(self, preflight_id: str | None) -> PreflightMessageWire:
+        """As it is sent, tied to the order's transient identifier where it has one."""
+        return PreflightMessageWire(code=self.code, message=self.message, preflight_id=preflight_id)
+
+
+@attrs.frozen(kw_only=True)
+class Preview:
+    """What taking an order would mean."""
+
+    order: Order
+    impact: Impact
+    closing_fees: Fees
+    errors: tuple[Message, ...]
+    warnings: tuple[Message, ...]
+
+    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
+        """The placed-order response."""
+        transient = self.order.terms.preflight_id
+        return PlacedOrderResponseWire(
+            order=order_wire(self.order, dialect),
+            warnings=[warning.wire(transient) for warning in self.warnings],
+            errors=[error.wire(transient) for error in self.errors],
+            notes=[],
+            buying_power_effect=self.impact.wire(),
+            fee_calculation=self.impact.fees.wire(),
+            closing_fee_calculation=money(self.closing_fees.total),
+            order_costs=money(self.impact.fees.total),
+        )
+
+
+class Preflight:
+    """Looks at orders before they are taken."""
+
+    def __init__(self, catalogue: Catalogue, market: Market, margin: MarginDesk) -> None:
+        self._catalogue = catalogue
+        self._market = market
+        self._margin = margin
+
+    def legs(
+        self, asked: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
+    ) -> tuple[list[Leg], list[Message]]:
+        """The legs of a request, and what is wrong with the instruments that they name."""
+        legs: list[Leg] = []
+        problems: list[Message] = []
+        for leg in asked:
+            instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
+            if instrument is None:
+                problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
+                continue
+            quantity = self._bought_for(terms.value, instrument, now) if leg.quantity is None else leg.quantity
+            legs.append(Leg(instrument, leg.action, quantity, quantity))
+        return legs, problems
+
+    def _bought_for(self, value: Decimal | None, instrument: Instrument, now: float) -> Decimal:
+        """How much of an instrument an amount of money is."""
+        return ((value or Decimal(0)) / self._market.price(instrument, now)).quantize(_NOTIONAL_PLACES)
+
+    def preview(
+        self,
+        order: Order,
+        now: float,
+        *,
+        strict_effects: bool = False,
+        freed: Decimal = Decimal(0),
+    ) -> Preview:
+        """Look at a whole order; ``freed`` is the buying power that the order it replaces would give back."""
+        agreed = self._agreed_prices(order)
+        impact = self._impact(order, agreed, freed, now)
+        errors = [*self._leg_errors(order, strict_effects, now), *self._term_errors(order, now)]
+        # Taking on no more margin is always possible, such as closing a position.
+        if impact.new < 0 and impact.change < 0:
+            errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
+        return Preview(
+            order=order,
+            impact=impact,
+            closing_fees=self._fees(order, agreed, now, closing=True),
+            errors=tuple(errors),
+            warnings=tuple(self._warnings(order, now)),
+        )
+
+    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> Impact:
+        trades = [(leg.instrument, leg.signed) for leg in order.legs]
+        impact = self._margin.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
+        return attrs.evolve(impact, current=impact.current + freed) if freed else impact
+
+    def _agreed_prices(self, order: Order) -> dict[str, Decimal]:
+        """The limit price stands in for the market price where it is the price of one instrument."""
+        if len(order.legs) > 1 or not order.terms.is_limited or order.terms.price is None:
+            return {}
+        return {order.legs[0].instrument.symbol: order.terms.price}
+
+    def _fees(self, order: Order, agreed: Mapping[str, Decimal], now: float, *, closing: bool = False) -> Fees:
+        total = Fees()
+        for leg in order.legs:
+            action = leg.action
+            if closing:
+                action = LegAction.SELL_TO_CLOSE if leg.sign > 0 else LegAction.BUY_TO_CLOSE
+            price = agreed.get(leg.instrument.symbol) or self._market.price(leg.instrument, now)
+            total += fees_of(leg.instrument, action, leg.quantity, price)
+        return total
+
+    def _leg_errors(self, order: Order, strict_effects: bool, now: float) -> Iterator[Message]:
+        today = local_date(now)
+        if len({leg.instrument.underlying for leg in order.legs}) > 1:
+            yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
+        yield from quantity_errors(order.legs)
+        for leg in order.legs:
+            instrument, symbol = leg.instrument, leg.instrument.symbol
+            if instrument.expires is not None and instrument.expires < today:
+                yield Message("instrument_expired", f"{symbol} has expired")
+            if instrument.closing_only and not leg.action.endswith("to Close"):
+                yield Message("instrument_closing_only", f"{symbol} can only be closed")
+            if strict_effects and not self._effect_is_valid(order.account, leg):
+                yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
+
+    def _effect_is_valid(self, account: Account, leg: Leg) -> bool:
+        held = account.held(leg.instrument.symbol)
+        if leg.action.endswith("to Close"):
+            return held * leg.sign < 0 and abs(held) >= leg.quantity
+        return not leg.action.endswith("to Open") or held * leg.sign >= 0
+
+    def _term_errors(self, order: Order, now: float) -> Iterator[Message]:
+        terms = order.terms
+        if len(order.legs) == 1 and terms.is_limited:
+            if order.buys and terms.price_effect is PriceEffect.CREDIT:
+                yield Message("cant_buy_for_credit", "You cannot buy for a credit")
+            if not order.buys and terms.price_effect is PriceEffect.DEBIT:
+                yield Message("cant_sell_for_debit", "You cannot sell for a debit")
+        if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
+            yield Message("invalid_price", "Prices and values carry no sign; the effect says which way the money goes")
+        today = local_date(now)
+        if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
+            yield Message("invalid_gtc_date", "The GTD date has passed, or is too far away")
+        times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
+        if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
+            yield Message("invalid_rule_time", "The times of the order's rules are too far away")
+
+    def _warnings(self, order: Order, now: float) -> Iterator[Message]:
+        reason = reject_reason(order)
+        if reason is not None:
+            yield Message("order_would_be_rejected", reason)
+        if not self._market.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
+            yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
+
+
+def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
+    """Quantities that nobody can trade: none at all, or parts of a contract."""
+    for leg in legs:
+        instrument, quantity = leg.instrument, leg.quantity
+        whole_only = instrument.is_option or instrument.is_future
+        if quantity <= 0 or (whole_only and quantity != quantity.to_integral_value()):
+            yield Message("invalid_quantity", f"{quantity:f} is no quantity for {instrument.symbol}")
+
+
+def failed_preflight(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
+    """The answer to an order that is not taken."""
+    entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
+    text = "One or more preflight checks failed"
+    return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

@@ -1,0 +1,1 @@
+"""The YAML schema, read and checked into plain values."""

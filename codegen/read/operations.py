@@ -1,0 +1,177 @@
+"""Reads the paths of the schema into operations."""
+
+from __future__ import annotations
+
+import re
+
+from ..naming import is_operation_id, snake
+from ..spec import Enum, Model, Operation, Parameter
+from .document import Node
+from .rules import read_rules
+from .types import read_type
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]) -> tuple[Operation, ...]:
+    """All operations, in the order of the paths."""
+    paths = root.get("paths")
+    operations: list[Operation] = []
+    for path, item in paths.items() if paths else ():
+        for method, node in item.items():
+            if method not in METHODS:
+                item.problem(f"{method!r} is not one of {', '.join(METHODS)}")
+                continue
+            operation = _read_operation(path, method, node, models)
+            if any(operation.name == other.name for other in operations):
+                node.problem(f"operationId {operation.name!r} is taken already")
+            operations.append(operation)
+    listed = {*models, *enums}
+    for operation in operations:
+        for used in (operation.result, operation.body, *(parameter.type.name for parameter in operation.parameters)):
+            if used is not None and used not in listed:
+                root.problem(f"components.schemas: {used!r}, used by {operation.name}, is not listed")
+    for model in models.values():
+        for field in model.fields:
+            if field.type.name is not None and field.type.name not in listed:
+                root.problem(f"components.schemas: {field.type.name!r}, used by {model.name}, is not listed")
+    return tuple(operations)
+
+
+def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]) -> Operation:
+    name = node.text("operationId")
+    if not is_operation_id(name):
+        node.problem(f"operationId {name!r} is not of the form namespace.method, as it is called in Python")
+        name = f"unnamed.{method}_{snake(path)}"
+    for key in ("summary", "x-section", "x-effect"):
+        if not node.text(key):
+            node.problem(f"has no {key}")
+    parameters = _read_parameters(path, node)
+    status, shape, result, returns = _read_result(node)
+    body, body_required = _read_body(node)
+    if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
+        node.problem(f"x-flatten-body: {body} has required fields; only optional ones can become keyword parameters")
+    return Operation(
+        name=name,
+        method=method.upper(),
+        path=path,
+        summary=node.text("summary"),
+        description=node.text("description"),
+        section=node.text("x-section"),
+        effect=node.text("x-effect"),
+        scope=node.members.get("x-scope"),
+        shape=shape,
+        result=result,
+        returns=returns,
+        status=status,
+        errors=_read_errors(node),
+        parameters=parameters,
+        body=body,
+        body_name=node.text("x-body-name", "body"),
+        body_required=body_required,
+        flatten_body=bool(node.members.get("x-flatten-body")),
+        rules=read_rules(node, {parameter.wire for parameter in parameters}),
+        production_only=node.members.get("x-environments") == ["production"],
+        observed=node.members.get("x-provenance") == "observed",
+    )
+
+
+def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
+    listed = node.get("parameters")
+    parameters = []
+    for written in listed.elements() if listed else ():
+        wire = written.text("name")
+        schema = written.raw("schema")
+        location = written.text("in")
+        if location not in ("path", "query"):
+            written.problem(f"in: {location!r} is not path or query")
+        if schema is None:
+            written.problem("has no schema")
+            continue
+        if not written.text("description"):
+            written.problem("has no description")
+        parameter = Parameter(
+            name=written.text("x-python-name") or snake(wire),
+            wire=wire,
+            location=location,
+            type=read_type(schema),
+            description=written.text("description"),
+            required=bool(written.members.get("required")),
+            observed=written.members.get("x-provenance") == "observed",
+        )
+        if parameter.type.kind in ("model", "object", "decimal"):
+            schema.problem(f"a parameter cannot be of kind {parameter.type.kind}")
+        if parameter.type.array != wire.endswith("[]"):
+            written.problem("an array is named with brackets at its end, as it is sent, and nothing else is")
+        parameters.append(parameter)
+    in_path = {parameter.wire for parameter in parameters if parameter.location == "path"}
+    for missing in sorted(set(re.findall(r"{([^}]+)}", path)) ^ in_path):
+        node.problem(f"{missing!r} stands in the path {path} or among its parameters, not in both")
+    return tuple(parameters)
+
+
+def _read_errors(node: Node) -> tuple[int, ...]:
+    responses = node.get("responses")
+    statuses = [status for status, _ in responses.items()] if responses else []
+    return tuple(sorted(int(status) for status in statuses if status.isdigit() and int(status) >= 400))
+
+
+def _read_body(node: Node) -> tuple[str | None, bool]:
+    body = node.get("requestBody")
+    if body is None:
+        return None, False
+    schema = _json_schema(body)
+    if schema is None or schema.component is None:
+        body.problem("content.application/json.schema must be a $ref to a component")
+        return None, False
+    return schema.component, bool(body.members.get("required"))
+
+
+def _json_schema(node: Node) -> Node | None:
+    content = node.get("content")
+    media = content.get("application/json") if content else None
+    return media.get("schema") if media else None
+
+
+def _read_result(node: Node) -> tuple[int, str, str | None, str]:
+    """Status, shape, model and description of the one success answer."""
+    responses = node.get("responses")
+    successes = [(status, answer) for status, answer in (responses.items() if responses else ()) if status[:1] == "2"]
+    if len(successes) != 1:
+        node.problem(f"needs exactly one answer of success, has {len(successes)}")
+        return 200, "none", None, ""
+    [(status, answer)] = successes
+    returns = answer.text("description")
+    schema = _json_schema(answer)
+    if schema is None:
+        return int(status), "none", None, returns
+    if schema.component is not None:
+        return int(status), "bare", schema.component, returns
+    forms = list(one_of.elements()) if (one_of := schema.get("oneOf")) else [schema]
+    read = [_read_envelope(form) for form in forms]
+    shapes = {shape for shape, _ in read}
+    result = next((name for _, name in read if name), None)
+    if len({name for _, name in read}) != 1:
+        schema.problem("the alternatives hold different things")
+    if len(read) > 1 and node.members.get("x-result") is None:
+        node.problem("has alternatives; x-result: one or many must say what is returned")
+    shape = node.members.get("x-result") or ("page" if node.members.get("x-paginated") else next(iter(shapes)))
+    if ("page" in shapes) != bool(node.members.get("x-paginated")):
+        node.problem("x-paginated: true and PageEnvelope go together")
+    return int(status), str(shape), result, returns
+
+
+def _read_envelope(form: Node) -> tuple[str, str | None]:
+    kinds = {"ItemEnvelope": "one", "ListEnvelope": "many", "PageEnvelope": "page"}
+    envelope = next((node.component for node in all_of.elements()), None) if (all_of := form.get("allOf")) else None
+    data = properties.get("data") if (properties := form.get("properties")) else None
+    if envelope not in kinds or data is None:
+        form.problem(f"must be a component, or allOf one of {', '.join(kinds)} with properties.data")
+        return "one", None
+    if envelope != "ItemEnvelope":
+        items = properties.get("items") if (properties := data.get("properties")) else None
+        data = items.get("items") if items else None
+    if data is None or data.component is None:
+        form.problem("what data holds must be a $ref to a component")
+        return kinds[envelope], None
+    return kinds[envelope], data.component

@@ -1,0 +1,83 @@
+"""The words that a schema file may use, checked one object at a time, wherever it stands."""
+
+from __future__ import annotations
+
+from ..naming import is_component, is_dasherized, is_underscored
+from .document import Document, Node
+
+EFFECTS = ("read", "preflight", "mutate")
+SCOPES = ("read", "trade")
+PROVENANCES = ("documented", "observed")
+WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "mapping")
+
+#: RFC 6749 fixes the names in token bodies, which have underscores.
+UNDERSCORED_FILES = ("oauth.yaml",)
+
+EXTENSIONS = {
+    "x-aliases",
+    "x-body-name",
+    "x-effect",
+    "x-enum-varnames",
+    "x-environments",
+    "x-flatten-body",
+    "x-observed",
+    "x-open-enum",
+    "x-paginated",
+    "x-provenance",
+    "x-python-name",
+    "x-result",
+    "x-rules",
+    "x-scope",
+    "x-section",
+    "x-shared",
+    "x-wire",
+}
+
+_CHOICES = {
+    "x-effect": EFFECTS,
+    "x-scope": SCOPES,
+    "x-provenance": PROVENANCES,
+    "x-result": ("one", "many"),
+    "x-open-enum": (True,),
+    "x-paginated": (True,),
+    "x-flatten-body": (True,),
+    "x-shared": (True,),
+}
+
+
+def check_words(document: Document) -> None:
+    """Note every unknown ``x-`` key, every value outside its closed set, and every ill-formed name."""
+    for node in document.everywhere():
+        if node.path and node.path[-1] == "properties":
+            _check_property_names(node)
+        elif not node.path or node.path[-1] not in ("schemas", "paths", "parameters", "responses", "callbacks"):
+            _check_extensions(node)
+        if node.reference() is not None:
+            document.find(node, node.value["$ref"])
+    for file in document.files:
+        schemas = document.root(file).get("schemas")
+        for name in schemas.value if schemas else ():
+            if schemas and not is_component(str(name)):
+                schemas.problem(f"{name!r} cannot be the name of a class; write it like OrderLeg")
+
+
+def _check_extensions(node: Node) -> None:
+    for key, value in node.members.items():
+        if not isinstance(key, str) or not key.startswith("x-"):
+            continue
+        if key not in EXTENSIONS:
+            node.problem(f"unknown key {key!r}; the x- keys are {', '.join(sorted(EXTENSIONS))}")
+        elif key in _CHOICES and value not in _CHOICES[key]:
+            node.problem(f"{key} is {value!r}, not one of {', '.join(map(str, _CHOICES[key]))}")
+        elif key == "x-wire":
+            for form in value if isinstance(value, list) else [value]:
+                if form not in WIRE_FORMS:
+                    node.problem(f"x-wire names {form!r}, not one of {', '.join(WIRE_FORMS)}")
+
+
+def _check_property_names(node: Node) -> None:
+    underscored = node.file in UNDERSCORED_FILES
+    for name in node.members:
+        if not (is_underscored(str(name)) if underscored else is_dasherized(str(name))):
+            style = "joined by underscores" if underscored else "joined by dashes"
+            node.problem(f"the property {name!r} is not in lower case with its words {style}")

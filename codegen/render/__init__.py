@@ -1,0 +1,1 @@
+"""Plain values of the schema, written as Python files."""

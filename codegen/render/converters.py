@@ -1,0 +1,133 @@
+"""Renders ``_generated/converters.py``: for every model the form that it has on the wire, and both ways between them.
+
+Per field three pieces of source are chosen here by kind and declared wire forms: the type on the wire, the expression
+that reads it, the expression that writes it. The template puts them in their places.
+"""
+
+from __future__ import annotations
+
+import attrs
+from jinja2 import Environment
+
+from ..spec import Field, Spec
+
+_PLAIN = {
+    "string": "str",
+    "identifier": "str",
+    "integer": "int",
+    "boolean": "bool",
+    "decimal": "DecimalText",
+    "date": "date",
+    "date-time": "Moment",
+    "object": "dict[str, Any]",
+}
+
+
+@attrs.frozen
+class WireField:
+    """The source of one field: its wire type, how ``v`` is read and written; ``None`` is handled by the template.
+
+    An empty ``read`` or ``write`` means that the value passes as it is.
+    """
+
+    name: str
+    key: str
+    type: str
+    read: str
+    write: str
+    aliases: tuple[tuple[str, str], ...]
+    required: bool
+
+
+def render(spec: Spec, environment: Environment) -> str:
+    """The source of the module, not yet formatted."""
+    views = [(model, [_view(field) for field in model.fields], _rename(model.fields)) for model in spec.models.values()]
+    return environment.get_template("converters.py.jinja2").render(spec=spec, views=views)
+
+
+def _rename(fields: tuple[Field, ...]) -> str:
+    """The rule that turns the Python names into wire names, as an argument of the struct."""
+    if all(field.wire == field.name for field in fields):
+        return ""
+    if all(field.wire == field.name.replace("_", "-") for field in fields):
+        return ', rename="kebab"'
+    return f", rename={ {field.name: field.wire for field in fields} }"
+
+
+def _view(field: Field) -> WireField:
+    wire, read, write = _array(field) if field.type.array else _single(field)
+    return WireField(
+        name=field.name,
+        key=field.wire,
+        type=wire,
+        read=read,
+        write=write,
+        aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
+        required=field.required,
+    )
+
+
+def _single(field: Field) -> tuple[str, str, str]:
+    kind, name, key = field.type.kind, field.type.name, field.wire
+    forms = set(field.type.wire)
+    match kind:
+        case "enum":
+            return f"{name}", "", ""
+        case "model":
+            return f"{name}Wire", "v.build()", f"{name}Wire.of(v)"
+        case "object":
+            return _PLAIN[kind], "raw_object(v)", "dict(v)"
+        case "string" | "identifier" if "integer" in forms:
+            return "str | int", "v if v.__class__ is str else str(v)", ""
+        case "integer" if "string" in forms:
+            return "int | str", "v if isinstance(v, int) else read_integer(v)", ""
+        case "boolean" if "string" in forms:
+            return "bool | str", "v if isinstance(v, bool) else read_boolean(v)", ""
+        case "decimal":
+            return _decimal(forms, key)
+        case "date" if forms:
+            return "DateText", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
+        case "date-time" if "empty" in forms:
+            return "MomentText | int", f'moment_or_keep(v, o, "{key}")', "v.isoformat()"
+        case "date-time" if forms:
+            return "Moment | int", "v if isinstance(v, datetime) else read_epoch(v)", ""
+    return _PLAIN[kind], "", ""
+
+
+def _decimal(forms: set[str], key: str) -> tuple[str, str, str]:
+    if "number" in forms:
+        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "finite(v)"
+        return "Decimal", read, "decimal_as_sent(v)"
+    wire = "DecimalText | int" if "integer" in forms else "DecimalText"
+    read = f'decimal_or_keep(v, o, "{key}")' if forms & {"nan", "empty"} else "read_decimal(v)"
+    return wire, read, "decimal_text(v)"
+
+
+#: How one item of an array is read where it is known only as JSON.
+_READERS = {
+    "string": "str",
+    "identifier": "str",
+    "decimal": "read_decimal",
+    "date": "date.fromisoformat",
+    "date-time": "read_moment",
+}
+
+
+def _array(field: Field) -> tuple[str, str, str]:
+    kind, name = field.type.kind, field.type.name
+    if "mapping" in field.type.wire:
+        reader = name if kind == "enum" else _READERS[kind]
+        return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
+    match kind:
+        case "model":
+            return f"list[{name}Wire]", "tuple([item.build() for item in v])", f"[{name}Wire.of(item) for item in v]"
+        case "object":
+            return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"
+        case "enum":
+            return f"tuple[{name}, ...]", "", ""
+        case "decimal":
+            wire = "DecimalText | int" if "integer" in field.type.wire else "DecimalText"
+            return f"list[{wire}]", "tuple([read_decimal(item) for item in v])", "[decimal_text(item) for item in v]"
+        case "string" if field.type.wire:
+            return "list[str | int]", "tuple([str(item) for item in v])", "list(v)"
+    return f"tuple[{_PLAIN[kind]}, ...]", "", ""

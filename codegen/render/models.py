@@ -1,0 +1,124 @@
+"""Renders ``_generated/models.py``: datamodel-code-generator turns the schema into attrs classes and enumerations.
+
+The generator is given one document made from the Spec, in which every name, order and description is settled, and two
+small templates of ours in place of its own for dataclasses and enumerations.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from datamodel_code_generator import GenerateConfig, generate
+from datamodel_code_generator.enums import DataModelType, InputFileType, OpenAPIScope
+from datamodel_code_generator.format import DateClassType, DatetimeClassType, Formatter, PythonVersion
+
+from ..spec import Enum, Field, Model, Spec, Type
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_SCALARS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "identifier": {"type": "string"},
+    "integer": {"type": "integer"},
+    "boolean": {"type": "boolean"},
+    "decimal": {"type": "string", "format": "decimal"},
+    "date": {"type": "string", "format": "date"},
+    "date-time": {"type": "string", "format": "date-time"},
+    "object": {"type": "object", "additionalProperties": True},
+}
+
+
+def render(spec: Spec, header: str) -> str:
+    """The source of the module, not yet formatted."""
+    config = GenerateConfig(
+        input_file_type=InputFileType.OpenAPI,
+        openapi_scopes=[OpenAPIScope.Schemas],
+        output_model_type=DataModelType.DataclassesDataclass,
+        target_python_version=PythonVersion.PY_311,
+        custom_template_dir=TEMPLATES,
+        additional_imports=[
+            "attrs",
+            "typing.Any",
+            "collections.abc.Mapping",
+            *(f"brokerage_async._values.{name}" for name in _VALUES),
+        ],
+        snake_case_field=True,
+        capitalise_enum_members=True,
+        output_datetime_class=DatetimeClassType.Datetime,
+        output_date_class=DateClassType.Date,
+        use_union_operator=True,
+        use_standard_collections=True,
+        use_schema_description=True,
+        use_field_description=True,
+        field_include_all_keys=True,
+        field_extra_keys={"x-array", "x-secret"},
+        strict_refs=True,
+        allow_remote_refs=False,
+        disable_timestamp=True,
+        custom_file_header=header,
+        use_double_quotes=True,
+        use_type_checking_imports=False,
+        formatters=[Formatter.RUFF_CHECK, Formatter.RUFF_FORMAT],
+    )
+    source = generate(_document(spec), config=config)
+    if not isinstance(source, str):
+        raise TypeError("expected one module from datamodel-code-generator")
+    exported = "".join(f'    "{name}",\n' for name in sorted([*spec.enums, *spec.models]))
+    return f"{source}\n\n__all__ = [\n{exported}]\n"
+
+
+_VALUES = ("EMPTY", "Model", "OpenStrEnum", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
+
+
+def _document(spec: Spec) -> dict[str, Any]:
+    schemas = {enum.name: _enum(enum) for enum in spec.enums.values()}
+    schemas |= {model.name: _object(model) for model in spec.models.values()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "models", "version": "0"},
+        "paths": {},
+        "components": {"schemas": schemas},
+    }
+
+
+def _enum(enum: Enum) -> dict[str, Any]:
+    seen = (
+        f"\n\nSeen on the wire only: {', '.join(f'`{value}`' for value in enum.seen_only)}." if enum.seen_only else ""
+    )
+    return {
+        "type": "string",
+        "description": _wrapped(f"{enum.description}{seen}\n\nSection of the service document: {enum.section}."),
+        "enum": [value for _, value in enum.members],
+        "x-enum-varnames": [name for name, _ in enum.members],
+    }
+
+
+def _object(model: Model) -> dict[str, Any]:
+    observed = " Observed on the wire; not in the document." if model.observed else ""
+    return {
+        "type": "object",
+        "description": _wrapped(f"{model.description}\n\nSection of the service document: {model.section}.{observed}"),
+        "required": [field.wire for field in model.fields if field.required],
+        "properties": {field.wire: _property(field) for field in model.fields},
+    }
+
+
+def _property(field: Field) -> dict[str, Any]:
+    schema = _type(field.type)
+    if field.type.array:
+        schema = {"type": "array", "items": schema, "x-array": True}
+    if field.type.secret:
+        schema["x-secret"] = True
+    return {**schema, "description": _wrapped(f"{field.description}{' (Observed.)' if field.observed else ''}")}
+
+
+def _type(type_: Type) -> dict[str, Any]:
+    if type_.kind in ("enum", "model"):
+        return {"$ref": f"#/components/schemas/{type_.name}"}
+    return dict(_SCALARS[type_.kind])
+
+
+def _wrapped(text: str) -> str:
+    return "\n\n".join(textwrap.fill(paragraph, 108) for paragraph in text.split("\n\n"))

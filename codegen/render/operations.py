@@ -1,0 +1,83 @@
+"""Renders ``_generated/operations.py``: every endpoint, and every request body, as data."""
+
+from __future__ import annotations
+
+from jinja2 import Environment
+
+from ..naming import constant
+from ..spec import Field, Operation, Parameter, Rule, Spec, Type
+
+
+def render(spec: Spec, environment: Environment) -> str:
+    """The source of the module, not yet formatted."""
+    requests = list(spec.request_models())
+    return environment.get_template("operations.py.jinja2").render(
+        requests=[(model, [_body_field(field) for field in model.fields], _rules(model.rules)) for model in requests],
+        operations=[(constant(operation.name), operation, *_views(operation)) for operation in spec.operations],
+        names=_names(spec),
+    )
+
+
+def result_type(operation: Operation) -> str:
+    """What the call returns, as an annotation."""
+    if operation.result is None:
+        return "None"
+    return f"list[{operation.result}]" if operation.shape in ("many", "page") else operation.result
+
+
+def _names(spec: Spec) -> list[str]:
+    """The models and enumerations that the operations mention."""
+    names = {operation.result for operation in spec.operations} | {operation.body for operation in spec.operations}
+    names |= {parameter.type.name for operation in spec.operations for parameter in operation.parameters}
+    for model in spec.request_models():
+        names |= {model.name} | {field.type.name for field in model.fields}
+    return sorted(name for name in names if name is not None)
+
+
+def _views(operation: Operation) -> tuple[str, list[str], list[str]]:
+    return (
+        result_type(operation),
+        [_parameter(parameter) for parameter in operation.parameters],
+        _rules(operation.rules),
+    )
+
+
+def _parameter(parameter: Parameter) -> str:
+    kind = "string" if parameter.type.kind == "enum" else parameter.type.kind
+    arguments = [f'name="{parameter.name}"', f'wire="{parameter.wire}"', f'location="{parameter.location}"']
+    if kind != "string":
+        arguments.append(f'kind="{kind}"')
+    if parameter.type.array:
+        arguments.append("array=True")
+    if parameter.required:
+        arguments.append("required=True")
+    arguments += _bounds(parameter.type)
+    if parameter.type.kind == "enum":
+        arguments.append(f"choices={parameter.type.name}")
+    return f"Parameter({', '.join(arguments)})"
+
+
+def _body_field(field: Field) -> str:
+    kind = {"enum": "string", "model": "object"}.get(field.type.kind, field.type.kind)
+    arguments = [f'name="{field.name}"', f'wire="{field.wire}"', f'kind="{kind}"']
+    if field.type.array:
+        arguments.append("array=True")
+    if field.required:
+        arguments.append("required=True")
+    if field.type.min_items is not None:
+        arguments.append(f"min_items={field.type.min_items}")
+    arguments += _bounds(field.type)
+    if field.type.kind == "enum":
+        arguments.append(f"choices={field.type.name}")
+    if field.type.kind == "model":
+        arguments.append(f"model={field.type.name}")
+    return f"BodyField({', '.join(arguments)})"
+
+
+def _bounds(type_: Type) -> list[str]:
+    bounds = {"minimum": type_.minimum, "maximum": type_.maximum}
+    return [f"{name}={bound}" for name, bound in bounds.items() if bound is not None]
+
+
+def _rules(rules: tuple[Rule, ...]) -> list[str]:
+    return [f"Rule({', '.join(f'{key}={value!r}' for key, value in rule.arguments)})" for rule in rules]

@@ -1,0 +1,94 @@
+"""One request to the token endpoint: where it goes, what it holds, and what its answer does to the lane."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from brokerage_async.auth.endpoint import TokenEndpoint
+from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy
+from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
+from brokerage_async.http.limiter import Lane
+from tests.fake_transport import FakeTransport, fail
+from tests.loops import on_virtual_time
+
+REFRESH = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")
+CODE = AuthorizationCode(client_id="id", client_secret="s3cr3t", redirect_uri="https://a.example", code="s3cr3t")
+POLICY = RetryPolicy(jitter=lambda: 0.5, max_retry_after=30)
+
+
+def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any) -> TokenEndpoint:
+    settings: dict[str, Any] = {"base_url": "https://a.example/v1", "headers": {"User-Agent": "a/1"}, "timeout": 7.0}
+    return TokenEndpoint(transport, lane or Lane(1), policy=POLICY, **settings | options)
+
+
+@on_virtual_time
+async def test_credentials_go_to_the_address_of_the_environment() -> None:
+    transport = FakeTransport()
+    grant = await endpoint(transport)(REFRESH)
+    (request,) = transport.token_requests
+    assert grant.access_token == "t1"
+    assert (request.method, request.url, request.timeout) == ("POST", "https://a.example/v1/oauth/token", 7.0)
+    assert request.headers == {"User-Agent": "a/1", "Content-Type": "application/json"}
+    assert json.loads(request.body or b"") == {
+        "grant_type": "refresh_token",
+        "refresh_token": "s3cr3t",
+        "client_secret": "s3cr3t",
+    }
+
+
+@on_virtual_time
+async def test_neither_the_request_nor_the_grant_shows_a_secret() -> None:
+    transport = FakeTransport()
+    grant = await endpoint(transport)(CODE)
+    assert "s3cr3t" not in repr((transport.token_requests, transport.token_requests[0].body))
+    assert "t1" not in repr(grant)
+
+
+@pytest.mark.parametrize(
+    "cause", [RequestNotSentError("refused"), ResponseLostError("dropped")], ids=["unsent", "lost"]
+)
+@on_virtual_time
+async def test_no_answer_may_pass(cause: Exception) -> None:
+    lane = Lane(1)
+    with pytest.raises(TokenError) as caught:
+        await endpoint(FakeTransport(token_script=(cause,)), lane)(REFRESH)
+    assert caught.value.transient
+    assert type(caught.value.__cause__) is type(cause)
+    assert lane.in_flight == 0
+
+
+@on_virtual_time
+async def test_a_refusal_lasts() -> None:
+    with pytest.raises(TokenError) as caught:
+        await endpoint(FakeTransport(token_script=(fail(400, "invalid_grant"),)))(REFRESH)
+    assert not caught.value.transient
+
+
+@pytest.mark.parametrize(("headers", "expected"), [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
+@on_virtual_time
+async def test_too_many_requests_close_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
+    lane, loop = Lane(1), asyncio.get_running_loop()
+    ask = endpoint(FakeTransport(token_script=(fail(429, **headers),)), lane)
+    with pytest.raises(TokenError):
+        await ask(REFRESH)
+    assert not lane.try_acquire(loop.time())
+    await ask(REFRESH)
+    assert loop.time() == expected if expected else loop.time() > 0
+
+
+@on_virtual_time
+async def test_requests_wait_for_their_turn_and_leave_it_when_cancelled() -> None:
+    lane = Lane(1)
+    transport = FakeTransport(latency=1.0)
+    ask = endpoint(transport, lane)
+    tasks = [asyncio.create_task(ask(REFRESH)) for _ in range(3)]
+    await asyncio.sleep(0.5)
+    tasks[0].cancel()
+    tasks[1].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (transport.most_in_flight, lane.in_flight, lane.waiting) == (1, 0, 0)
+    assert tasks[2].result().access_token == "t2"

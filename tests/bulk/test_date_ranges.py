@@ -1,0 +1,108 @@
+import asyncio
+import itertools
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.bulk.date_ranges import add_months, over_range, split_range
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "expected"),
+    [
+        (date(2026, 1, 15), 9, date(2026, 10, 15)),
+        (date(2026, 5, 31), 9, date(2027, 2, 28)),
+        (date(2027, 5, 31), 9, date(2028, 2, 29)),
+        (date(2026, 3, 1), 10, date(2027, 1, 1)),
+        (date(2026, 12, 31), 12, date(2027, 12, 31)),
+        (date(9999, 6, 1), 9, date.max),
+    ],
+)
+def test_months_are_added_within_the_calendar(day, months, expected):
+    assert add_months(day, months) == expected
+
+
+def test_a_short_range_stays_whole():
+    assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
+
+
+def test_a_long_range_is_cut_into_the_fewest():
+    assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
+        (date(2025, 1, 1), date(2025, 9, 30)),
+        (date(2025, 10, 1), date(2026, 6, 30)),
+        (date(2026, 7, 1), date(2026, 12, 31)),
+    ]
+
+
+@given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
+def test_the_parts_cover_every_day_once_and_none_is_too_long(start, days, months):
+    end = start + timedelta(days=min(days, (date.max - start).days))
+    parts = split_range(start, end, months=months)
+
+    assert parts[0][0] == start
+    assert parts[-1][1] == end
+    for (_, before), (after, _) in itertools.pairwise(parts):
+        assert after == before + DAY
+    assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
+)
+def test_a_range_that_is_none_is_refused(start, end, months):
+    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"range ends before|at least 1"):
+        split_range(start, end, months=months)
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
+@pytest.mark.parametrize("end", ["from_date", "to_date"])
+def test_the_ends_are_dates(end, wrong):
+    days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
+    with pytest.raises(InvalidRequestError, match=end):
+        split_range(**days)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
+async def test_the_concurrency_is_a_number(wrong):
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
+
+
+@pytest.mark.looptime
+async def test_parts_are_asked_together_and_joined_in_order(looptime):
+    asked = []
+
+    async def fetch(start, end):
+        asked.append((start, end))
+        await asyncio.sleep(10 - start.month % 7)  # later parts may answer first
+        return [start, end]
+
+    days = await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31), concurrency=8)
+
+    assert days == [day for part in split_range(date(2020, 1, 1), date(2023, 12, 31)) for day in part] == sorted(days)
+    assert len(asked) == 6
+    assert looptime <= 10
+
+
+async def test_one_failing_part_ends_all():
+    cancelled = []
+
+    async def fetch(start, end):
+        if start.year == 2022:
+            raise LookupError(start)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(start)
+            raise
+
+    with pytest.raises(LookupError):
+        await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31))
+    assert len(cancelled) == 5
+    assert len(asyncio.all_tasks()) == 1

@@ -1,0 +1,256 @@
+"""Lanes: order of arrival, bounds, rates, adaptation, and no slot lost to a cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brokerage_async.config import Limits
+from brokerage_async.errors import RequestNotSentError
+from brokerage_async.http.limiter import Lane, LaneName, Limiter
+from brokerage_async.operation import Effect, Operation, Shape
+from tests.loops import on_virtual_time
+
+
+def operation(name: str, effect: Effect = Effect.READ, scope: str | None = "read") -> Operation[object]:
+    return Operation(name=name, method="GET", path="/", effect=effect, shape=Shape.NONE, scope=scope)
+
+
+async def enter(lane: Lane) -> None:
+    if not lane.try_acquire(asyncio.get_running_loop().time()):
+        await lane.acquire()
+
+
+async def visit(lane: Lane, log: list[tuple[float, int]], number: int, stay: float = 1.0) -> None:
+    await enter(lane)
+    log.append((asyncio.get_running_loop().time(), number))
+    try:
+        await asyncio.sleep(stay)
+    finally:
+        lane.release()
+
+
+@on_virtual_time
+async def test_bound_and_order_of_arrival():
+    lane, log = Lane(2), []
+    await asyncio.gather(*(visit(lane, log, number) for number in range(7)))
+    assert log == [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6)]
+    assert (lane.in_flight, lane.waiting) == (0, 0)
+
+
+@on_virtual_time
+async def test_nobody_overtakes_a_waiting_call():
+    lane = Lane(1)
+    await enter(lane)
+    waiting = asyncio.create_task(lane.acquire())
+    await asyncio.sleep(0)
+    lane.release()
+    assert not lane.try_acquire(0.0)
+    await waiting
+
+
+@on_virtual_time
+async def test_rate_spaces_admissions():
+    lane, log = Lane(None, rate=2.0), []
+    await asyncio.gather(*(visit(lane, log, number, stay=0) for number in range(4)))
+    assert log == [(0, 0), (0.5, 1), (1.0, 2), (1.5, 3)]
+
+
+@on_virtual_time
+async def test_no_bound_at_all():
+    lane, log = Lane(None), []
+    await asyncio.gather(*(visit(lane, log, number) for number in range(1000)))
+    assert {moment for moment, _ in log} == {0}
+
+
+class TestAdaptation:
+    @on_virtual_time
+    async def test_429_halves_the_bound_once_for_all_in_flight(self):
+        lane = Lane(16)
+        for _ in range(16):
+            assert lane.try_acquire(0.0)
+        for _ in range(16):
+            lane.throttled(1.0, 0.0, lambda streak: float(streak))
+            lane.release()
+        assert lane.window == 8
+        assert lane.streak == 1
+
+    @on_virtual_time
+    async def test_gate_is_shared_by_all_calls_of_the_lane(self):
+        lane, log = Lane(4), []
+        assert lane.try_acquire(0.0)
+        lane.throttled(0.0, 0.0, lambda streak: 3.0)
+        lane.release()
+        await asyncio.gather(*(visit(lane, log, number) for number in range(2)))
+        assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
+
+    @on_virtual_time
+    async def test_pauses_grow_with_refusals_in_a_row(self):
+        lane, pauses = Lane(4), []
+
+        def pause(streak: int) -> float:
+            pauses.append(streak)
+            return 0.0
+
+        for moment in (0.0, 1.0, 2.0):
+            lane.throttled(moment, moment, pause)
+        lane.succeeded(1.5)  # of a call from before the last refusal
+        lane.throttled(2.0, 1.5, pause)
+        lane.succeeded(2.5)
+        lane.throttled(3.0, 3.0, pause)
+        assert pauses == [1, 2, 3, 3, 1]
+
+    @on_virtual_time
+    async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self):
+        lane = Lane(8)
+        for moment in range(5):
+            lane.throttled(float(moment), float(moment), lambda streak: 0.0)
+        assert lane.window == 1
+        assert lane.window == 1
+        for _ in range(4):  # a place is won back by several rounds of successes, not by one
+            assert lane.window < 2
+            lane.succeeded(9.0)
+        for _ in range(40):
+            lane.succeeded(9.0)
+        assert 4 <= lane.window < 6
+        for _ in range(1000):
+            lane.succeeded(9.0)
+        assert lane.window == 8
+
+    @on_virtual_time
+    async def test_can_be_switched_off(self):
+        lane = Lane(8, adaptive=False)
+        lane.throttled(0.0, 0.0, lambda streak: 5.0)
+        assert lane.window == 8
+        assert not lane.try_acquire(4.9)
+        assert lane.try_acquire(5.0)
+
+
+class TestCancellation:
+    @on_virtual_time
+    async def test_waiting_call_leaves_no_trace(self):
+        lane = Lane(1)
+        await enter(lane)
+        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        lane.release()
+        await second
+        lane.release()
+        assert (lane.in_flight, lane.waiting) == (0, 0)
+
+    @on_virtual_time
+    async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self):
+        lane = Lane(1)
+        await enter(lane)
+        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
+        await asyncio.sleep(0)
+        lane.release()
+        first.cancel()
+        await asyncio.wait({first, second})
+        assert first.cancelled()
+        assert lane.in_flight == 1
+
+    @given(
+        capacity=st.integers(1, 4),
+        rate=st.sampled_from([None, 3.0]),
+        visitors=st.lists(
+            st.tuples(st.integers(0, 20), st.integers(0, 8), st.none() | st.integers(0, 30)), min_size=1, max_size=25
+        ),
+        refusals=st.lists(st.integers(0, 20), max_size=4),
+    )
+    @settings(max_examples=200)
+    def test_no_slot_is_ever_lost(self, capacity, rate, visitors, refusals):
+        """Visitors come, stay and are cancelled at any time, 429 falls in between; in the end all slots are free."""
+
+        @on_virtual_time
+        async def scene() -> None:
+            lane = Lane(capacity, rate)
+            loop = asyncio.get_running_loop()
+            inside = most = 0
+
+            async def visitor(come: int, stay: int) -> None:
+                nonlocal inside, most
+                await asyncio.sleep(come / 10)
+                await enter(lane)
+                inside += 1
+                most = max(most, inside)
+                try:
+                    await asyncio.sleep(stay / 10)
+                finally:
+                    inside -= 1
+                    lane.release()
+
+            tasks = []
+            for come, stay, cancelled in visitors:
+                tasks.append(asyncio.create_task(visitor(come, stay)))
+                if cancelled is not None:
+                    loop.call_later(cancelled / 10, tasks[-1].cancel)
+            for moment in refusals:
+                loop.call_later(moment / 10, lambda: lane.throttled(loop.time(), loop.time(), lambda streak: 0.3))
+            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 600)
+            assert most <= capacity
+            assert (lane.in_flight, lane.waiting) == (0, 0)
+            await asyncio.sleep(30)
+            assert lane.try_acquire(loop.time())
+
+        scene()
+
+
+@on_virtual_time
+async def test_closing_turns_away_who_waits():
+    lane = Lane(1)
+    await enter(lane)
+    waiting = [asyncio.create_task(lane.acquire()) for _ in range(3)]
+    await asyncio.sleep(0)
+    lane.close(lambda: RequestNotSentError("the client was closed"))
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(error) for error in found} == {RequestNotSentError}
+    assert len({id(error) for error in found}) == 3
+    lane.release()
+    assert (lane.in_flight, lane.waiting) == (0, 0)
+
+
+class TestLimiter:
+    @pytest.mark.parametrize(
+        ("call", "lane"),
+        [
+            (operation("instruments.equities"), LaneName.READS),
+            (operation("orders.dry_run", Effect.PREFLIGHT, "trade"), LaneName.TRADES),
+            (operation("orders.cancel", Effect.MUTATE, "trade"), LaneName.TRADES),
+            (operation("oauth.token", Effect.READ, None), LaneName.TOKENS),
+        ],
+    )
+    def test_lanes(self, call, lane):
+        limiter = Limiter(Limits())
+        assert limiter.route(call) == (limiter[lane], None)
+
+    @on_virtual_time
+    async def test_bulk_reads_do_not_hold_up_a_cancel(self):
+        limiter = Limiter(Limits(reads=2, trades=1))
+        reads = limiter[LaneName.READS]
+        crowd = [asyncio.create_task(visit(reads, [], number, stay=60)) for number in range(500)]
+        await asyncio.sleep(0)
+        assert limiter[LaneName.TRADES].try_acquire(0.0)
+        for task in crowd:
+            task.cancel()
+        await asyncio.wait(crowd)
+        assert reads.in_flight == 0
+
+    def test_rate_of_one_operation(self):
+        limiter = Limiter(Limits(per_operation={"orders.live": 0.5}))
+        lane, rate = limiter.route(operation("orders.live"))
+        assert lane is limiter[LaneName.READS]
+        assert rate is not None
+        assert rate.try_acquire(0.0)
+        rate.release()
+        assert not rate.try_acquire(1.9)
+        assert rate.try_acquire(2.0)
+
+    def test_unlimited(self):
+        limiter = Limiter(Limits.unlimited())
+        assert all(limiter[LaneName.READS].try_acquire(0.0) for _ in range(10_000))

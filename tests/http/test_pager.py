@@ -1,0 +1,424 @@
+import asyncio
+import gc
+import logging
+import math
+from types import SimpleNamespace
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import errors
+from brokerage_async.http.pager import OffsetPager
+from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.simulator import Simulator
+
+pytestmark = pytest.mark.looptime
+
+
+@attrs.frozen
+class Row:
+    id: str | None = None
+    text: str | None = None
+
+
+@attrs.frozen
+class Listed:
+    symbol: str
+
+
+@attrs.frozen
+class Nameless:
+    text: str
+
+
+def operation(model=Row):
+    return Operation(name="rows.list", method="GET", path="/rows", effect=Effect.READ, shape=Shape.PAGE, result=model)
+
+
+def rows(count, start=0):
+    return [Row(str(number)) for number in range(start, start + count)]
+
+
+class Service:
+    """Serves ``content`` in pages, each after a second of the loop's clock.
+
+    ``block`` says what the pagination block tells: everything, nothing (there is none), or all but the totals.
+    """
+
+    def __init__(
+        self, content, *, default=10, block="full", most=10_000, ignores_offset=False, echo=True, model=Row, latency=1
+    ):
+        self.latency = latency
+        self.content, self.default, self.block, self.most = list(content), default, block, most
+        self.ignores_offset, self.echo, self.model = ignores_offset, echo, model
+        self.asked, self.failures = [], {}
+        self.in_flight = self.most_in_flight = self.cancelled = 0
+        self.before_answer = lambda offset: None
+
+    def pager(self, **query):
+        return OffsetPager(
+            self.fetch, operation(self.model), None, {key.replace("_", "-"): v for key, v in query.items()}
+        )
+
+    async def fetch(self, operation, *, path=None, query=None, body=None):
+        offset, size = query["page-offset"], min(query.get("per-page") or self.default, self.most)
+        self.asked.append(offset)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.in_flight -= 1
+        if self.failures.get(offset):
+            raise self.failures[offset].pop(0)
+        self.before_answer(offset)
+        return self.answer(0 if self.ignores_offset else offset, size)
+
+    def answer(self, offset, size):
+        items = self.content[offset * size : (offset + 1) * size]
+        block = SimpleNamespace(
+            per_page=size,
+            page_offset=offset if self.echo else None,
+            item_offset=offset * size,
+            total_items=len(self.content),
+            total_pages=math.ceil(len(self.content) / size),
+            current_item_count=len(items),
+        )
+        if self.block == "counts":
+            block.total_items = block.total_pages = None
+        return SimpleNamespace(value=items, pagination=None if self.block == "none" else block)
+
+
+async def every(pager):
+    return [item async for item in pager]
+
+
+def now():
+    return asyncio.get_running_loop().time()
+
+
+# -- walking -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 20, 95])
+@pytest.mark.parametrize("ahead", [0, 1, 3, 50])
+async def test_all_items_come_once_and_in_order(count, ahead):
+    service = Service(rows(count))
+    assert await every(service.pager(per_page=10).prefetch(ahead)) == rows(count)
+    assert service.asked == list(range(max(1, math.ceil(count / 10))))
+
+
+@pytest.mark.parametrize(
+    ("block", "count", "per_page", "requests"),
+    [
+        ("full", 20, 10, 2),  # the total says that a full page is the last
+        ("counts", 25, 10, 3),  # a short page is the last
+        ("counts", 20, 10, 3),  # only an empty page tells
+        ("none", 25, 10, 3),
+        ("none", 20, 10, 3),
+        ("none", 25, None, 4),  # page size unknown: until an empty page
+        ("none", 0, 10, 1),
+    ],
+)
+async def test_the_list_ends_as_documented(block, count, per_page, requests):
+    service = Service(rows(count), block=block)
+    assert await every(service.pager(per_page=per_page)) == rows(count)
+    assert len(service.asked) == requests
+
+
+async def test_pages_say_what_they_are():
+    service = Service(rows(12))
+    pages = [page async for page in service.pager(per_page=5).pages()]
+    assert [(len(page.items), page.page_offset) for page in pages] == [(5, 0), (5, 1), (2, 2)]
+    assert pages[0].pagination.total_items == 12
+
+
+async def test_a_walk_goes_on_from_a_page_offset():
+    service = Service(rows(100))
+    assert await every(service.pager(per_page=10, page_offset=7).prefetch(2)) == rows(30, 70)
+    assert service.asked == [7, 8, 9]
+
+
+async def test_each_iteration_asks_anew():
+    service = Service(rows(5))
+    pager = service.pager()
+    assert await every(pager) == await every(pager)
+    assert service.asked == [0, 0]
+
+
+async def test_nothing_is_asked_before_it_is_needed():
+    service = Service(rows(50))
+    pager = service.pager(per_page=10).prefetch(3)
+    aiter(pager)
+    pager.pages()
+    assert await pager.collect(0) == []
+    await asyncio.sleep(5)
+    assert service.asked == []
+
+
+# -- collecting --------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 60), st.none() | st.integers(0, 70), st.integers(1, 12), st.integers(0, 9))
+def test_no_page_is_fetched_that_is_not_needed(count, max_items, per_page, ahead):
+    async def main():
+        service = Service(rows(count), latency=0)
+        items = await service.pager(per_page=per_page).prefetch(ahead).collect(max_items)
+        assert items == rows(count)[:max_items]
+        wanted = len(items) if max_items is None else max_items
+        assert len(service.asked) == min(math.ceil(wanted / per_page), max(1, math.ceil(count / per_page))) or (
+            max_items is None and count == 0
+        )
+        assert service.cancelled == 0
+
+    asyncio.run(main())
+
+
+# -- ahead of the consumer ---------------------------------------------------------------------------------------------
+
+
+async def test_pages_ahead_hide_the_latency():
+    service = Service(rows(1000))
+    await every(service.pager(per_page=10).prefetch(8))
+    assert now() == 1 + math.ceil(99 / 8)
+    assert service.most_in_flight == 8
+
+
+async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free():
+    service = Service(rows(200))
+    finished = []
+
+    async def fetch(*args, query, answer=service.fetch, **kwargs):
+        page = await answer(*args, query=query, **kwargs)
+        finished.append(len(service.asked))
+        return page
+
+    service.fetch = fetch
+    await every(service.pager(per_page=10).prefetch(4))
+    # Four pages come in the same moment; none waits for the others, or for the consumer, to be followed by the next.
+    assert finished[:5] == [1, 5, 6, 7, 8]
+
+
+async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_before_it():
+    service = Service(rows(500))
+    async for page in service.pager(per_page=10).prefetch(4).pages():
+        await asyncio.sleep(10)
+        assert len(service.asked) <= page.page_offset + 1 + 2 * 4
+        if page.page_offset == 5:
+            break
+
+
+async def test_after_a_failed_page_no_further_ones_are_asked_for():
+    service = Service(rows(500))
+    service.failures[3] = [errors.ServerError("broken", status=500)]
+
+    async def walk():
+        async for _ in service.pager(per_page=10).prefetch(4):
+            await asyncio.sleep(0.3)
+
+    with pytest.raises(errors.ServerError):
+        await walk()
+    assert max(service.asked) <= 8
+
+
+async def test_pages_that_overtake_wait_for_their_turn():
+    service = Service(rows(50))
+    answer = service.fetch
+
+    async def fetch(*args, query, **kwargs):
+        await asyncio.sleep(10 - query["page-offset"])
+        return await answer(*args, query=query, **kwargs)
+
+    service.fetch = fetch
+    assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
+
+
+@pytest.mark.parametrize("block", ["none", "counts"])
+async def test_without_a_total_pages_are_asked_one_by_one(block):
+    service = Service(rows(45), block=block)
+    assert await every(service.pager(per_page=10).prefetch(8)) == rows(45)
+    assert (service.most_in_flight, len(service.asked)) == (1, 5)
+
+
+async def test_leaving_the_loop_cancels_what_is_in_flight():
+    service = Service(rows(500))
+    async for _ in service.pager(per_page=10).prefetch(5):
+        break
+    gc.collect()
+    await asyncio.sleep(0.5)
+    assert (service.in_flight, service.cancelled) == (0, 5)
+
+
+async def test_cancelling_the_caller_cancels_what_is_in_flight():
+    service = Service(rows(500))
+    walk = asyncio.create_task(service.pager(per_page=10).prefetch(5).collect())
+    await asyncio.sleep(2.5)
+    walk.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await walk
+    assert (service.in_flight, service.cancelled) == (0, 5)
+
+
+def test_a_negative_number_of_pages_is_refused():
+    with pytest.raises(errors.ConfigurationError, match="-1"):
+        Service([]).pager().prefetch(-1)
+
+
+@pytest.mark.parametrize("wrong", [-1, "5", 1.5, True])
+@pytest.mark.parametrize("method", ["collect", "to_arrow"])
+async def test_the_most_items_are_a_number(method, wrong):
+    service = Service(rows(3))
+    with pytest.raises(errors.ConfigurationError, match="max_items"):
+        await getattr(service.pager(), method)(wrong)
+    assert service.asked == []
+
+
+# -- trouble -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ahead", [0, 4])
+async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead):
+    service = Service(rows(100))
+    service.failures[4] = [errors.ServerError("broken", status=500)]
+    got = []
+
+    async def walk():
+        async for item in service.pager(per_page=10).prefetch(ahead):
+            got.append(item)
+
+    with pytest.raises(errors.ServerError) as caught:
+        await walk()
+    assert got == rows(40)
+    assert caught.value.__notes__ == ["the walk can go on from page_offset=4"]
+    assert service.in_flight == 0
+
+    got += await service.pager(per_page=10, page_offset=4).prefetch(ahead).collect()
+    assert got == rows(100)
+
+
+@pytest.mark.parametrize(
+    "fault", ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
+)
+@pytest.mark.parametrize("ahead", [0, 4])
+async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault, ahead):
+    sim = Simulator(equities=500, latency=0.05)
+    seen = []
+    async with sim.client() as client:
+        async for page in client.instruments.equities(per_page=25).prefetch(ahead).pages():
+            seen += [equity.symbol for equity in page.items]
+            if page.page_offset == 5:
+                sim.faults.add("GET", "/instruments/equities", fault)
+    assert seen == [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+    requests = [entry for entry in sim.ledger.requests if entry.operation == "instruments.equities"]
+    assert len(requests) == 20 + 1
+
+
+@pytest.mark.parametrize("ahead", [0, 4])
+@pytest.mark.parametrize("block", ["full", "none"])
+@pytest.mark.parametrize("model", [Row, Nameless])
+async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(ahead, block, model):
+    content = rows(100) if model is Row else [Nameless(str(number)) for number in range(100)]
+    service = Service(content, block=block, ignores_offset=True, model=model)
+    items = await service.pager(per_page=10).prefetch(ahead).collect()
+    assert items[:10] == content[:10]
+    assert len(service.asked) <= 3 + 2 * ahead
+    if model is Row:
+        assert items == content[:10]
+
+
+async def test_a_list_that_repeats_itself_is_told(caplog):
+    with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
+        await Service(rows(100), ignores_offset=True).pager(per_page=10).collect()
+    assert [record.getMessage() for record in caplog.records] == [
+        "rows.list: the same pages come again and again; the list may be longer"
+    ]
+
+
+class Endless(Service):
+    """Sends its first page for ever, and says each time that it is the page asked for and that others follow."""
+
+    def answer(self, offset, size):
+        answer = super().answer(0, size)
+        answer.pagination.page_offset = offset
+        answer.pagination.total_pages = offset + 2 if self.block == "full" else None
+        return answer
+
+
+@pytest.mark.parametrize("block", ["full", "counts"])
+@pytest.mark.parametrize("content", [rows(10), [Nameless("x")] * 10], ids=["rows", "nameless"])
+async def test_a_list_without_an_end_is_an_error(block, content):
+    service = Endless(content, block=block, model=type(content[0]))
+    with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
+        await service.pager(per_page=10).collect()
+    assert len(service.asked) == 101
+
+
+@pytest.mark.parametrize("block", ["full", "counts"])
+@pytest.mark.parametrize("ahead", [0, 4])
+async def test_a_service_that_sends_smaller_pages_loses_nothing(block, ahead):
+    service = Service(rows(45), most=7, block=block)
+    assert await every(service.pager(per_page=100).prefetch(ahead)) == rows(45)
+
+
+@pytest.mark.parametrize("ahead", [0, 4])
+async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_once(ahead, caplog):
+    service = Service(rows(60))
+
+    def grow(offset):
+        if offset in (1, 3):
+            service.content[:0] = rows(3, start=1000 + offset * 10)
+
+    service.before_answer = grow
+    with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
+        items = await every(service.pager(per_page=10).prefetch(ahead))
+
+    identities = [row.id for row in items]
+    assert len(identities) == len(set(identities))
+    assert {row.id for row in rows(60)} <= set(identities)
+    assert len(caplog.records) == 1
+    assert "rows.list: the list changed from 60 to 63 items" in caplog.text
+
+
+async def test_a_list_that_grew_by_a_whole_page_is_walked_to_its_end():
+    service = Service(rows(60))
+    service.before_answer = lambda offset: offset == 2 and service.content.__setitem__(slice(0, 0), rows(30, 1000))
+    items = await every(service.pager(per_page=10))
+    assert set(rows(60)) <= set(items)
+
+
+async def test_a_list_that_shrinks_ends_early():
+    service = Service(rows(100))
+    service.before_answer = lambda offset: offset == 3 and service.content.__delitem__(slice(45, None))
+    items = await every(service.pager(per_page=10).prefetch(4))
+    assert items == rows(45)
+    assert service.in_flight == 0
+
+
+async def test_within_one_page_and_without_identity_nothing_is_dropped():
+    twice = [Row("1"), Row("1", "b"), Row(None, "x"), Row(None, "x"), *rows(6, 10)]
+    service = Service([*twice, Row(None, "x"), Row("1", "c")])
+    assert await every(service.pager(per_page=10)) == [*twice, Row(None, "x")]
+
+
+async def test_instruments_are_told_apart_by_symbol():
+    service = Service([Listed("A"), Listed("B"), Listed("B"), Listed("C")], model=Listed)
+    assert await every(service.pager(per_page=2)) == [Listed("A"), Listed("B"), Listed("C")]
+
+
+@pytest.mark.parametrize("wrong", ["5", 1.5, [], b"1"])
+async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong):
+    async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
+        with pytest.raises(errors.InvalidRequestError) as caught:
+            await client.instruments.equities(page_offset=wrong, per_page="x").collect()
+    assert {problem.domain for problem in caught.value.errors} == {"page-offset", "per-page"}
+
+
+@pytest.mark.parametrize("wrong", [-1, None, "2", 1.5])
+def test_pages_ahead_are_a_number(wrong):
+    with pytest.raises(errors.ConfigurationError):
+        Service([]).pager().prefetch(wrong)

@@ -1,0 +1,475 @@
+"""One send is one request; and what a failed send says about the request."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import gzip
+import inspect
+import pickle
+import socket
+import ssl
+import traceback
+import warnings
+import zlib
+from unittest.mock import Mock
+
+import aiohttp
+import pytest
+from aiohttp import client_exceptions
+from aiohttp.client_reqrep import ConnectionKey
+
+from brokerage_async.config import Secret
+from brokerage_async.errors import (
+    BrokerageError,
+    ConfigurationError,
+    RequestNotSentError,
+    ResponseDecodeError,
+    ResponseLostError,
+)
+from brokerage_async.http.delivery import Delivery, classify
+from brokerage_async.http.transport import AiohttpTransport
+from brokerage_async.protocol.request import Request
+from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
+
+VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def request_for(server: RawServer | str, method: str = "GET", *, timeout: float | None = 5.0, **changes) -> Request:
+    base = server if isinstance(server, str) else server.url
+    body = b'{"a":1}' if method in {"POST", "PUT", "PATCH"} else None
+    changes = {"url": f"{base}/thing", "body": body, "headers": {"User-Agent": "tests/1"}} | changes
+    return Request(method=method, timeout=timeout, **changes)
+
+
+class OpenTransport:
+    """``async with`` around a transport."""
+
+    def __init__(self, *arguments, **options) -> None:
+        self.transport = AiohttpTransport(*arguments, **options)
+
+    async def __aenter__(self) -> AiohttpTransport:
+        return self.transport
+
+    async def __aexit__(self, *caught) -> None:
+        await self.transport.close()
+
+
+class TestOneSend:
+    @pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+    @pytest.mark.parametrize("warm", [False, True], ids=["fresh", "reused"])
+    @pytest.mark.parametrize("method", VERBS)
+    @on_real_time
+    async def test_dropped_connection_is_never_sent_again(self, method, warm, borrowed):
+        script = [answer(), None, answer()] if warm else [None, answer()]
+        async with RawServer(*script) as server:
+            session = aiohttp.ClientSession() if borrowed else None
+            async with OpenTransport(session) as transport:
+                if warm:
+                    await transport.send(request_for(server))
+                before = len(server.requests)
+                with pytest.raises(ResponseLostError):
+                    await transport.send(request_for(server, method))
+                await asyncio.sleep(0.05)
+                assert len(server.requests) == before + 1
+                assert server.connections == 1
+            if session is not None:
+                assert not session.closed
+                await session.close()
+
+    @on_real_time
+    async def test_plain_aiohttp_does_send_again(self):
+        """The reason for all this; should it fail one day, the middleware has become superfluous."""
+        async with RawServer(answer(), None, answer()) as server, aiohttp.ClientSession() as session:
+            for _ in range(2):
+                async with session.delete(f"{server.url}/thing") as response:
+                    await response.read()
+            assert len(server.requests) == 3
+
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    @on_real_time
+    async def test_redirects_are_not_followed(self, status):
+        async with RawServer(answer(b"", status, "Location: /elsewhere")) as server, OpenTransport() as transport:
+            response = await transport.send(request_for(server, "POST"))
+            assert response.status == status
+            assert len(server.requests) == 1
+
+    @on_real_time
+    async def test_request_goes_out_as_it_was_built(self):
+        async with RawServer() as server, OpenTransport() as transport:
+            url = f"{server.url}/chains/.%2FESZ6%20EW3U6%20260918P9100?status[]=Cancel%20Requested&a=b%2Bc"
+            await transport.send(request_for(server, url=url))
+            await transport.send(request_for(server, "POST", body=b'{"quantity" : "1.0"}'))
+        assert server.lines[0] == url.replace(server.url, "GET ") + " HTTP/1.1"
+        assert server.requests[1].endswith(b'\r\n\r\n{"quantity" : "1.0"}')
+        assert b"\r\nUser-Agent: tests/1\r\n" in server.requests[0]
+        assert b"cookie" not in server.requests[0].lower()
+
+    @on_real_time
+    async def test_cookies_are_not_kept(self):
+        async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
+            for _ in range(2):
+                await transport.send(request_for(server))
+        assert b"a=b" not in server.requests[1]
+
+    @on_real_time
+    async def test_surroundings_do_not_matter(self, monkeypatch):
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        async with RawServer() as server, OpenTransport() as transport:
+            assert (await transport.send(request_for(server))).status == 200
+
+
+def _examples() -> dict[str, BaseException]:
+    """One instance of every exception class that aiohttp's client raises."""
+    key = ConnectionKey("example.com", 443, True, True, None, None, None)
+    info, refused = Mock(), OSError(111, "refused")
+    made: dict[str, BaseException] = {}
+    for name, kind in vars(client_exceptions).items():
+        if not (inspect.isclass(kind) and issubclass(kind, aiohttp.ClientError)):
+            continue
+        if issubclass(kind, aiohttp.ClientConnectorCertificateError):
+            made[name] = kind(key, ssl.CertificateError("bad"))
+        elif name == "UnixClientConnectorError":
+            made[name] = kind("/path", key, refused)
+        elif issubclass(kind, aiohttp.ClientConnectorError):
+            made[name] = kind(key, refused)
+        elif issubclass(kind, aiohttp.ClientResponseError):
+            made[name] = kind(info, ())
+        elif name == "ServerFingerprintMismatch":
+            made[name] = kind(b"a", b"b", "example.com", 443)
+        elif issubclass(kind, aiohttp.InvalidURL):
+            made[name] = kind("bad")
+        else:
+            made[name] = kind()
+    return made
+
+
+NEVER, MAYBE, ANSWERED = Delivery.NEVER_SENT, Delivery.MAYBE_PROCESSED, Delivery.ANSWERED
+AFTER_WRITING = {
+    "ClientError": MAYBE,
+    "ClientConnectionError": MAYBE,
+    "ClientConnectionResetError": MAYBE,
+    "ClientOSError": MAYBE,
+    "ClientConnectorError": NEVER,
+    "ClientConnectorDNSError": NEVER,
+    "ClientConnectorSSLError": NEVER,
+    "ClientConnectorCertificateError": NEVER,
+    "ClientProxyConnectionError": NEVER,
+    "ClientSSLError": NEVER,
+    "UnixClientConnectorError": NEVER,
+    "ConnectionTimeoutError": NEVER,
+    "SocketTimeoutError": MAYBE,
+    "ServerConnectionError": MAYBE,
+    "ServerTimeoutError": MAYBE,
+    "ServerDisconnectedError": MAYBE,
+    "ServerFingerprintMismatch": NEVER,
+    "ClientResponseError": ANSWERED,
+    "ClientHttpProxyError": NEVER,
+    "WSServerHandshakeError": ANSWERED,
+    "ContentTypeError": ANSWERED,
+    "TooManyRedirects": ANSWERED,
+    "ClientPayloadError": ANSWERED,
+    "UploadAbortedError": MAYBE,
+    "InvalidURL": NEVER,
+    "InvalidUrlClientError": NEVER,
+    "RedirectClientError": MAYBE,
+    "NonHttpUrlClientError": NEVER,
+    "InvalidUrlRedirectClientError": NEVER,
+    "NonHttpUrlRedirectClientError": NEVER,
+    "WSMessageTypeError": MAYBE,
+}
+
+
+class TestDelivery:
+    @pytest.mark.parametrize(("name", "error"), _examples().items(), ids=list(_examples()))
+    def test_every_exception_of_aiohttp(self, name, error):
+        assert classify(error, written=True) is AFTER_WRITING[name]
+        assert classify(error, written=False) is NEVER
+
+    @pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError(), OSError(), ValueError(), RuntimeError()])
+    def test_everything_else_depends_on_whether_it_was_written(self, error):
+        assert classify(error, written=True) is MAYBE
+        assert classify(error, written=False) is NEVER
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class TestFailures:
+    @on_real_time
+    async def test_refused_connection_names_the_address(self):
+        address = f"http://127.0.0.1:{closed_port()}"
+        async with OpenTransport() as transport:
+            with pytest.raises(RequestNotSentError, match=address) as caught:
+                await transport.send(request_for(address, "POST"))
+        assert caught.value.maybe_processed is False
+
+    @on_real_time
+    async def test_timeout_while_connecting_was_not_sent(self):
+        with socket.socket() as listener:  # a full backlog: the handshake never ends
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(0)
+            fillers = [socket.socket() for _ in range(4)]
+            for filler in fillers:
+                filler.setblocking(False)
+                filler.connect_ex(listener.getsockname())
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            async with OpenTransport() as transport:
+                with pytest.raises(RequestNotSentError, match=r"nothing within 0\.2 s"):
+                    await transport.send(request_for(address, "DELETE", timeout=0.2))
+            for filler in fillers:
+                filler.close()
+
+    @pytest.mark.parametrize("method", VERBS)
+    @on_real_time
+    async def test_timeout_after_sending_may_have_been_processed(self, method):
+        async with RawServer("stall") as server, OpenTransport() as transport:
+            with pytest.raises(ResponseLostError, match=r"nothing within 0\.1 s") as caught:
+                await transport.send(request_for(server, method, timeout=0.1))
+        assert caught.value.maybe_processed is True
+        assert len(server.requests) == 1
+
+    @on_real_time
+    async def test_timeout_covers_the_body(self):
+        async with RawServer(answer(b"{", length=100)) as server, OpenTransport() as transport:
+            with pytest.raises(ResponseLostError, match="within"):
+                await transport.send(request_for(server, timeout=0.1))
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            (answer(b"{", length=100), None),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None),
+            (b"HTTP/1.1 200 OK\r\nContent-Le", None),
+            (b"GARBAGE\r\n\r\n", None),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n", None),
+            answer(b"this is no gzip", 200, "Content-Encoding: gzip"),
+        ],
+        ids=["short body", "broken chunk", "broken head", "garbage", "bad length", "bad gzip"],
+    )
+    @on_real_time
+    async def test_broken_answers(self, sent):
+        async with RawServer(sent) as server, OpenTransport() as transport:
+            with pytest.raises(ResponseLostError):
+                await transport.send(request_for(server, "PUT"))
+            assert len(server.requests) == 1
+
+    @pytest.mark.parametrize(
+        "sent", [(answer(b"{", 503, length=100), None), answer(b"x", 429, "Content-Encoding: gzip")]
+    )
+    @on_real_time
+    async def test_status_of_a_broken_error_answer_still_counts(self, sent):
+        async with RawServer(sent) as server, OpenTransport() as transport:
+            response = await transport.send(request_for(server, "POST"))
+        assert response.status in {503, 429}
+
+    @on_real_time
+    async def test_secrets_stay_out_of_errors(self):
+        secret = "tok-123456"
+        headers = {"User-Agent": "tests/1", "Authorization": Secret(f"Bearer {secret}")}
+        async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, OpenTransport() as transport:
+            for _ in range(3):
+                with pytest.raises(BrokerageError) as caught:
+                    await transport.send(request_for(server, headers=headers, timeout=0.1))
+                error = caught.value
+                texts = [str(error), repr(error), repr(vars(error)), repr(error.args), repr(error.__cause__)]
+                texts += traceback.format_exception(error)
+                assert secret not in "".join(texts)
+                assert secret.encode() not in pickle.dumps(error)
+        assert secret.encode() in server.requests[0]
+
+
+class TestBodies:
+    @pytest.mark.parametrize(
+        ("body", "header"),
+        [
+            (b'{"a": 1}', "X: y"),
+            (gzip.compress(b'{"a": 1}'), "Content-Encoding: gzip"),
+            (zlib.compress(b'{"a": 1}'), "Content-Encoding: deflate"),
+        ],
+        ids=["plain", "gzip", "deflate"],
+    )
+    @on_real_time
+    async def test_decompressed(self, body, header):
+        async with RawServer(answer(body, 200, header)) as server, OpenTransport() as transport:
+            response = await transport.send(request_for(server))
+        assert response.body == b'{"a": 1}'
+        assert response.headers.get("content-type") == "application/json"
+
+    @pytest.mark.parametrize("unasked", [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"])
+    @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
+    @on_real_time
+    async def test_what_nobody_asked_for_is_not_the_next_answer(self, method, unasked):
+        async with RawServer() as server, OpenTransport() as transport:
+            for number in range(3):
+                assert (await transport.send(request_for(server, method))).status == 200
+                assert len(server.requests) == number + 1
+                await server.say(unasked)
+        assert server.connections == 3
+
+    @on_real_time
+    async def test_service_that_answers_before_it_is_asked_is_heard(self):
+        async def full(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(answer(b"{}", 429, "Connection: close"))
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(full, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, OpenTransport() as transport:
+            for _ in range(2):
+                assert (await transport.send(request_for(address))).status == 429
+
+    @on_real_time
+    async def test_no_content(self):
+        async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
+            response = await transport.send(request_for(server, "DELETE"))
+        assert (response.status, response.body) == (204, b"")
+
+    @on_real_time
+    async def test_chunks(self):
+        sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n1\r\n \r\n0\r\n\r\n"
+        async with RawServer(sent) as server, OpenTransport() as transport:
+            for _ in range(2):
+                assert (await transport.send(request_for(server))).body == b"{}\n "
+        assert server.connections == 1
+
+    @pytest.mark.parametrize("encoding", ["plain", "gzip"])
+    @pytest.mark.parametrize(
+        ("body", "known"),
+        [
+            (b"abc", b"abc"),
+            (b"abc", b"abd"),
+            (b"abc", b"abcdef"),
+            (b"abcdef", b"abc"),
+            (b"", b"abc"),
+            (b"abc", b""),
+            (b"x" * 500_000 + b"a", b"x" * 500_000 + b"b"),
+            (b"x" * 500_000, b"x" * 500_000),
+        ],
+        ids=["same", "last", "shorter", "longer", "none", "anything", "big", "big-same"],
+    )
+    @on_real_time
+    async def test_known_body_changes_nothing_but_who_holds_it(self, body, known, encoding):
+        sent = answer(gzip.compress(body), 200, "Content-Encoding: gzip") if encoding == "gzip" else answer(body)
+        async with RawServer(sent) as server, OpenTransport() as transport:
+            for _ in range(2):
+                response = await transport.send(request_for(server, known=known))
+                assert response.body == body
+                assert (response.body is known) is (body == known)
+        assert server.connections == 1
+
+    @on_real_time
+    async def test_known_body_that_breaks_off_is_lost(self):
+        async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
+            with pytest.raises(ResponseLostError):
+                await transport.send(request_for(server, known=b"abc"))
+
+    @pytest.mark.parametrize("known", [None, b"x" * 2000], ids=["unknown", "known"])
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            answer(b"x" * 2000),
+            answer(gzip.compress(b"x" * 1_000_000), 200, "Content-Encoding: gzip"),
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + b"x" * 2000 + b"\r\n0\r\n\r\n",
+        ],
+        ids=["length", "bomb", "chunks"],
+    )
+    @on_real_time
+    async def test_size_is_capped(self, sent, known):
+        async with RawServer(sent) as server, OpenTransport(max_body=1000) as transport:
+            with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
+                await transport.send(request_for(server, known=known))
+        assert caught.value.status == 200
+
+    @on_real_time
+    async def test_oversized_error_answer_is_still_that_error(self):
+        async with RawServer(answer(b"x" * 2000, 500)) as server, OpenTransport(max_body=1000) as transport:
+            assert (await transport.send(request_for(server))).status == 500
+
+
+class TestLife:
+    @on_real_time
+    async def test_close_twice_and_before_use(self):
+        transport = AiohttpTransport()
+        await transport.close()
+        await transport.close()
+        with pytest.raises(ConfigurationError, match="closed"):
+            await transport.send(request_for("http://127.0.0.1:9"))
+
+    def test_trace_configs_belong_to_a_borrowed_session(self):
+        with pytest.raises(ConfigurationError, match="trace_configs"):
+            AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
+
+    def test_a_borrowed_session_with_credentials_of_its_own_is_refused(self):
+        with pytest.raises(ConfigurationError, match="auth"):
+            AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
+
+    @on_real_time
+    async def test_settings_of_a_borrowed_session_change_no_answer(self):
+        packed = gzip.compress(b'{"a": 1}')
+        script = [answer(b"{}", 429), answer(b"{}", 422), answer(packed, 200, "Content-Encoding: gzip")]
+        async with (
+            RawServer(*script) as server,
+            aiohttp.ClientSession(raise_for_status=True, auto_decompress=False) as session,
+            OpenTransport(session) as transport,
+        ):
+            found = [await transport.send(request_for(server, "POST")) for _ in script]
+        assert [response.status for response in found] == [429, 422, 200]
+        assert found[-1].body == b'{"a": 1}'
+
+    @on_real_time
+    async def test_closing_under_way_ends_sends_in_our_own_terms(self):
+        async with RawServer("stall") as server:
+            transport = AiohttpTransport()
+            sending = asyncio.create_task(transport.send(request_for(server)))
+            await server.arrived.wait()
+            await transport.close()
+            with pytest.raises(ResponseLostError):
+                await sending
+
+    @pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+    @on_real_time
+    async def test_closing_turns_away_who_waits_for_a_connection(self, borrowed):
+        async with RawServer("stall") as server:
+            session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) if borrowed else None
+            transport = AiohttpTransport(session, connections=1)
+            first = asyncio.create_task(transport.send(request_for(server, "POST")))
+            await server.arrived.wait()
+            others = [asyncio.create_task(transport.send(request_for(server, "POST"))) for _ in range(3)]
+            others[0].cancel()
+            await asyncio.sleep(0.01)
+            others[1].cancel()
+            await (transport if session is None else session).close()
+            found = await asyncio.gather(first, *others, return_exceptions=True)
+            kinds = [ResponseLostError, asyncio.CancelledError, asyncio.CancelledError, RequestNotSentError]
+            assert [type(error) for error in found] == kinds
+            assert len(server.requests) == 1
+
+    @on_real_time
+    async def test_cancelled_send_closes_its_connection(self):
+        async with RawServer("stall") as server, OpenTransport() as transport:
+            sending = asyncio.create_task(transport.send(request_for(server)))
+            await server.arrived.wait()
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+
+    @on_real_time
+    async def test_forgotten_transport_warns_once(self):
+        async with RawServer() as server:
+            transport = AiohttpTransport()
+            await transport.send(request_for(server))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                del transport
+                gc.collect()
+                await asyncio.sleep(0.01)
+        assert [str(warning.message) for warning in caught] == [
+            "unclosed Client: use `async with`, or `await client.aclose()`"
+        ]

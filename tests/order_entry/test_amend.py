@@ -1,0 +1,238 @@
+"""What one answer, or none, makes of a cancellation, a replacement and an edit of a pair: call by call.
+
+How they fare on a whole brokerage is in `test_order_entry_changes.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken
+from brokerage_async._generated.models import Comparator, PairsEdit
+from brokerage_async._generated.operations import ORDERS_REPLACE
+from brokerage_async.errors import ConfigurationError, ResponseLostError
+from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
+from brokerage_async.order_entry.decisions import LookPlan
+from brokerage_async.order_entry.results import ChangeOutcome
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
+from tests.loops import on_virtual_time
+
+PLAN = LookPlan(first=1.0, settle=5.0, longest=2.0, give_up=10.0)
+BODY = json.dumps({"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}).encode()
+APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, ChangeOutcome.UNKNOWN
+
+
+def order(status: str, id: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"id": id, "account-number": "A1", "status": status, **{k.replace("_", "-"): v for k, v in fields.items()}}
+
+
+def listed(*orders: dict[str, Any]) -> Response:
+    sizes = {"per-page": 200, "page-offset": 0, "item-offset": 0, "total-items": len(orders), "total-pages": 1}
+    body = {"data": {"items": orders}, "pagination": sizes | {"current-item-count": len(orders)}}
+    return Response(status=200, body=json.dumps(body).encode())
+
+
+class Desk:
+    """A client of a service that answers each operation with one thing, or with one after the other."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers = {name.replace("__", "."): answer for name, answer in answers.items()}
+        self.transport = FakeTransport(self._answer)
+        self.client = Client(
+            Environment.sandbox("https://a.example"),
+            StaticToken("t"),
+            transport=self.transport,
+            retry=RetryPolicy.none(),
+        )
+
+    def _answer(self, request: Request) -> Any:
+        assert request.operation is not None
+        answer = self._answers.get(request.operation.name, listed())
+        return (answer.pop(0) if len(answer) > 1 else answer[0]) if isinstance(answer, list) else answer
+
+    def sent(self, name: str) -> int:
+        return sum(
+            request.operation is not None and request.operation.name == name for request in self.transport.requests
+        )
+
+
+CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
+    ("answered", ok(order("Cancel Requested")), None, APPLIED),
+    ("cancelled at once", ok(order("Cancelled")), None, APPLIED),
+    ("lost, shown", LOST, listed(order("Cancelled")), APPLIED),
+    ("lost, filled", LOST, listed(order("Filled")), REFUSED),
+    ("lost, replaced", LOST, listed(order("Cancelled", replacing_order_id=2)), REFUSED),
+    ("lost, still works", LOST, listed(order("Live")), UNKNOWN),
+    ("lost, not listed", LOST, listed(), UNKNOWN),
+    ("lost, lists fail", LOST, fail(500), UNKNOWN),
+    ("500, shown", fail(500), listed(order("Cancel Requested")), APPLIED),
+    ("another order", ok(order("Cancelled", 2)), listed(order("Live")), UNKNOWN),
+    ("still live", ok(order("Live")), listed(order("Live")), UNKNOWN),
+    ("refused", fail(422, "cannot_update_order"), listed(order("Filled")), REFUSED),
+    ("not sent", NOT_SENT, None, ChangeOutcome.NOT_SENT),
+    ("429", fail(429), None, ChangeOutcome.NOT_SENT),
+    ("401", fail(401, "token_invalid"), None, ChangeOutcome.NOT_SENT),
+]
+
+
+class TestCancel:
+    @pytest.mark.parametrize(
+        ("answer", "lists", "expected"), [each[1:] for each in CANCELS], ids=[c[0] for c in CANCELS]
+    )
+    @on_virtual_time
+    async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
+        desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
+        async with desk.client as client:
+            change = await cancel(client.session, "A1", "1", PLAN)
+        assert change.outcome is expected
+        assert desk.sent("orders.cancel") == 1
+        assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
+
+    @on_virtual_time
+    async def test_lists_are_read_until_they_show_it(self) -> None:
+        lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancelled"))]
+        desk = Desk(orders__cancel=LOST, orders__list_live=lists)
+        async with desk.client as client:
+            change = await cancel(client.session, "A1", "1", PLAN)
+        assert change.outcome is APPLIED
+        assert change.order is not None
+        assert change.order.status == "Cancelled"
+        assert desk.sent("orders.list_live") == 3
+
+    @on_virtual_time
+    async def test_what_cannot_be_sent_is_raised(self) -> None:
+        desk = Desk()
+        async with desk.client as client:
+            with pytest.raises(ConfigurationError):
+                await cancel(client.session, "A1", "", PLAN)
+        assert desk.transport.requests == []
+
+
+PREVIEW = ok({"order": order("Received")})
+
+
+class TestReplace:
+    @staticmethod
+    async def made(desk: Desk, **options: Any) -> Any:
+        settings: dict[str, Any] = {"allow_warnings": False} | options
+        async with desk.client as client:
+            return await replace(client.session, ORDERS_REPLACE, "A1", "1", BODY, PLAN, **settings)
+
+    @on_virtual_time
+    async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
+        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
+        change = await self.made(desk)
+        assert change.outcome is APPLIED
+        assert change.order.id == "2"
+        assert [request.body for request in desk.transport.requests] == [BODY, BODY]
+
+    @pytest.mark.parametrize(
+        ("preview", "expected"),
+        [
+            (fail(422, "preflight_check_failure"), REFUSED),
+            (NOT_SENT, ChangeOutcome.NOT_SENT),
+            (LOST, ChangeOutcome.NOT_SENT),
+            (ok({"order": order("Received"), "errors": [{"code": "e", "message": "no"}]}), REFUSED),
+            (ok({"order": order("Received"), "warnings": [{"code": "w", "message": "hm"}]}), REFUSED),
+        ],
+        ids=["refused", "not sent", "lost", "errors", "warnings"],
+    )
+    @on_virtual_time
+    async def test_what_the_dry_run_objects_to_is_not_sent(self, preview: Any, expected: ChangeOutcome) -> None:
+        desk = Desk(orders__edit_dry_run=preview)
+        change = await self.made(desk)
+        assert change.outcome is expected
+        assert change.error is not None
+        assert desk.sent("orders.replace") == 0
+
+    @pytest.mark.parametrize("allowed", [True, ["w"]], ids=["all", "this one"])
+    @on_virtual_time
+    async def test_warnings_can_be_allowed(self, allowed: Any) -> None:
+        warned = ok({"order": order("Received"), "warnings": [{"code": "w", "message": "hm"}]})
+        desk = Desk(orders__edit_dry_run=warned, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
+        change = await self.made(desk, allow_warnings=allowed)
+        assert change.outcome is APPLIED
+        assert [warning.code for warning in change.warnings] == ["w"]
+
+    REPLACED = order("Cancelled", replacing_order_id=2)
+    SUCCESSOR = order("Live", 2, replaces_order_id=1, order_type="Limit", time_in_force="Day", price="11",
+                      price_effect="Debit")  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("lists", "expected", "shown"),
+        [
+            (listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2"),
+            (listed(REPLACED), APPLIED, None),
+            (listed(order("Filled")), REFUSED, "1"),
+            (listed(order("Live")), UNKNOWN, "1"),
+            (listed(), UNKNOWN, None),
+        ],
+        ids=["ours", "somebody else's", "successor not listed", "filled", "untouched", "not listed"],
+    )
+    @on_virtual_time
+    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any) -> None:
+        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
+        change = await self.made(desk)
+        assert change.outcome is expected
+        assert (change.order and change.order.id) == shown
+        assert isinstance(change.error, ResponseLostError)
+        assert desk.sent("orders.replace") == 1
+
+    @pytest.mark.parametrize(
+        ("answer", "lists", "expected", "shown"),
+        [
+            (order("Live", price="11"), listed(), APPLIED, "1"),
+            (order("Live", price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+            (order("Live", price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
+            (REPLACED, listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+        ],
+        ids=["edited in place", "not yet replaced", "never replaced", "replaced"],
+    )
+    @on_virtual_time
+    async def test_an_answer_that_shows_the_original_is_looked_into_unless_it_has_the_new_terms(
+        self, answer: Any, lists: Any, expected: Any, shown: Any
+    ) -> None:
+        desk = Desk(
+            orders__edit_dry_run=PREVIEW, orders__replace=ok(answer), orders__list_live=lists, orders__list=lists
+        )
+        change = await self.made(desk)
+        assert change.outcome is expected
+        assert (change.order and change.order.id) == shown
+        assert desk.sent("orders.replace") == 1
+
+
+PAIR = PairsEdit(ratio_price_comparator=Comparator("gte"), ratio_price_threshold=Decimal("1.5"))
+ASKED = {"id": 9, "type": "PAIRS", "ratio-price-comparator": "gte", "ratio-price-threshold": "1.5"}
+
+
+class TestEditPairs:
+    @pytest.mark.parametrize(
+        ("answer", "seen", "expected"),
+        [
+            (ok({"complex-order": ASKED}), ok(ASKED), APPLIED),
+            (LOST, ok(ASKED), APPLIED),
+            (LOST, ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (LOST, ok(ASKED | {"ratio-price-threshold": "2", "terminal-at": "2026-03-02T10:00:00Z"}), REFUSED),
+            (LOST, fail(500), UNKNOWN),
+            (fail(422, "validation_error"), ok(ASKED), REFUSED),
+            (NOT_SENT, None, ChangeOutcome.NOT_SENT),
+            (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED | {"ratio-price-threshold": "2"}), REFUSED),
+            (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED), UNKNOWN),
+        ],
+        ids=["answered", "lost, shown", "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent",
+             "errors", "errors, and yet done"],
+    )  # fmt: skip
+    @on_virtual_time
+    async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
+        desk = Desk(complex_orders__edit_pairs=answer, complex_orders__get=seen)
+        async with desk.client as client:
+            change = await edit_pairs(client.session, "A1", "9", PAIR, PLAN)
+        assert change.outcome is expected
+        assert desk.sent("complex_orders.edit_pairs") == 1

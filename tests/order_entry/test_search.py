@@ -1,0 +1,243 @@
+"""How the lists of an account are read: as far as needed, no further, and never called complete when they are not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagination
+from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
+from brokerage_async.journal import EntryKey, JournalEntry
+from brokerage_async.operation import Page
+from brokerage_async.order_entry.decisions import Finding, LookPlan
+from brokerage_async.order_entry.search import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
+from tests.loops import on_virtual_time
+
+NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
+COUNTED = Pagination(total_items=0)
+
+
+def order(name: str, *, days_ago: float | None = 0) -> Order:
+    received = None if days_ago is None else NOW - timedelta(days=days_ago)
+    return Order(id=f"id of {name}", external_identifier=name, received_at=received)
+
+
+class Account:
+    """An executor that answers both lists page by page; an exception in place of a page is raised."""
+
+    def __init__(self, live: list[Any], everything: list[Any]) -> None:
+        self._lists = {"orders.list_live": live, "orders.list": everything}
+        self.read: list[str] = []
+        self.queries: dict[str, Mapping[str, object]] = {}
+
+    def paginate(self, operation: Any, *, path: Mapping[str, object], query: Mapping[str, object]) -> Any:
+        assert path == {"account_number": "A1"}
+        self.queries[operation.name] = query
+        account = self
+
+        class Lists:
+            async def pages(self) -> AsyncIterator[Page[Order]]:
+                for number, page in enumerate(account._lists[operation.name]):
+                    account.read.append(f"{operation.name} {number}")
+                    if isinstance(page, BrokerageError):
+                        raise page
+                    yield page if isinstance(page, Page) else Page(tuple(page), COUNTED, number)
+
+        return Lists()
+
+
+async def look(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
+    lists = OrderLists(account)  # type: ignore[arg-type]
+    return await lists.look("A1", set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
+
+
+@on_virtual_time
+async def test_an_order_of_today_is_found_without_reading_further() -> None:
+    account = Account([[order("a")], [order("b")]], [[order("a")]])
+    sighting = await look(account, "a")
+    assert (list(sighting.orders), sighting.complete) == (["a"], True)
+    assert account.read == ["orders.list_live 0"]
+
+
+@on_virtual_time
+async def test_both_lists_are_read_for_what_is_missing() -> None:
+    account = Account([[order("a")]], [[order("a"), order("b")]])
+    sighting = await look(account, "a", "b", "c")
+    assert (sorted(sighting.orders), sighting.complete, sighting.error) == (["a", "b"], True, None)
+    assert account.read == ["orders.list_live 0", "orders.list 0"]
+
+
+@on_virtual_time
+async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() -> None:
+    account = Account([[]], [[order("x", days_ago=1)], [order("y", days_ago=5)], [order("z", days_ago=9)]])
+    sighting = await look(account, "a")
+    assert (dict(sighting.orders), sighting.complete) == ({}, True)
+    assert account.read[1:] == ["orders.list 0", "orders.list 1"]
+    assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 6)}
+
+
+@on_virtual_time
+async def test_an_old_order_among_newer_ones_does_not_end_the_reading() -> None:
+    """An order of last month that was changed today may stand among today's."""
+    pages = [[order("x"), order("y", days_ago=40)], [order("a"), order("z", days_ago=50)]]
+    assert list((await look(Account([[]], pages), "a")).orders) == ["a"]
+
+
+@on_virtual_time
+async def test_an_older_order_is_read_for_further_back() -> None:
+    account = Account([[]], [[order("x", days_ago=5)], [order("a", days_ago=8)], [order("z", days_ago=20)]])
+    assert list((await look(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
+
+
+@pytest.mark.parametrize("months", [-6, 6])
+def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        pages = [
+            [order("x", days_ago=0)],
+            [order("y", days_ago=2)],
+            [order("a", days_ago=2.5)],
+            [order("z", days_ago=30)],
+        ]
+        account = Account([[]], pages)
+        moment = NOW + timedelta(days=30 * months)
+        lists = OrderLists(account)  # type: ignore[arg-type]
+        window = Window.since(moment, moment + timedelta(seconds=5))
+        sighting = await lists.look("A1", {"a"}, window, by=lambda each: each.external_identifier)
+        assert list(sighting.orders) == ["a"]
+
+    run()
+
+
+@on_virtual_time
+async def test_orders_without_a_time_do_not_end_the_reading() -> None:
+    account = Account([[]], [[order("x", days_ago=None)], [order("a", days_ago=None)]])
+    assert list((await look(account, "a")).orders) == ["a"]
+
+
+@pytest.mark.parametrize("broken", ["live", "everything"])
+def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken: str) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        failure = ServerError("down", status=503)
+        pages = [[order("x")], failure]
+        account = Account(pages, [[order("b")]]) if broken == "live" else Account([[order("b")]], pages)
+        sighting = await look(account, "a")
+        assert (dict(sighting.orders), sighting.complete, sighting.error) == ({}, False, failure)
+        assert not sighting.hopeless
+        assert list((await look(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
+
+    run()
+
+
+@on_virtual_time
+async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
+    assert not (await look(Account([[]], [Page((), None, 0)]), "a")).complete
+    assert not (await look(Account([[]], [Page((), Pagination(per_page=200), 0)]), "a")).complete
+    assert (await look(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
+    assert (await look(Account([[]], [Page((), Pagination(current_item_count=0), 0)]), "a")).complete
+
+
+@pytest.mark.parametrize("listing", ["live", "everything"])
+@on_virtual_time
+async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str) -> None:
+    of_three = Pagination(total_items=450, total_pages=3, current_item_count=0)
+    for number, complete in [(0, False), (2, False), (3, True)]:
+        pages = [Page((), of_three, number)]
+        account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
+        assert (await look(account, "a")).complete is complete
+    contradictions = [
+        Page((), Pagination(total_items=5), 0),  # none of five, and no number of pages
+        Page((), Pagination(total_items=5, total_pages=0), 0),
+        Page((order("x"),), Pagination(total_items=2, total_pages=1, current_item_count=2), 0),  # a row is unreadable
+        Page((), Pagination(current_item_count=200), 1),  # the first page once more
+    ]
+    for page in contradictions:
+        account = Account([page], [[]]) if listing == "live" else Account([[]], [page])
+        assert not (await look(account, "a")).complete
+    grown = [Page((order("x"),), Pagination(total_items=202, total_pages=2, current_item_count=2), 1)]
+    assert (await look(Account([[]], grown), "a")).complete
+    nothing = [Page((), Pagination(total_items=0, total_pages=1), 0)]
+    assert (await look(Account(nothing, nothing), "a")).complete
+
+
+@on_virtual_time
+async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
+    account = Account([PermissionDeniedError("no", status=403)], [PermissionDeniedError("no", status=403)])
+    count = 0
+
+    async def once() -> tuple[bool, Sighting]:
+        nonlocal count
+        count += 1
+        return False, await look(account, "a")
+
+    assert await look_until(LookPlan(), once) is Finding.UNDETERMINED
+    assert count == 1
+
+
+@on_virtual_time
+async def test_a_clock_that_was_set_back_hides_no_order() -> None:
+    """It was ahead when the order was written down: how long ago that was, nobody knows."""
+    account = Account([[]], [[order("x", days_ago=0)], [order("y", days_ago=6)], [order("a", days_ago=9)]])
+    assert list((await look(account, "a", opened_at=NOW + timedelta(days=600))).orders) == ["a"]
+    assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]
+
+
+def searching(account: Account, *, attempts: int) -> IdentifierSearch:
+    body = b'{"legs":[{"symbol":"AAPL","action":"Buy to Open","quantity":"10"}],"price":"10"}'
+    entry = JournalEntry(key=EntryKey("sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW)
+    lists = OrderLists(account)  # type: ignore[arg-type]
+    return IdentifierSearch(lists, "A1", Window.since(NOW, NOW), {"a": entry})
+
+
+def carrier(number: int, **terms: Any) -> Order:
+    return Order(id=str(number), external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, **terms)
+
+
+@on_virtual_time
+async def test_an_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
+    pages = [[carrier(2)], [carrier(1)]]
+    once, twice = (searching(Account([[]], pages), attempts=attempts) for attempts in (1, 2))
+    assert (await once.look(["a"])).orders["a"].id == (await twice.look(["a"])).orders["a"].id == "2"
+    assert once.twins("a") == ""
+    assert twice.twins("a") == "2 live orders carry this identifier: 1, 2"
+
+
+@on_virtual_time
+async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> None:
+    """The replacement of another order comes before the order that it replaces: first it looks like ours."""
+    other = [carrier(3, replaces_order_id="2"), carrier(2, price=Decimal(9))]
+    search = searching(Account([[]], [other, [carrier(1, price=Decimal(10))]]), attempts=1)
+    first, second = await search.look(["a"]), await search.look(["a"])
+    assert (dict(first.orders), first.complete, first.conflict) == ({}, False, True)
+    assert second.orders["a"].id == "1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"null",
+        b'{"legs": [null, {}]}',
+        b'{"legs": {"symbol": "AAPL"}}',
+        b'{"price": []}',
+        b'{"price": 1e99999999999999999999}',
+    ],
+    ids=repr,
+)
+def test_bytes_of_no_order_prove_nothing(body: bytes) -> None:
+    assert terms_of(body, NewOrder) is None
+
+
+def test_terms_are_those_of_the_bytes() -> None:
+    body = b'{"order-type":"Limit","price":"1.50","legs":[{"symbol":"AAPL","quantity":"10"}],"new-field":1}'
+    terms = terms_of(body, NewOrder)
+    assert terms is not None
+    assert (terms.order_type, terms.price, terms.legs[0].symbol) == ("Limit", Decimal("1.50"), "AAPL")
+    assert terms.extra == {"new-field": 1}

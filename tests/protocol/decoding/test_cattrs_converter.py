@@ -1,0 +1,87 @@
+"""The cattrs converter takes the same road as bodies."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import attrs
+import cattrs
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async.protocol.decoding import cattrs_converter as structuring
+
+
+def test_it_is_a_converter_made_once() -> None:
+    assert isinstance(models.converter, cattrs.Converter)
+    assert models.converter is models.converter
+    assert structuring.make_converter() is not models.converter
+
+
+def test_dicts_and_models() -> None:
+    raw = {"id": 7, "order-type": "Limit", "price": "1.10", "legs": [{"quantity": 1}], "new": [1.5]}
+    order = models.converter.structure(raw, models.Order)
+    assert order == models.Order(
+        id="7",
+        order_type=models.OrderType.LIMIT,
+        price=Decimal("1.10"),
+        legs=[models.OrderLeg(quantity=Decimal(1))],
+        extra={"new": [1.5]},
+    )
+    assert models.converter.unstructure(order) == {
+        "id": "7", "order-type": "Limit", "price": "1.10", "legs": [{"quantity": "1"}], "new": [1.5],
+    }  # fmt: skip
+
+
+def test_lists_of_models_and_models_inside_of_other_classes() -> None:
+    @attrs.frozen
+    class Portfolio:
+        orders: list[models.Order]
+        first: models.Order | None
+        day: models.SortOrder
+        limits: dict[str, Decimal]
+
+    raw = {"orders": [{"id": 1}, {"id": 2}], "first": {"id": 1}, "day": "Asc", "limits": {"a": "1.50"}}
+    portfolio = models.converter.structure(raw, Portfolio)
+    assert portfolio.orders == [models.Order(id="1"), models.Order(id="2")]
+    assert portfolio.first == models.Order(id="1")
+    assert portfolio.day is models.SortOrder.ASC
+    assert models.converter.unstructure(portfolio) == {
+        "orders": [{"id": "1"}, {"id": "2"}], "first": {"id": "1"}, "day": "Asc", "limits": {"a": "1.50"},
+    }  # fmt: skip
+    assert models.converter.structure(({"id": 1} for _ in range(2)), list[models.Order]) == [models.Order(id="1")] * 2
+
+
+def test_what_is_no_object_is_an_error() -> None:
+    for value in (None, 7, "text", []):
+        with pytest.raises(errors.ResponseDecodeError, match="expected an object"):
+            models.converter.structure(value, models.Order)
+
+
+def test_python_values_are_taken_too() -> None:
+    warrant = models.converter.structure({"occurred-date": date(2026, 1, 2), "amount": 0.25}, models.Dividend)
+    assert warrant == models.Dividend(occurred_date=date(2026, 1, 2), amount=Decimal("0.25"))
+
+
+def test_a_misfit_is_told_with_the_name_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
+    order = models.converter.structure({"price": ["?"]}, models.Order)
+    assert order.extra == {"price": ["?"]}
+    assert "Order: $.price: expected decimal, got a list" in caplog.text
+
+
+@pytest.mark.parametrize(("value", "digits"), [("1.10", "1.10"), (7, "7"), (0.1, "0.1"), (Decimal("1.10"), "1.10")])
+def test_decimals_have_the_digits_that_were_written(value: object, digits: str) -> None:
+    assert str(models.converter.structure(value, Decimal)) == digits
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
+def test_what_is_no_decimal_is_refused(value: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="decimal"):
+        models.converter.structure(value, Decimal)
+
+
+@pytest.mark.parametrize("value", ["text", {"id": 1}, 5, None])
+def test_what_is_no_list_is_not_taken_for_one(value: object) -> None:
+    with pytest.raises(TypeError, match="expected a list"):
+        models.converter.structure(value, list[models.Order])

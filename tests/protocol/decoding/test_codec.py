@@ -1,0 +1,222 @@
+# ruff: noqa: E501
+"""Bodies to models and back: the envelopes, the errors, the requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async._generated import operations as ops
+from brokerage_async.errors import ErrorDetail
+from brokerage_async.operation import Operation
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned() -> Iterator[None]:
+    learning.forget()
+    tolerance._told.clear()
+    yield
+    learning.forget()
+
+
+def body(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+DIVIDENDS = ops.MARKET_METRICS_DIVIDENDS
+WARRANT = ops.INSTRUMENTS_WARRANT
+ORDERS = ops.ORDERS_LIST
+TOKEN = ops.OAUTH_TOKEN
+
+
+def test_one_resource() -> None:
+    decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW", "active": True}, "context": "/x"}))
+    assert decoded == codec.Decoded(models.Warrant(symbol="ABCW", active=True), None, "/x")
+
+
+def test_a_list() -> None:
+    decoded = codec.decode(DIVIDENDS, body({"data": {"items": [{"amount": "0.25"}, {}]}, "context": "/x"}))
+    assert decoded.value == [models.Dividend(amount=Decimal("0.25")), models.Dividend()]
+    assert decoded.pagination is None
+
+
+def test_a_page() -> None:
+    block = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
+    decoded = codec.decode(ORDERS, body({"data": {"items": [{"id": 7}]}, "pagination": block}))
+    assert decoded.value == [models.Order(id="7")]
+    assert decoded.pagination == models.Pagination(per_page=10, page_offset=0, total_pages=3, extra={"next-link": None})
+
+
+def test_a_bare_object() -> None:
+    decoded = codec.decode(TOKEN, body({"access_token": "t", "expires_in": 900}))
+    assert decoded.value == models.TokenResponse(access_token="t", expires_in=900)
+
+
+def test_no_content() -> None:
+    assert codec.decode(ops.QUOTE_ALERTS_CANCEL, b"").value is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "data", "expected"),
+    [
+        (ops.QUOTE_ALERTS_LIST, {"symbol": "A"}, [models.QuoteAlert(symbol="A")]),
+        (ops.QUOTE_ALERTS_LIST, {"items": [{"symbol": "A"}]}, [models.QuoteAlert(symbol="A")]),
+        (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"items": [{"market-holidays": []}]}, models.HolidayCalendar(market_holidays=())),
+        (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"market-holidays": []}, models.HolidayCalendar(market_holidays=())),
+        (ops.MARKET_TIME_CURRENT_SESSIONS, {"state": "Open"}, [models.CurrentMarketSession(state=models.MarketState.OPEN)]),
+    ],
+)  # fmt: skip
+def test_both_forms_are_read_without_a_word(
+    operation: Operation[Any], data: Any, expected: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert codec.decode(operation, body({"data": data}), strict=True).value == expected
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer", "expected"),
+    [
+        (DIVIDENDS, {"data": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
+        (DIVIDENDS, {"items": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
+        (DIVIDENDS, {"data": {"items": None}}, []),
+        (WARRANT, {"symbol": "ABCW"}, models.Warrant(symbol="ABCW")),
+        (DIVIDENDS, {"data": {"items": []}, "context": 5}, []),
+        (ORDERS, {"data": {"items": []}, "pagination": []}, []),
+    ],
+)
+def test_a_crooked_envelope_costs_nothing_but_a_warning(
+    operation: Operation[Any], answer: Any, expected: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert codec.decode(operation, body(answer)).value == expected
+    assert len(caplog.records) == 1
+    with pytest.raises(errors.ResponseDecodeError):
+        codec.decode(operation, body(answer), strict=True)
+
+
+@pytest.mark.parametrize("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "text", [b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe"]
+)
+def test_what_is_no_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
+    with pytest.raises(errors.ResponseDecodeError) as caught:
+        codec.decode(operation, text)
+    assert (caught.value.json_path, caught.value.operation) == ("$", operation.name)
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer", "path"),
+    [
+        (WARRANT, {}, "$.data"),
+        (WARRANT, {"data": None}, "$.data"),
+        (WARRANT, {"data": {"items": []}}, "$.data.items"),
+        (WARRANT, {"data": {"items": [7]}}, "$.data.items[0]"),
+        (DIVIDENDS, {}, "$.data.items"),
+        (DIVIDENDS, {"data": None}, "$.data.items"),
+        (DIVIDENDS, {"data": {}}, "$.data.items"),
+        (DIVIDENDS, {"data": {"items": {"a": 1}}}, "$.data.items"),
+    ],
+)
+def test_an_empty_answer_is_never_made_up(operation: Operation[Any], answer: Any, path: str) -> None:
+    """Orders that are merely not found in a broken body must not seem to be absent."""
+    with pytest.raises(errors.ResponseDecodeError) as caught:
+        codec.decode(operation, body(answer))
+    assert caught.value.json_path == path
+
+
+def test_json_that_only_the_standard_library_reads() -> None:
+    text = b'{"data": {"items": [{"description": "\\ud83d", "price": NaN, "id": 12345678901234567890123}]}}'
+    [transaction] = codec.decode(ops.TRANSACTIONS_LIST, text).value
+    assert (transaction.description, transaction.price) == ("\ud83d", None)
+    assert transaction.extra["price"] == "NaN"
+    assert transaction.id == "12345678901234567890123"
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            {"error": {"code": "preflight_check_failure", "message": "m", "errors": [{"code": "c", "message": "n"}]},
+             "data": {"order": {}}},
+            codec.ErrorAnswer("preflight_check_failure", "m", (ErrorDetail("c", "n"),), {"order": {}}),
+        ),
+        (
+            {"error": {"code": "validation_error", "message": "m", "errors": [{"domain": "to-date", "reason": "missing"}]}},
+            codec.ErrorAnswer("validation_error", "m", (ErrorDetail(None, "missing", "to-date"),)),
+        ),
+        ({"error": {"code": 406, "message": "gone"}}, codec.ErrorAnswer("406", "gone")),
+        ({"error": {"code": None, "errors": "none", "message": ["x"]}}, codec.ErrorAnswer(None, None)),
+        ({"error": {"code": "c", "errors": [5, None, {}]}}, codec.ErrorAnswer("c", None, (ErrorDetail(),))),
+        ({"error_code": "invalid_grant", "error_description": "d"}, codec.ErrorAnswer("invalid_grant", "d")),
+        ({"error": "invalid_client"}, codec.ErrorAnswer("invalid_client", None)),
+        ({"message": "?"}, None),
+        ([], None),
+        ("text", None),
+    ],
+)  # fmt: skip
+def test_the_forms_of_errors(answer: Any, expected: codec.ErrorAnswer | None) -> None:
+    assert codec.decode_error(body(answer)) == expected
+
+
+@pytest.mark.parametrize("text", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
+def test_what_is_no_error_form_is_none(text: bytes) -> None:
+    assert codec.decode_error(text) is None
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
+
+
+def new_order(**fields: Any) -> models.NewOrder:
+    leg = models.NewOrderLeg(
+        action=models.LegAction.BUY_TO_OPEN,
+        instrument_type=models.InstrumentType.EQUITY,
+        symbol="AAPL",
+        quantity=Decimal("1E+2"),
+    )
+    return models.NewOrder(
+        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[leg], **fields
+    )
+
+
+def test_a_request_is_written_in_the_order_of_the_schema_without_what_is_not_set() -> None:
+    order = new_order(price=Decimal("187.50"), price_effect=models.PriceEffect.DEBIT, automated_source=True)
+    assert codec.encode(order) == (
+        b'{"order-type":"Limit","time-in-force":"Day","legs":[{"action":"Buy to Open","instrument-type":"Equity",'
+        b'"quantity":"100","symbol":"AAPL"}],"price":"187.50","price-effect":"Debit","automated-source":true}'
+    )
+
+
+def test_moments_are_written_with_their_offset() -> None:
+    rules = models.NewOrderRules(route_after=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    assert b'"route-after":"2026-03-01T12:00:00Z"' in codec.encode(new_order(rules=rules))
+
+
+def test_extra_is_sent_as_it_is() -> None:
+    order = new_order(extra={"new-key": [Decimal("1.50"), None], "order-type": "Other"})
+    sent = json.loads(codec.encode(order), parse_float=Decimal)
+    assert sent["new-key"] == [Decimal("1.50"), None]
+    assert sent["order-type"] == "Other"
+
+
+@pytest.mark.parametrize("price", [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"])
+def test_what_cannot_be_sent_is_refused(price: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="NewOrder cannot be sent"):
+        codec.encode(new_order(price=price))
+
+
+def test_only_models_are_sent() -> None:
+    with pytest.raises(errors.InvalidRequestError, match="expected a model, got dict"):
+        codec.encode({"order-type": "Limit"})
+    with pytest.raises(errors.InvalidRequestError, match="cannot be sent"):
+        codec.encode(models.NewWatchlist(name="n", watchlist_entries=["AAPL"]))  # type: ignore[list-item]

@@ -1,0 +1,97 @@
+"""What the wire structs are made of, read off the structs themselves."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import msgspec
+import pytest
+
+from brokerage_async._generated.converters import (
+    WIRES,
+    EquityOptionWire,
+    OrderConditionWire,
+    OrderLegWire,
+    OrderRuleWire,
+    OrderWire,
+    Wire,
+)
+from brokerage_async.protocol.decoding.fields import equivalents, layout, nested
+
+ORDER, OPTION = layout(OrderWire), layout(EquityOptionWire)
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=lambda wire: wire.__name__)
+def test_every_field_has_one_slot_in_order(wire: type[Wire]) -> None:
+    slots = layout(wire)
+    assert [slot.attribute for slot in slots.values()] == list(wire.__struct_fields__)
+    assert list(slots) == list(wire.__struct_encode_fields__)
+    for key, slot in slots.items():
+        assert slot.key == key
+        assert slot.alias_of is None or slots[slot.alias_of].target == slot.target
+        assert not (slot.many and slot.child is None)
+
+
+@pytest.mark.parametrize("model", WIRES, ids=lambda model: model.__name__)
+def test_every_slot_leads_to_a_field_of_the_model(model: type[Any]) -> None:
+    names = {field.name for field in attrs.fields(model)}
+    assert {slot.target for slot in layout(WIRES[model]).values()} <= names
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("price", {"scalars": {"decimal"}, "native": str}),
+        ("gtc-date", {"scalars": {"date"}, "settled": True, "native": None}),
+        ("cancellable", {"scalars": {"bool"}, "settled": True}),
+        ("status", {"scalars": set(), "settled": True}),
+        ("updated-at", {"scalars": {"datetime", "int"}, "native": None}),
+        ("legs", {"child": OrderLegWire, "many": True, "array": False}),
+        ("order-rule", {"child": OrderRuleWire, "many": False, "alias_of": None}),
+        ("rules", {"child": OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
+    ],
+)
+def test_slots_of_an_order(key: str, expected: dict[str, Any]) -> None:
+    assert {name: getattr(ORDER[key], name) for name in expected} == expected
+
+
+def test_an_integer_is_one() -> None:
+    slot = OPTION["days-to-expiration"]
+    assert (slot.scalars, slot.native, slot.settled) == ({"int"}, int, True)
+
+
+def test_nested_structs_are_those_directly_inside() -> None:
+    assert nested(OrderWire) == {OrderLegWire, OrderRuleWire}
+    assert OrderConditionWire in nested(OrderRuleWire)
+    assert nested(EquityOptionWire) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("slot", "raw", "expected"),
+    [
+        (ORDER["price"], 5, ["5"]),
+        (ORDER["price"], 0.1, ["0.1"]),
+        (ORDER["price"], Decimal("1.10"), ["1.10"]),
+        (ORDER["received-at"], "2026-01-01T00:00:00", ["2026-01-01T00:00:00Z"]),
+        (OPTION["days-to-expiration"], "-7", [-7]),
+        (OPTION["days-to-expiration"], "7.0", []),
+        (OPTION["days-to-expiration"], Decimal("7.0"), [7]),
+        (OPTION["days-to-expiration"], 7.5, []),
+        (OPTION["days-to-expiration"], Decimal("1E+400"), []),
+        (OPTION["days-to-expiration"], True, []),
+        (OPTION["days-to-expiration"], None, []),
+        (ORDER["cancellable"], "true", []),
+        (ORDER["legs"], {}, []),
+    ],
+    ids=lambda value: None if isinstance(value, attrs.Attribute) else str(getattr(value, "key", value)),
+)
+def test_equivalents_lose_and_guess_nothing(slot: Any, raw: Any, expected: list[Any]) -> None:
+    assert list(equivalents(slot, raw)) == expected
+
+
+def test_an_equivalent_fits_what_the_slot_accepts() -> None:
+    for slot, raw in ((ORDER["price"], 5), (ORDER["received-at"], "2026-01-01T00:00:00")):
+        (other,) = equivalents(slot, raw)
+        assert msgspec.convert(other, slot.type, strict=True) is not None

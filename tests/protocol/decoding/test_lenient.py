@@ -1,0 +1,197 @@
+"""What does not fit is kept, told once, and costs nothing around it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async._generated import operations as ops
+from brokerage_async.protocol.decoding import adaptive as learning
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import lenient as tolerance
+
+SEARCH = ops.ORDERS_SEARCH
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned() -> Iterator[None]:
+    learning.forget()
+    tolerance._told.clear()
+    yield
+    learning.forget()
+
+
+def decode(*rows: Any, strict: bool = False) -> list[models.Order]:
+    return codec.decode(SEARCH, json.dumps({"data": {"items": rows}}).encode(), strict=strict).value
+
+
+# What does not fit: field, JSON, JSON path below the row, what the field holds afterwards
+MISFITS: list[tuple[str, Any, str, Any]] = [
+    ("price", "cheap", "price", None),
+    ("price", "NaN", "price", None),
+    ("price", {"amount": 1}, "price", None),
+    ("price", True, "price", None),
+    ("symbol-is-unknown", 1, "", None),
+    ("account-number", ["5"], "account-number", None),
+    ("account-number", 1.5, "account-number", None),
+    ("cancellable", "yes", "cancellable", None),
+    ("cancellable", 1, "cancellable", None),
+    ("gtc-date", "2026-02-30", "gtc-date", None),
+    ("gtc-date", 20260101, "gtc-date", None),
+    ("received-at", "yesterday", "received-at", None),
+    ("received-at", 5, "received-at", None),
+    ("updated-at", 10**30, "updated-at", None),
+    ("status", 4, "status", None),
+    ("ext-global-order-number", "4.5", "ext-global-order-number", None),
+    ("legs", {"symbol": "A"}, "legs", None),
+    ("legs", [{"symbol": "A"}, "B"], "legs[1]", (models.OrderLeg(symbol="A"),)),
+    ("order-rule", [], "order-rule", None),
+]
+
+
+@pytest.mark.parametrize(("key", "raw", "path", "value"), MISFITS, ids=[f"{case[0]}={case[1]!r}" for case in MISFITS])
+def test_a_misfit_is_kept_raw_and_told(
+    key: str, raw: Any, path: str, value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = {"id": "1", "size": "5"}
+    before, order, after = decode(good, {**good, key: raw}, good)
+    assert before == after == models.Order(id="1", size=Decimal(5))
+    assert (order.id, order.size) == ("1", Decimal(5))
+    assert order.extra == {key: raw}
+    assert getattr(order, key.replace("-", "_"), None) == value
+    assert models.converter.unstructure(order) == {"id": "1", "size": "5", key: raw}
+    if not path:
+        assert not caplog.records
+        return
+    pattern = f"$.data.items[].{path.replace('[1]', '[]')}"
+    [record] = caplog.records
+    assert (record.name, record.levelno) == ("brokerage_async.decode", logging.WARNING)
+    assert record.getMessage().startswith(f"orders.search: {pattern}: expected ")
+    assert not raw or str(raw) not in record.getMessage()
+    with pytest.raises(errors.ResponseDecodeError) as caught:
+        decode(good, {**good, key: raw}, good, strict=True)
+    assert caught.value.json_path == f"$.data.items[1].{path}"
+    assert caught.value.operation == "orders.search"
+
+
+# The same value in another JSON type: field, JSON, value
+EQUIVALENTS: list[tuple[str, Any, Any]] = [
+    ("account-number", 5, "5"),
+    ("price", 5, Decimal(5)),
+    ("price", 1.25, Decimal("1.25")),
+    ("size", 0.5, Decimal("0.5")),
+    ("ext-global-order-number", "45", 45),
+    ("ext-global-order-number", 45.0, 45),
+    ("received-at", "2026-01-02T03:04:05", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+    ("received-at", "2026-01-02 03:04:05Z", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+    ("status", "", models.OrderStatus("")),
+]
+
+
+@pytest.mark.parametrize(("key", "raw", "value"), EQUIVALENTS)
+def test_the_same_value_in_another_type_is_taken_without_a_word(
+    key: str, raw: Any, value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):  # unknown, learned, decoded in C
+        [order] = decode({key: raw}, strict=True)
+        assert getattr(order, key.replace("-", "_")) == value
+        assert not order.extra
+    assert not caplog.records
+
+
+def test_digits_of_numbers_are_kept() -> None:
+    [order] = codec.decode(SEARCH, b'{"data":{"items":[{"price":1.10,"value":100000000000000000000.01}]}}').value
+    assert (str(order.price), str(order.value)) == ("1.10", "100000000000000000000.01")
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e-99999999999999999999", "7" * 5_000])
+@pytest.mark.parametrize("key", ["price", "ext-global-order-number", "cancellable", "unknown"])
+def test_a_number_that_python_cannot_hold_is_kept_as_text(key: str, number: str) -> None:
+    order, other = codec.decode(SEARCH, f'{{"data":{{"items":[{{"{key}":{number}}},{{"id":"1"}}]}}}}'.encode()).value
+    assert order == models.Order(extra={key: number}) or order.price == Decimal(number)
+    assert other == models.Order(id="1")
+
+
+def test_a_number_beyond_the_range_of_decimal_arithmetic_is_a_misfit_like_any_other() -> None:
+    [order] = codec.decode(SEARCH, b'{"data":{"items":[{"ext-global-order-number":1e9999999}]}}').value
+    assert order == models.Order(extra={"ext-global-order-number": Decimal("1e9999999")})
+
+
+@pytest.mark.parametrize(
+    "body", [b'\xef\xbb\xbf{"data":{"items":[]}}', b'{"data":{"items":[{"id":"\xff"},{"id":"\\ud800"}]}}']
+)
+def test_what_is_no_utf_8_is_no_json(body: bytes) -> None:
+    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
+        codec.decode(SEARCH, body)
+
+
+def test_deep_inside_a_row() -> None:
+    raw = {"legs": [{"symbol": 7, "fills": [{"fill-price": "?", "filled-at": None}, {"fill-price": "1"}]}]}
+    [order] = decode(raw)
+    [leg] = order.legs or ()
+    assert leg.symbol == "7"
+    assert leg.fills == (models.Fill(extra={"fill-price": "?"}), models.Fill(fill_price=Decimal(1)))
+    assert not order.extra
+    with pytest.raises(errors.ResponseDecodeError) as caught:
+        decode({}, raw, strict=True)
+    assert caught.value.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
+
+
+def test_rows_that_are_no_objects_are_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert decode({"id": 1}, None, 5, "x", [], {"id": 2}) == [models.Order(id="1"), models.Order(id="2")]
+    assert [record.getMessage() for record in caplog.records] == [
+        "orders.search: $.data.items[]: expected an object, got null; left out"
+    ]
+
+
+def test_each_place_is_told_once_however_many_rows(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"price": "?", "value": "?"} for _ in range(50)]
+    decode(*rows)
+    decode(*rows)
+    assert len(caplog.records) == 2
+    codec.decode(ops.ORDERS_LIVE, json.dumps({"data": {"items": rows}}).encode())
+    assert len(caplog.records) == 4
+
+
+def test_the_proper_key_wins_over_its_alias() -> None:
+    rule, other = {"cancel-at": "2026-01-01T00:00:00Z"}, {"route-after": "2026-01-02T00:00:00Z"}
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    assert decode({"rules": rule}) == [models.Order(order_rule=models.OrderRule(cancel_at=moment))]
+    for row in ({"rules": other, "order-rule": rule}, {"rules": other, "order-rule": rule, "price": "?"}):
+        [order] = decode(row)
+        assert order.order_rule == models.OrderRule(cancel_at=moment)
+        assert order.extra["rules"] == other
+    [order] = decode({"rules": rule, "order-rule": "?"})
+    assert order.order_rule == models.OrderRule(cancel_at=moment)
+    assert order.extra == {"order-rule": "?", "rules": rule}
+
+
+def test_declared_oddities_are_quiet(caplog: pytest.LogCaptureFixture) -> None:
+    margin = {"data": {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]}}
+    report = codec.decode(ops.MARGIN_REQUIREMENTS, json.dumps(margin).encode(), strict=True).value
+    [entry] = (report.groups or ())[1].position_entries or ()
+    assert (entry.close_price, entry.fixing_price, entry.extra) == (None, Decimal("1.0"), {"close-price": "NaN"})
+    chain = {"data": {"items": [{"maturity-date": "2026-09-18 00:00:00 UTC"}]}}
+    [option] = codec.decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, json.dumps(chain).encode(), strict=True).value
+    assert option.maturity_date == date(2026, 9, 18)
+    assert option.extra == {"maturity-date": "2026-09-18 00:00:00 UTC"}
+    holidays = {"data": {"market-holidays": {"2026-12-25": "Christmas"}, "market-half-days": ["2026-12-24"]}}
+    calendar = codec.decode(ops.MARKET_TIME_EQUITY_HOLIDAYS, json.dumps(holidays).encode(), strict=True).value
+    assert calendar.market_holidays == (date(2026, 12, 25),)
+    assert models.converter.unstructure(calendar) == holidays["data"]
+    assert not caplog.records
+
+
+def test_a_bad_item_does_not_cost_its_list(caplog: pytest.LogCaptureFixture) -> None:
+    raw = {"market-holidays": ["2026-12-25", "soon", None], "market-half-days": ["2026-12-24", 5]}
+    calendar = codec.decode(ops.MARKET_TIME_EQUITY_HOLIDAYS, json.dumps({"data": raw}).encode()).value
+    assert calendar.market_half_days == (date(2026, 12, 24),)
+    assert models.converter.unstructure(calendar) == raw
+    assert caplog.records

@@ -1,0 +1,444 @@
+"""The check of a call before anything is sent, over operations and models made by hand."""
+
+import datetime as dt
+import enum
+import logging
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
+from brokerage_async.protocol.validation import requests as validation
+from brokerage_async.protocol.validation.requests import check, problems_of
+
+
+class Kind(enum.StrEnum):
+    LIMIT = "Limit"
+    MARKET = "Market"
+    NOTIONAL = "Notional Market"
+
+
+class Venue(enum.StrEnum):
+    EQUITY = "Equity"
+    CME = "CME"
+
+
+@attrs.frozen(kw_only=True)
+class Leg:
+    symbol: Any = None
+    quantity: Any = None
+    instrument_type: Any = "Equity"
+    extra: Any = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Conditions:
+    route_after: Any = None
+
+
+@attrs.frozen(kw_only=True)
+class Ticket:
+    order_type: Any = Kind.LIMIT
+    legs: Any = (Leg(symbol="AAPL", quantity=Decimal(1)),)
+    price: Any = Decimal("1.25")
+    gtc_date: Any = None
+    order_index: Any = None
+    automated: Any = None
+    conditions: Any = None
+    options: Any = None
+    source: Any = None
+    extra: Any = attrs.field(factory=dict)
+
+
+MODELS = {
+    Leg: RequestModel(
+        fields=(
+            BodyField(name="symbol", wire="symbol", kind="string", required=True),
+            BodyField(name="quantity", wire="quantity", kind="decimal"),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", required=True),
+        )
+    ),
+    Conditions: RequestModel(fields=(BodyField(name="route_after", wire="route-after", kind="date-time"),)),
+    Ticket: RequestModel(
+        fields=(
+            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=Kind),
+            BodyField(name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=Leg),
+            BodyField(name="price", wire="price", kind="decimal"),
+            BodyField(name="gtc_date", wire="gtc-date", kind="date"),
+            BodyField(name="order_index", wire="order-index", kind="integer"),
+            BodyField(name="automated", wire="automated", kind="boolean"),
+            BodyField(name="conditions", wire="conditions", kind="object", model=Conditions),
+            BodyField(name="options", wire="options", kind="object"),
+            BodyField(name="source", wire="source", kind="string"),
+        ),
+        rules=(
+            Rule(when={"order-type": ("Limit",)}, require=("price",), message="a Limit order needs a price"),
+            Rule(
+                unless={"order-type": ("Notional Market",)},
+                require=("legs[].quantity",),
+                message="every leg needs a quantity",
+            ),
+            Rule(distinct="legs[].symbol", message="two legs name the same symbol"),
+        ),
+    ),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def models_made_by_hand():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(validation, "REQUEST_MODELS", MODELS)
+        yield
+    validation._described.cache_clear()
+
+
+def parameter(wire, kind="string", location="query", **more):
+    return Parameter(name=wire.strip("[]").replace("-", "_"), wire=wire, location=location, kind=kind, **more)
+
+
+SESSIONS = Operation(
+    name="time.sessions",
+    method="GET",
+    path="/time/{venue}/sessions",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    parameters=(
+        parameter("venue", location="path", required=True),
+        parameter("to-date", "date", required=True),
+        parameter("from-date", "date"),
+        parameter("collections[]", array=True, choices=Venue),
+        parameter("per-page", "integer"),
+        parameter("active", "boolean"),
+        parameter("start-at", "date-time"),
+        parameter("type"),
+        parameter("types[]", array=True, required=False),
+        parameter("account", "identifier"),
+        parameter("must[]", array=True),
+    ),
+    rules=(
+        Rule(span=("from-date", "to-date", 9), message="ask for nine months at most"),
+        Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),
+    ),
+)
+PLACE = Operation(
+    name="orders.place",
+    method="POST",
+    path="/orders",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    body=Ticket,
+    body_required=True,
+)
+TO_DATE = dt.date(2026, 6, 30)
+
+
+def query_problems(query, **options):
+    try:
+        check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
+    except InvalidRequestError as error:
+        return [(problem.code, problem.domain) for problem in error.errors]
+    return []
+
+
+def body_problems(**fields):
+    return [(problem.code, problem.domain) for problem in problems_of(Ticket(**fields))]
+
+
+class TestParameters:
+    def test_a_sound_call_passes(self):
+        sound = {
+            "from-date": dt.date(2025, 9, 30),
+            "collections[]": ["Equity", Venue.CME],
+            "per-page": 250,
+            "active": True,
+            "start-at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+            "types[]": {"Trade"},
+            "account": 17,
+        }
+        assert query_problems(sound) == []
+        assert query_problems(dict.fromkeys(sound)) == []
+
+    @pytest.mark.parametrize(
+        ("wire", "value", "code"),
+        [
+            ("from-date", "2026-01-01", "wrong_type"),
+            ("from-date", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "wrong_type"),
+            ("per-page", "10", "wrong_type"),
+            ("per-page", True, "wrong_type"),
+            ("per-page", 10.0, "wrong_type"),
+            ("per-page", 2**63, "out_of_range"),
+            ("active", 1, "wrong_type"),
+            ("active", "true", "wrong_type"),
+            ("start-at", dt.datetime(2026, 1, 1), "naive_date_time"),  # noqa: DTZ001
+            ("start-at", TO_DATE, "wrong_type"),
+            ("type", 5, "wrong_type"),
+            ("type", b"Trade", "wrong_type"),
+            ("type", "\ud800", "not_text"),
+            ("account", True, "wrong_type"),
+            ("account", 1.5, "wrong_type"),
+            pytest.param("account", 10**5000, "out_of_range", id="an integer too long to be written"),
+            ("types[]", "Trade", "wrong_type"),
+            ("types[]", b"Trade", "wrong_type"),
+            ("types[]", {"Trade": 1}, "wrong_type"),
+            ("types[]", iter(["Trade"]), "wrong_type"),
+            ("types[]", [], "too_few_items"),
+            ("nonsense", 1, "unknown_parameter"),
+        ],
+    )
+    def test_a_value_that_cannot_be_sent_is_named(self, wire, value, code):
+        assert query_problems({wire: value}) == [(code, wire)]
+
+    def test_items_of_an_array_are_named_by_their_place(self):
+        assert query_problems({"types[]": ["Trade", 5, None]}) == [
+            ("wrong_type", "types[1]"),
+            ("wrong_type", "types[2]"),
+        ]
+
+    def test_absurdly_many_problems_are_not_all_listed(self):
+        found = query_problems({"types[]": [5] * 1_000_000, "per-page": "x"})
+        assert len(found) == 101
+        assert found[:2] == [("wrong_type", "per-page"), ("wrong_type", "types[0]")]
+        assert found[-1] == ("more_problems", None)
+
+    @pytest.mark.parametrize(
+        ("operation", "query", "domains"),
+        [
+            ("orders.search", {"per-page": 0, "page-offset": -1}, ["page-offset", "per-page"]),
+            ("orders.list", {"per-page": 201}, ["per-page"]),
+            ("orders.list", {"per-page": 200, "page-offset": 0}, []),
+            ("transactions.list", {"per-page": 2001}, ["per-page"]),
+            ("transactions.list", {"per-page": 2000}, []),
+            ("instruments.equities", {"per-page": -1}, ["per-page"]),
+            ("instruments.equities", {"per-page": 100_000}, []),
+        ],
+    )
+    def test_pages_keep_to_the_bounds_of_the_schema(self, operation, query, domains):
+        described = OPERATIONS[operation]
+        path = {each.wire: "1" for each in described.parameters if each.location == "path"}
+        needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
+        found = []
+        try:
+            check(described, path, needed | query, None)
+        except InvalidRequestError as error:
+            found = [(problem.code, problem.domain) for problem in error.errors]
+        assert found == [("out_of_range", domain) for domain in domains]
+
+    def test_rules_are_applied(self):
+        too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
+        assert query_problems(too_long) == [("span_too_long", "to-date"), ("exclusive", "types[]")]
+
+    @pytest.mark.parametrize("place", ["path", "query", "body"])
+    def test_a_value_that_cannot_be_compared_is_of_the_wrong_type(self, place):
+        class Several:  # as arrays of numbers are
+            def __eq__(self, other):
+                raise ValueError("ambiguous")
+
+            __hash__ = None
+
+        path = {"venue": Several() if place == "path" else "X"}
+        query = {"to-date": Several() if place == "query" else TO_DATE}
+        with pytest.raises(InvalidRequestError) as caught:
+            check(SESSIONS, path, query, Several() if place == "body" else None)
+        assert [problem.code for problem in caught.value.errors] == ["forbidden" if place == "body" else "wrong_type"]
+        assert problems_of(Several())
+
+    def test_an_empty_filter_is_not_taken_for_no_filter(self):
+        with pytest.raises(InvalidRequestError, match="leave it out to ask for everything"):
+            check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
+
+    def test_everything_is_reported_at_once(self):
+        with pytest.raises(InvalidRequestError) as caught:
+            check(SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
+        error = caught.value
+        assert [(problem.code, problem.domain) for problem in error.errors] == [
+            ("wrong_type", "venue"),
+            ("required", "to-date"),
+            ("wrong_type", "per-page"),
+            ("unknown_parameter", "zz"),
+            ("forbidden", None),
+        ]
+        assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
+        assert "to-date: is required" in str(error)
+
+    @pytest.mark.parametrize("venue", [None, "", ".", ".."])
+    def test_a_path_value_that_addresses_something_else_is_a_matter_of_configuration(self, venue):
+        with pytest.raises(ConfigurationError) as caught:
+            check(SESSIONS, {"venue": venue}, {}, None)
+        assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
+
+
+class TestEnumerations:
+    @pytest.fixture(autouse=True)
+    def forget_warnings(self):
+        validation._warn_unknown.cache_clear()
+
+    def test_an_unknown_value_passes_with_one_warning(self, caplog):
+        with caplog.at_level(logging.WARNING, "brokerage_async.request"):
+            assert query_problems({"collections[]": ["Moon"]}) == []
+            assert query_problems({"collections[]": ["Moon"]}) == []
+        assert [record.getMessage() for record in caplog.records] == [
+            "time.sessions: collections[0] has the value 'Moon', which is not among the known ones: Equity, CME"
+        ]
+
+    def test_strict_refuses_it(self, caplog):
+        assert query_problems({"collections[]": ["CME", "Moon"]}, strict=True) == [("unknown_value", "collections[1]")]
+        assert caplog.records == []
+        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
+
+    def test_a_value_of_another_enumeration_counts_by_its_text(self):
+        class Other(enum.StrEnum):
+            CME = "CME"
+
+        assert query_problems({"collections[]": [Other.CME]}, strict=True) == []
+
+    def test_a_long_value_is_shown_short(self, caplog):
+        with caplog.at_level(logging.WARNING, "brokerage_async.request"):
+            query_problems({"collections[]": ["x" * 10_000]})
+        assert len(caplog.text) < 300
+
+
+class TestBodies:
+    def test_a_sound_body_passes(self):
+        check(PLACE, None, None, Ticket())
+        assert (
+            body_problems(
+                gtc_date=TO_DATE,
+                order_index=9999,
+                automated=False,
+                conditions=Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)),
+                options={"strict": True},
+                source="",
+            )
+            == []
+        )
+
+    def test_bytes_were_checked_when_they_were_made(self):
+        check(PLACE, None, None, b"anything")
+
+    def test_a_missing_body(self):
+        with pytest.raises(InvalidRequestError, match=r"request body \(Ticket\) is required"):
+            check(PLACE, None, None, None)
+        with pytest.raises(InvalidRequestError, match=r"request body \(Ticket\) is required"):
+            check(PLACE, None, None, b"")
+        check(attrs.evolve(PLACE, body_required=False), None, None, None)
+
+    def test_a_field_that_would_be_sent_from_extra_instead(self):
+        assert body_problems(source="mine", extra={"source": "another", "unheard-of": 1}) == [("wrong_type", "source")]
+        leg = Leg(symbol="AAPL", quantity=Decimal(1), extra={"quantity": "9"})
+        assert body_problems(legs=(leg,)) == [("wrong_type", "legs[0].quantity")]
+
+    @pytest.mark.parametrize("body", [{}, {"order-type": "Limit"}, "{}", 5, Leg(symbol="A"), Ticket, object()])
+    def test_a_body_of_another_type(self, body):
+        with pytest.raises(InvalidRequestError, match="must be a Ticket, not"):
+            check(PLACE, None, None, body)
+
+    def test_what_is_no_request_model_has_a_problem(self):
+        assert [problem.code for problem in problems_of(object())] == ["wrong_type"]
+        assert [problem.code for problem in problems_of(None)] == ["wrong_type"]
+
+    @pytest.mark.parametrize(
+        ("field", "value", "code"),
+        [
+            ("order_type", None, "required"),
+            ("order_type", "", "required"),
+            ("order_type", 5, "wrong_type"),
+            ("price", None, "required"),
+            ("price", True, "wrong_type"),
+            ("price", 1.25, "wrong_type"),
+            ("price", "1.25", "wrong_type"),
+            ("price", Decimal("NaN"), "not_finite"),
+            ("price", Decimal("sNaN"), "not_finite"),
+            ("price", Decimal("Infinity"), "not_finite"),
+            ("price", Decimal("-Infinity"), "not_finite"),
+            ("price", Decimal("1E+999999"), "out_of_range"),
+            ("price", Decimal("1E-999999"), "out_of_range"),
+            ("legs", None, "required"),
+            ("legs", (), "too_few_items"),
+            ("legs", "AAPL", "wrong_type"),
+            ("legs", Leg(symbol="AAPL"), "wrong_type"),
+            ("gtc_date", "2026-01-01", "wrong_type"),
+            ("order_index", 1.0, "wrong_type"),
+            ("automated", "no", "wrong_type"),
+            ("conditions", {}, "wrong_type"),
+            ("options", [], "wrong_type"),
+            ("source", "\udfff", "not_text"),
+        ],
+    )
+    def test_a_field_that_cannot_be_sent_is_named(self, field, value, code):
+        assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
+
+    @pytest.mark.parametrize(
+        "price", [Decimal("-0"), Decimal(0), Decimal("1E+3"), Decimal("-1.5"), Decimal("1e-20"), 5]
+    )
+    def test_any_finite_decimal_of_a_sane_size_passes(self, price):
+        assert body_problems(price=price) == []
+
+    def test_nested_fields_are_named_by_their_path(self):
+        legs = (
+            Leg(symbol="AAPL", quantity=Decimal(1)),
+            Leg(symbol="AAPL", quantity=None),
+            Leg(symbol=None, quantity=Decimal("NaN")),
+            "MSFT",
+        )
+        conditions = Conditions(route_after=dt.datetime(2026, 1, 1))  # noqa: DTZ001
+        assert body_problems(legs=legs, price=None, conditions=conditions) == [
+            ("required", "legs[2].symbol"),
+            ("not_finite", "legs[2].quantity"),
+            ("wrong_type", "legs[3]"),
+            ("naive_date_time", "conditions.route-after"),
+            ("required", "price"),
+            ("required", "legs[1].quantity"),
+            ("required", "legs[3].quantity"),
+            ("not_distinct", "legs[1].symbol"),
+        ]
+
+    def test_rules_speak_with_their_own_words(self):
+        assert [str(problem) for problem in problems_of(Ticket(price=None))] == ["price: a Limit order needs a price"]
+
+    def test_values_are_not_repeated_in_the_text(self):
+        with pytest.raises(InvalidRequestError) as caught:
+            check(PLACE, None, None, Ticket(source=b"hunter2", price="hunter2", legs=["hunter2"]))
+        assert "hunter2" not in str(caught.value)
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.decimals(),
+    st.text(max_size=5),
+    st.text(alphabet=st.characters(categories=["Cs"]), max_size=2),
+    st.binary(max_size=3),
+    st.dates(),
+    st.datetimes(),
+    st.sampled_from([Kind.LIMIT, Kind.MARKET, Ticket(), Leg(), Conditions(), object(), Ticket, 2**4000, "x" * 100_000]),
+)
+NESTED = st.recursive(ANYTHING, lambda inner: st.one_of(st.lists(inner, max_size=3), st.tuples(inner)), max_leaves=6)
+TICKETS = st.builds(
+    Ticket,
+    **{
+        field.name: st.one_of(NESTED, st.lists(st.builds(Leg, symbol=NESTED, quantity=NESTED), max_size=3))
+        for field in attrs.fields(Ticket)
+    },
+)
+
+
+@given(TICKETS, st.booleans())
+def test_any_body_gives_an_answer(ticket, strict):
+    for problem in problems_of(ticket, strict=strict):
+        assert problem.code
+        assert problem.domain
+        assert len(str(problem)) < 200
+
+
+@given(NESTED, NESTED, NESTED)
+def test_any_call_gives_an_answer(venue, types, body):
+    with pytest.raises((InvalidRequestError, ConfigurationError)):
+        check(SESSIONS, {"venue": venue}, {"types[]": types, "type": venue}, body)

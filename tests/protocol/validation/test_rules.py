@@ -1,0 +1,176 @@
+"""The declarative rules, each form by itself, over plain dictionaries."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from brokerage_async.operation import Rule
+from brokerage_async.protocol.validation.rules import CompiledRule
+
+
+def field(item, wire):
+    return item.get(wire) if isinstance(item, dict) else None
+
+
+def findings(rule, values):
+    return list(CompiledRule.of(rule).broken(values, field))
+
+
+def rule(**parts):
+    return Rule(message="told to a person", **parts)
+
+
+class TestConditions:
+    NEEDS_PRICE = rule(when={"order-type": ("Limit", "Stop Limit")}, require=("price",))
+
+    def test_a_rule_holds_for_any_of_the_values(self):
+        assert findings(self.NEEDS_PRICE, {"order-type": "Limit"}) == [("required", "price")]
+        assert findings(self.NEEDS_PRICE, {"order-type": "Stop Limit"}) == [("required", "price")]
+        assert findings(self.NEEDS_PRICE, {"order-type": "Limit", "price": Decimal(1)}) == []
+        assert findings(self.NEEDS_PRICE, {"order-type": "Market"}) == []
+        assert findings(self.NEEDS_PRICE, {}) == []
+
+    def test_all_conditions_must_hold(self):
+        both = rule(when={"order-type": ("Market",), "time-in-force": ("GTC",)}, forbid=("time-in-force",))
+        assert findings(both, {"order-type": "Market", "time-in-force": "GTC"}) == [("forbidden", "time-in-force")]
+        assert findings(both, {"order-type": "Market", "time-in-force": "Day"}) == []
+
+    def test_unless_switches_a_rule_off(self):
+        only_gtd = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",))
+        assert findings(only_gtd, {"time-in-force": "Day", "gtc-date": dt.date(2026, 1, 2)}) == [
+            ("forbidden", "gtc-date")
+        ]
+        assert findings(only_gtd, {"gtc-date": dt.date(2026, 1, 2)}) == [("forbidden", "gtc-date")]
+        assert findings(only_gtd, {"time-in-force": "GTD", "gtc-date": dt.date(2026, 1, 2)}) == []
+        assert findings(only_gtd, {"time-in-force": "Day"}) == []
+
+    def test_conditions_inside_and_outside_of_an_array(self):
+        mixed = rule(
+            when={"order-type": ("Limit",), "legs[].kind": ("Option",)},
+            unless={"source": ("desk",), "legs[].symbol": ("B",)},
+            require=("price", "legs[].quantity"),
+        )
+        legs = [{"kind": "Option", "symbol": "A"}, {"kind": "Option", "symbol": "B"}, {"kind": "Stock", "symbol": "C"}]
+        price_and = [("required", "price"), ("required", "legs[0].quantity")]
+        assert findings(mixed, {"order-type": "Limit", "source": "desk", "legs": legs}) == price_and
+        assert findings(mixed, {"order-type": "Limit", "source": "web", "legs": legs}) == [
+            *price_and,
+            ("required", "price"),
+            ("required", "legs[1].quantity"),
+        ]
+        assert findings(mixed, {"order-type": "Stop", "legs": legs}) == []
+
+    def test_booleans_are_compared_as_their_text(self):
+        whole = rule(when={"active": ("true",)}, require=("symbol",))
+        assert findings(whole, {"active": True}) == [("required", "symbol")]
+        assert findings(whole, {"active": False}) == []
+
+
+class TestArrays:
+    def test_a_demand_inside_an_array_concerns_every_item(self):
+        quantities = rule(unless={"order-type": ("Notional Market",)}, require=("legs[].quantity",))
+        legs = [{"quantity": Decimal(1)}, {}, {"quantity": None}]
+        assert findings(quantities, {"order-type": "Limit", "legs": legs}) == [
+            ("required", "legs[1].quantity"),
+            ("required", "legs[2].quantity"),
+        ]
+        assert findings(quantities, {"order-type": "Notional Market", "legs": legs}) == []
+
+    def test_a_condition_inside_an_array_concerns_its_own_item(self):
+        futures = rule(
+            when={"legs[].action": ("Buy", "Sell")},
+            require_value={"legs[].instrument-type": ("Future", "Future Option")},
+        )
+        legs = [
+            {"action": "Buy", "instrument-type": "Future"},
+            {"action": "Buy", "instrument-type": "Equity"},
+            {"action": "Buy to Open", "instrument-type": "Equity"},
+            {"action": "Sell"},
+        ]
+        assert findings(futures, {"legs": legs}) == [("value_not_allowed", "legs[1].instrument-type")]
+
+    @pytest.mark.parametrize("legs", [None, (), "text", 7, {"quantity": 1}, [None, 3, "x"]])
+    def test_what_is_no_array_of_objects_breaks_only_presence(self, legs):
+        forbid = rule(forbid=("legs[].quantity",))
+        distinct = rule(distinct="legs[].symbol")
+        assert findings(forbid, {"legs": legs}) == []
+        assert findings(distinct, {"legs": legs}) == []
+
+    def test_distinct_names_every_repetition(self):
+        symbols = [{"symbol": "A"}, {"symbol": "B"}, {"symbol": "A"}, {"symbol": ["A"]}, {"symbol": "A"}]
+        assert findings(rule(distinct="legs[].symbol"), {"legs": symbols}) == [
+            ("not_distinct", "legs[2].symbol"),
+            ("not_distinct", "legs[4].symbol"),
+        ]
+
+    def test_max_items_counts_the_items_that_the_condition_names(self):
+        at_most_one = rule(when={"legs[].instrument-type": ("Equity", "Future")}, max_items=("legs", 1))
+        covered_call = [{"instrument-type": "Equity"}, {"instrument-type": "Equity Option"}]
+        two_stocks = [{"instrument-type": "Equity"}, {"instrument-type": "Future"}]
+        assert findings(at_most_one, {"legs": covered_call}) == []
+        assert findings(at_most_one, {"legs": two_stocks}) == [("too_many_items", "legs")]
+
+    def test_max_items_without_a_condition_counts_all(self):
+        assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}]}) == []
+        assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}, {}]}) == [("too_many_items", "legs")]
+        switched_off = rule(when={"order-type": ("Limit",)}, max_items=("legs", 2))
+        assert findings(switched_off, {"legs": [{}, {}, {}]}) == []
+
+
+def test_exclusive_fields_are_given_one_at_a_time():
+    either = rule(exclusive=("type", "types[]"))
+    assert findings(either, {"type": "Trade"}) == []
+    assert findings(either, {"types[]": ["Trade"]}) == []
+    assert findings(either, {"type": "Trade", "types[]": ["Trade"]}) == [("exclusive", "types[]")]
+
+
+NINE_MONTHS = rule(span=("from-date", "to-date", 9))
+
+
+@pytest.mark.parametrize(
+    ("start", "last"),
+    [
+        ((2026, 1, 1), (2026, 10, 1)),
+        ((2026, 1, 31), (2026, 10, 31)),
+        ((2026, 5, 31), (2027, 2, 28)),
+        ((2027, 5, 31), (2028, 2, 29)),
+        ((2027, 5, 29), (2028, 2, 29)),
+        ((2026, 3, 31), (2026, 12, 31)),
+        ((2026, 4, 30), (2027, 1, 30)),
+        ((2025, 12, 31), (2026, 9, 30)),
+        ((2024, 2, 29), (2024, 11, 29)),
+    ],
+)
+def test_a_span_ends_on_the_same_day_of_the_month_or_its_last(start, last):
+    start, last = dt.date(*start), dt.date(*last)
+    assert findings(NINE_MONTHS, {"from-date": start, "to-date": last}) == []
+    after = last + dt.timedelta(days=1)
+    assert findings(NINE_MONTHS, {"from-date": start, "to-date": after}) == [("span_too_long", "to-date")]
+
+
+def test_a_span_of_date_times_counts_the_time_of_day():
+    start = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
+    last = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
+    assert findings(NINE_MONTHS, {"from-date": start, "to-date": last}) == []
+    after = last + dt.timedelta(microseconds=1)
+    assert findings(NINE_MONTHS, {"from-date": start, "to-date": after}) == [("span_too_long", "to-date")]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        None,
+        "2020-01-01",
+        5,
+        dt.datetime(2020, 1, 1),  # noqa: DTZ001
+        dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+    ],
+)
+def test_a_span_between_things_that_do_not_compare_breaks_nothing(start):
+    assert findings(NINE_MONTHS, {"from-date": start, "to-date": dt.date(2026, 1, 1)}) == []
+    assert findings(NINE_MONTHS, {"from-date": dt.date(2020, 1, 1), "to-date": start}) == []
+
+
+def test_a_span_at_the_end_of_the_calendar_is_not_exceeded():
+    assert findings(NINE_MONTHS, {"from-date": dt.date(9999, 6, 1), "to-date": dt.date.max}) == []

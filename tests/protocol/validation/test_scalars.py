@@ -1,0 +1,87 @@
+"""What a single value of a request may be."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async.operation import BodyField, Parameter
+from brokerage_async.protocol.validation.scalars import fault_of, wrong_type
+
+DAY, MOMENT = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)
+
+SOUND: list[tuple[str, Any]] = [
+    ("string", ""),
+    ("string", "BRK/B"),
+    ("string", "\U0001f600"),
+    ("integer", 0),
+    ("integer", -(2**63) + 1),
+    ("identifier", "me"),
+    ("identifier", 2**127),
+    ("boolean", False),
+    ("date", DAY),
+    ("date-time", MOMENT),
+    ("decimal", 7),
+    ("decimal", Decimal("-0.00")),
+    ("decimal", Decimal("1E+64")),
+    ("object", {}),
+]
+UNSOUND: list[tuple[str, Any, str]] = [
+    ("string", 5, "wrong_type"),
+    ("string", "\ud800", "not_text"),
+    ("integer", True, "wrong_type"),
+    ("integer", 1.0, "wrong_type"),
+    ("integer", "1", "wrong_type"),
+    ("integer", 2**63, "out_of_range"),
+    ("identifier", True, "wrong_type"),
+    ("identifier", "\ud800", "not_text"),
+    ("identifier", 2**128, "out_of_range"),
+    ("boolean", 1, "wrong_type"),
+    ("date", MOMENT, "wrong_type"),
+    ("date", "2026-01-02", "wrong_type"),
+    ("date-time", DAY, "wrong_type"),
+    ("date-time", datetime(2026, 1, 2), "naive_date_time"),  # noqa: DTZ001
+    ("decimal", 0.1, "wrong_type"),
+    ("decimal", "0.1", "wrong_type"),
+    ("decimal", True, "wrong_type"),
+    ("decimal", Decimal("NaN"), "not_finite"),
+    ("decimal", Decimal("-Infinity"), "not_finite"),
+    ("decimal", Decimal("1E+65"), "out_of_range"),
+    ("decimal", Decimal("1E-65"), "out_of_range"),
+    ("object", [], "wrong_type"),
+]
+
+
+def field(kind: str, **more: Any) -> BodyField:
+    return BodyField(name="it", wire="it", kind=kind, **more)
+
+
+@pytest.mark.parametrize(("kind", "value"), SOUND, ids=[f"{kind}-{value!r:.20}" for kind, value in SOUND])
+def test_what_is_sound(kind: str, value: Any) -> None:
+    assert fault_of(field(kind), value) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "code"), UNSOUND, ids=[f"{kind}-{value!r:.20}" for kind, value, _ in UNSOUND]
+)
+def test_what_is_not(kind: str, value: Any, code: str) -> None:
+    fault = fault_of(field(kind), value)
+    assert fault is not None
+    assert fault[0] == code
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(-1, "must be at least 0, not -1"), (0, None), (200, None), (201, "must be at most 200, not 201")],
+)
+def test_bounds_are_included(value: int, message: str | None) -> None:
+    parameter = Parameter(name="it", wire="it", location="query", kind="integer", minimum=0, maximum=200)
+    assert fault_of(parameter, value) == (None if message is None else ("out_of_range", message))
+    assert fault_of(field("integer", minimum=0, maximum=200), value) == fault_of(parameter, value)
+
+
+def test_a_value_of_the_wrong_kind_is_that_and_nothing_more() -> None:
+    assert fault_of(field("integer", minimum=2), True) == wrong_type("an integer (int)", True)

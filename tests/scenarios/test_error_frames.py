@@ -1,0 +1,149 @@
+"""What an error keeps alive, the locals of the frames it came through, shows no secret."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+import pytest
+
+from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async.config import SecretBytes
+from brokerage_async.errors import BrokerageError, TokenError
+from tests.http.test_transport import closed_port
+from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
+
+SECRETS = ("zq81jfkd02mxsecret", "zq81jfkd02mxrefresh", "zq81jfkd02mxcode", "zq81jfkd02mxaccess")
+CREDENTIALS = {
+    "refresh": RefreshToken(client_secret=SECRETS[0], refresh_token=SECRETS[1]),
+    "code": AuthorizationCode(
+        client_id="id", client_secret=SECRETS[0], redirect_uri="https://a.example", code=SECRETS[2]
+    ),
+    "static": StaticToken(SECRETS[3]),
+}
+ECHO = '{{"error_code":{code},"error_description":"{0} {1} {2} {3}","refresh_token":"{1}"}}'
+SILENCE = {"hanging": "stall", "dropped": None, "truncated": (answer(b"{", length=100), None)}
+ANSWERS = {
+    **SILENCE,
+    "refused": answer(ECHO.format(*SECRETS, code='"invalid_grant"').encode(), 400),
+    "echoed as a success": answer(ECHO.format(*SECRETS, code="5").encode(), 200),
+    "unusable token": answer(b'{"access_token":"%s\\n"}' % SECRETS[3].encode(), 200),
+    "redirected": answer(b"", 302, f"Location: http://127.0.0.1:1/{SECRETS[1]}"),
+}
+
+
+def shown(error: BaseException | None, seen: set[int]) -> Iterator[tuple[str, str]]:
+    """Where and what a tool shows that prints an error, those behind it, and the locals of all their frames."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    yield "error", "".join(traceback.format_exception(error))
+    yield "attributes", repr(vars(error))
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename != __file__:
+            for name, value in frame.f_locals.items():
+                yield f"{frame.f_code.co_filename}:{line} {name}", repr(value)
+    yield from shown(error.__cause__, seen)
+    yield from shown(error.__context__, seen)
+
+
+async def failure_of(client: Client) -> BrokerageError:
+    with pytest.raises(BrokerageError) as caught:
+        await client.watchlists.list()
+    await client.aclose()
+    return caught.value
+
+
+def assert_keeps_quiet(error: BrokerageError) -> None:
+    told = [(where, text) for where, text in shown(error, set()) if any(secret in text for secret in SECRETS)]
+    assert not told
+
+
+def client_at(url: str, kind: str) -> Client:
+    return Client(Environment.sandbox(url), CREDENTIALS[kind], timeout=0.2, retry=RetryPolicy.none())
+
+
+@pytest.mark.parametrize("kind", ["refresh", "code"])
+@pytest.mark.parametrize("case", ANSWERS)
+@on_real_time
+async def test_token_endpoint(case, kind):
+    async with RawServer(ANSWERS[case]) as server:
+        error = await failure_of(client_at(server.url, kind))
+    assert isinstance(error, TokenError)
+    assert_keeps_quiet(error)
+
+
+@pytest.mark.parametrize("case", SILENCE)
+@on_real_time
+async def test_any_other_call(case):
+    async with RawServer(SILENCE[case]) as server:
+        assert_keeps_quiet(await failure_of(client_at(server.url, "static")))
+
+
+@pytest.mark.parametrize("kind", CREDENTIALS)
+@on_real_time
+async def test_unreachable(kind):
+    error = await failure_of(client_at(f"http://127.0.0.1:{closed_port()}", kind))
+    assert_keeps_quiet(error)
+
+
+class Talkative:
+    """A provider whose exceptions, and tokens of no use, hold the token."""
+
+    def __init__(self, *, get: object = None, invalidate: Exception | None = None) -> None:
+        self._get, self._invalidate = get, invalidate
+
+    async def get_token(self) -> object:
+        if isinstance(self._get, Exception):
+            raise self._get
+        return SECRETS[3] if self._get is None else self._get
+
+    def invalidate(self, token: str) -> bool:
+        assert token == SECRETS[3]
+        if self._invalidate is not None:
+            raise self._invalidate
+        return True
+
+
+@pytest.mark.parametrize(
+    ("provider", "text"),
+    [
+        (Talkative(get=RuntimeError(SECRETS[3])), "get_token failed with RuntimeError"),
+        (Talkative(get=f"{SECRETS[3]}\n"), "no usable token"),
+        (Talkative(get=[SECRETS[3]]), "no usable token"),
+        (Talkative(invalidate=KeyError(SECRETS[3])), "invalidate failed with KeyError"),
+    ],
+)
+@on_real_time
+async def test_token_provider(provider, text):
+    async with RawServer(answer(b"", 401)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), provider))
+    assert isinstance(error, TokenError)
+    assert not error.transient
+    assert text in str(error)
+    assert error.__context__ is None
+    assert_keeps_quiet(error)
+
+
+@pytest.mark.parametrize("provider", [Talkative(get=TokenError("mine")), Talkative(invalidate=TokenError("mine"))])
+@on_real_time
+async def test_a_provider_may_raise_errors_of_the_library(provider):
+    async with RawServer(answer(b"", 401)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), provider))
+    assert str(error) == "mine"
+
+
+@on_real_time
+async def test_a_refresh_token_that_comes_back_as_a_code():
+    refresh = "RTOKENzq81jfkd02mxyy45678901234567890123456"
+    credentials = RefreshToken(client_secret=SECRETS[0], refresh_token=refresh)
+    async with RawServer(answer(b'{"error_code":"%s"}' % refresh.encode(), 400)) as server:
+        error = await failure_of(Client(Environment.sandbox(server.url), credentials))
+    assert error.code is None
+    assert refresh not in str(error)
+
+
+def test_secret_bytes_are_bytes():
+    assert SecretBytes(b"abc") == b"abc"
+    assert "abc" not in repr(SecretBytes(b"abc")) + repr({"data": SecretBytes(b"abc")})

@@ -1,0 +1,293 @@
+"""Beginning, end and interruption: of a client, of an event loop, of a process, of a call at any of its awaits."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import types
+import warnings
+from collections.abc import Coroutine, Generator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
+from brokerage_async.errors import BrokerageError, ConfigurationError, TransportError
+from brokerage_async.http.limiter import LaneName
+from tests.fake_transport import LOST, FakeTransport, fail, ok
+from tests.loops import on_real_time, on_virtual_time, run_in
+from tests.raw_server import RawServer, answer
+
+SANDBOX = Environment.sandbox("https://api.example.com")
+REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
+TOKEN = StaticToken("abc")
+LIST = answer(b'{"data": {"items": []}}')
+
+
+class TestBeginningAndEnd:
+    @on_virtual_time
+    async def test_use_without_entering(self):
+        transport = FakeTransport()
+        client = Client(SANDBOX, TOKEN, transport=transport)
+        await client.watchlists.list()
+        await client.aclose()
+        await client.aclose()
+        assert transport.closed == 1
+
+    @on_virtual_time
+    async def test_use_after_closing(self):
+        client = Client(SANDBOX, TOKEN, transport=FakeTransport())
+        async with client:
+            pass
+        with pytest.raises(ConfigurationError, match="closed"):
+            await client.watchlists.list()
+        with pytest.raises(ConfigurationError, match="closed"):
+            await client.with_options(timeout=1).watchlists.list()
+        with pytest.raises(ConfigurationError, match="closed"):
+            async with client:
+                pass
+
+    @on_virtual_time
+    async def test_closing_while_calls_wait_and_fly(self):
+        transport = FakeTransport(30.0)
+        client = Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2))
+        calls = [asyncio.create_task(client.watchlists.list()) for _ in range(10)]
+        await asyncio.sleep(1)
+        await client.aclose()
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        assert sum(isinstance(one, TransportError) for one in found) == 8
+        assert len(transport.requests) == 2
+
+    @on_virtual_time
+    async def test_failed_call_is_not_repeated_on_a_closed_client(self):
+        transport = FakeTransport(LOST, latency=1)
+        client = Client(SANDBOX, TOKEN, transport=transport)
+        call = asyncio.create_task(client.watchlists.list())
+        await asyncio.sleep(0.5)
+        await client.aclose()
+        with pytest.raises(TransportError):
+            await call
+        assert len(transport.requests) == 1
+
+    def test_second_event_loop(self):
+        client = Client(SANDBOX, TOKEN, transport=FakeTransport())
+        run_in(asyncio.new_event_loop(), client.watchlists.list())
+        with pytest.raises(ConfigurationError, match="one per loop"):
+            run_in(asyncio.new_event_loop(), client.watchlists.list())
+
+    @on_real_time
+    async def test_one_client_for_all_tasks_or_one_each(self):
+        async with RawServer(LIST) as server:
+            environment = Environment.sandbox(server.url)
+            async with Client(environment, TOKEN) as client:
+                await asyncio.gather(*(client.watchlists.list() for _ in range(100)))
+            assert server.connections <= 32
+
+            async def own() -> None:
+                async with Client(environment, TOKEN) as client:
+                    await client.watchlists.list()
+
+            await asyncio.gather(*(own() for _ in range(20)))
+        assert len(server.requests) == 120
+
+    @on_real_time
+    async def test_borrowed_session_stays_open(self):
+        async with RawServer(LIST) as server, aiohttp.ClientSession() as session:
+            async with Client(Environment.sandbox(server.url), TOKEN, http_session=session) as client:
+                await client.watchlists.list()
+            assert not session.closed
+
+    @on_real_time
+    async def test_forgotten_client_warns_once_whatever_it_was_used_for(self):
+        async with RawServer(LIST) as server:
+            client = Client(Environment.sandbox(server.url), TOKEN)
+            await client.watchlists.list()
+            assert client.bulk
+            client.me = client  # a cycle
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                del client
+                gc.collect()
+                await asyncio.sleep(0.01)
+        assert [str(warning.message)[:15] for warning in caught] == ["unclosed Client"]
+
+    def test_forgotten_unused_client_does_not_warn(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Client(SANDBOX, TOKEN)
+            gc.collect()
+        assert caught == []
+
+
+def run_script(code: str) -> str:
+    """Run a program of its own with every warning an error; what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    # Debugging asyncio tells of slow steps; the import of aiohttp by the first client is one.
+    complaints = [line for line in done.stderr.splitlines() if not line.startswith("Executing ")]
+    assert (done.returncode, complaints) == (0, [])
+    return done.stdout
+
+
+class TestProcesses:
+    def test_clean_exit_after_success_and_after_errors(self):
+        printed = run_script("""
+            import asyncio
+            from brokerage_async import Client, Environment, StaticToken, errors
+            from tests.raw_server import RawServer, answer
+
+            async def main():
+                async with RawServer(answer(b'{"data": {"items": []}}'), None, "stall") as server:
+                    async with Client(Environment.sandbox(server.url), StaticToken("abc"), timeout=0.1) as client:
+                        await client.watchlists.list()
+                        try:
+                            await client.orders.cancel("5WT1", "7")
+                        except errors.ResponseLostError as error:
+                            print(error.attempts)
+                        await asyncio.gather(*(client.watchlists.list() for _ in range(3)))
+
+            try:
+                asyncio.run(main())
+            except errors.ResponseLostError:
+                print("stalled")
+        """)
+        assert printed == "1\nstalled\n"
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    def test_fork(self):
+        printed = run_script("""
+            import asyncio, os, sys
+            from brokerage_async import Client, Environment, StaticToken, errors
+            from tests.raw_server import RawServer, answer
+
+            loop = asyncio.new_event_loop()
+            server = loop.run_until_complete(RawServer(answer(b'{"data": {"items": []}}')).__aenter__())
+            client = Client(Environment.sandbox(server.url), StaticToken("abc"))
+            loop.run_until_complete(client.watchlists.list())
+            child = os.fork()
+            if child == 0:
+                try:
+                    asyncio.new_event_loop().run_until_complete(client.watchlists.list())
+                except errors.ConfigurationError as error:
+                    print("child:", error.message, flush=True)
+                os._exit(0)
+            print("child left with", os.waitpid(child, 0)[1])
+            loop.run_until_complete(client.watchlists.list())
+            print("parent:", len(server.requests), "requests,", server.connections, "connection")
+            loop.run_until_complete(client.aclose())
+            loop.run_until_complete(server.__aexit__(None, None, None))
+            loop.close()
+        """)
+        assert printed.splitlines() == [
+            "child: a client belongs to the event loop that used it first: make one per loop",
+            "child left with 0",
+            "parent: 2 requests, 1 connection",
+        ]
+
+
+class Interrupted:
+    """Awaits a coroutine and cancels the task at await number ``at``, counted over everything below."""
+
+    def __init__(self, call: Coroutine[Any, Any, Any], at: int) -> None:
+        self._call = call
+        self._at = at
+        self.awaits = 0
+
+    @types.coroutine
+    def run(self) -> Generator[Any, Any, Any]:
+        steps = self._call.__await__()
+        try:
+            waiting = steps.send(None)
+            while True:
+                self.awaits += 1
+                if self.awaits == self._at:
+                    task = asyncio.current_task()
+                    assert task is not None
+                    task.cancel()
+                try:
+                    value = yield waiting
+                except BaseException as error:
+                    waiting = steps.throw(error)
+                else:
+                    waiting = steps.send(value)
+        except StopIteration as end:
+            return end.value
+
+
+async def interrupt(call: Coroutine[Any, Any, Any], at: int) -> tuple[bool, int]:
+    """Whether the call could be cancelled at that await, and how many awaits it came to."""
+    interrupted = Interrupted(call, at)
+
+    async def main() -> None:
+        await interrupted.run()
+
+    task = asyncio.create_task(main())
+    await asyncio.wait({task})
+    if not task.cancelled() and task.exception() is not None and not isinstance(task.exception(), BrokerageError):
+        raise task.exception()
+    return task.cancelled(), interrupted.awaits
+
+
+SCRIPTS = {
+    "plain": (),
+    "401 then good": (fail(401), ok()),
+    "429 then good": (fail(429), ok()),
+    "5xx then good": (fail(500), fail(502), ok()),
+    "lost then good": (LOST, ok()),
+}
+
+
+class TestCancellationAtEveryAwait:
+    @pytest.mark.parametrize("deadline", [None, 1000.0])
+    @pytest.mark.parametrize("operation", [WATCHLISTS_LIST, ORDERS_CANCEL], ids=lambda operation: operation.name)
+    @pytest.mark.parametrize("script", SCRIPTS)
+    @on_virtual_time
+    async def test_in_memory(self, script, operation, deadline):
+        at, interruptible = 1, True
+        while interruptible:
+            transport = FakeTransport(*SCRIPTS[script], latency=0.1)
+            limits = Limits(reads=1, trades=1)
+            async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
+                path = {"account_number": "5WT1", "id": "7"} if operation is ORDERS_CANCEL else None
+                interruptible, awaits = await interrupt(client.session.execute(operation, path=path), at)
+                limiter = client.session.engine.limiter
+                assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
+                assert transport.in_flight <= 1  # a token refresh goes on for whoever comes next
+                transport.script = [ok()]
+                await client.watchlists.list()
+                assert len(transport.token_requests) <= 2
+                assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
+            assert transport.in_flight == 0
+            at += 1
+        assert at > awaits >= 2
+
+    @pytest.mark.parametrize("delay", [0.0, 0.005])
+    @on_real_time
+    async def test_over_http(self, delay):
+        sends = []
+        for at in range(1, 40):
+            token = answer(b'{"access_token": "abc", "token_type": "Bearer", "expires_in": 900}')
+            async with RawServer(token, LIST) as server:
+                async with Client(Environment.sandbox(server.url), REFRESH, retry=RetryPolicy.none()) as client:
+                    interruptible, _ = await interrupt(client.watchlists.list(), at)
+                    await asyncio.sleep(delay)
+                    await client.watchlists.list()
+                    assert client.session.engine.limiter[LaneName.READS].in_flight == 0
+                sends.append(len(server.requests))
+            if not interruptible:
+                break
+        else:
+            pytest.fail("a call has fewer awaits than that")
+        assert set(sends) <= {2, 3}

@@ -1,0 +1,269 @@
+"""Everything that can go wrong with a submit, against everything that looking for the order can show.
+
+The brokerage's own books say what is true. ``python -m tests.scenarios.test_order_entry_faults`` writes the table
+into the documentation; a test checks that it is up to date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryState
+from brokerage_async.order_entry import Outcome, Placement
+from brokerage_async.simulator import faults
+from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.trading import (
+    LISTS,
+    NOTHING_LISTED,
+    PLAN,
+    STATE_OF,
+    SUBMIT,
+    TIMEOUT,
+    CancelledAt,
+    Floor,
+    check_agreement,
+    floor,
+    order,
+)
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "order-entry-faults.md"
+NAME = "order-under-test"
+
+
+@attrs.frozen
+class Trouble:
+    """What happens to the submit: a fault of the simulator, for one request or (None) for all of them."""
+
+    text: str
+    action: faults.Fault | str
+    times: int | None = 1
+
+
+AN_ERROR = faults.body(b'{"data":{},"error":{"code":"preflight_check_failure","message":"No"}}')
+
+FALSE_SUCCESSES = [
+    Trouble("200 of a captive portal, not processed", faults.html(200)),
+    Trouble("201 without an order, not processed", attrs.evolve(faults.body(b'{"data":{}}'), processed=False)),
+    Trouble("201 that tells of an error, not processed", attrs.evolve(AN_ERROR, processed=False)),
+]
+
+TROUBLES = [
+    Trouble("connection refused once", "refuse"),
+    Trouble("connection refused every time", "refuse", None),
+    Trouble("dropped before it was processed", "drop_before"),
+    Trouble("dropped after it was processed", "drop_after"),
+    Trouble("no answer, not processed", "hang"),
+    Trouble("no answer, processed", "hang_after"),
+    Trouble("no answer in time, processed later", faults.delay(TIMEOUT + 5)),
+    Trouble("processed in time, answer too late", faults.delay_after(TIMEOUT + 5)),
+    *(Trouble(f"{code}, not processed", faults.status(code)) for code in (500, 502, 503)),
+    *(Trouble(f"{code}, processed", faults.after_status(code)) for code in (500, 502, 503)),
+    Trouble("HTML page of a proxy, not processed", faults.html(502)),
+    Trouble("HTML page of a proxy, processed", faults.after_html(502)),
+    Trouble("429 once", "rate_limited"),
+    Trouble("429 every time", "rate_limited", None),
+    Trouble("401 once", "unauthorized"),
+    Trouble("401 every time", "unauthorized", None),
+    Trouble("201 with a truncated body", "truncate"),
+    Trouble("201 with a body that is not JSON", "garbage"),
+    Trouble("201 with an empty body", faults.body(b"")),
+    Trouble("201 with JSON of something else", faults.body(b'{"maintenance": true}')),
+    Trouble("201 that tells of an error, processed", AN_ERROR),
+    *FALSE_SUCCESSES,
+]
+
+
+@attrs.frozen
+class Listing:
+    """What the lists of orders show when the order is looked for."""
+
+    text: str
+    action: faults.Fault | str | None = None
+    times: int | None = None
+
+
+AT_ONCE = Listing("listed at once")
+LISTINGS = [
+    AT_ONCE,
+    Listing("listed late", faults.body(NOTHING_LISTED), 10),
+    Listing("lists unreadable for a while", faults.status(503), 8),
+    Listing("lists never readable", faults.status(503), None),
+    Listing("lists refused", faults.status(403), None),
+    Listing("lists answered with other JSON", faults.body(b'{"maintenance": true}'), None),
+]
+
+
+async def place(floor: Floor, *, resubmit: int = 0) -> tuple[Placement, str]:
+    """Place the order under test: what became of it, as a placement in any case, and in a few words."""
+    try:
+        placement = await floor.entry.place(floor.account, order(NAME), resubmit=resubmit)
+    except OrderOutcomeUnknownError as unknown:
+        placement = Placement(
+            outcome=Outcome.UNKNOWN,
+            account_number=unknown.account_number or "",
+            external_identifier=unknown.external_identifier or "",
+            attempts=unknown.attempts,
+        )
+        return placement, f"unknown ({unknown.code})"
+    assert placement.outcome is not Outcome.PLACED or placement.order is not None
+    return placement, placement.outcome.value
+
+
+async def play(trouble: Trouble, listing: Listing, resubmit: int) -> str:
+    """One cell of the matrix, checked against the books of the brokerage."""
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, trouble.action, times=trouble.times)
+        if listing.action is not None:
+            here.sim.faults.add("GET", LISTS, listing.action, times=listing.times)
+        placement, words = await place(here, resubmit=resubmit)
+        check_agreement(placement, here.orders(NAME))
+        assert (placement.account_number, placement.external_identifier) == (here.account, NAME)
+        (entry,) = await here.journaled()
+        assert entry.state is STATE_OF[placement.outcome]
+        assert (entry.owner, entry.attempts) == (None, placement.attempts)
+        check_bytes(here, entry.body)
+        if words == "unknown (absent)":
+            assert not here.orders(NAME)
+        here.sim.faults.clear()
+        await check_recovery(here, placement)
+        return words
+
+
+def check_bytes(here: Floor, journaled: bytes) -> None:
+    """What went over the wire, in the dry-run and in every submit, was what is in the journal."""
+    assert NAME.encode() in journaled
+    assert set(here.wire.bodies["orders.dry_run"]) == {journaled}
+    assert set(here.wire.bodies["orders.submit"]) == {journaled}
+
+
+async def check_recovery(here: Floor, placement: Placement) -> None:
+    """Once the lists can be read, a process that starts later knows the truth, and sends nothing."""
+    submits = len(here.wire.bodies["orders.submit"])
+    recovered = await here.another_entry().recover()
+    assert len(recovered) == (placement.outcome is Outcome.UNKNOWN)
+    for found in recovered:
+        exists = bool(here.orders(NAME))
+        assert found.outcome is (Outcome.PLACED if exists else Outcome.UNKNOWN)
+        assert (found.external_identifier, found.body, found.opened_at is None) == (NAME, found.body, False)
+    assert len(here.wire.bodies["orders.submit"]) == submits
+
+
+CELLS = [(trouble, listing) for trouble in TROUBLES for listing in LISTINGS]
+
+
+@pytest.mark.parametrize(("trouble", "listing"), CELLS, ids=[f"{t.text} - {m.text}" for t, m in CELLS])
+def test_an_order_is_never_doubled_and_its_outcome_is_true(trouble: Trouble, listing: Listing) -> None:
+    run_in(VirtualLoop(), play(trouble, listing, 0))
+
+
+@pytest.mark.parametrize(("trouble", "listing"), CELLS, ids=[f"{t.text} - {m.text}" for t, m in CELLS])
+def test_nor_when_it_may_be_sent_again(trouble: Trouble, listing: Listing) -> None:
+    words = run_in(VirtualLoop(), play(trouble, listing, 1))
+    assert words != "unknown (absent)" or trouble in FALSE_SUCCESSES
+
+
+@on_virtual_time
+async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.delay(PLAN.settle * 10))
+        _, words = await place(here)
+        assert words == "unknown (absent)"
+        await asyncio.sleep(PLAN.settle * 10)
+        (found,) = await here.another_entry().recover()
+        assert (found.outcome, len(here.orders(NAME))) == (Outcome.PLACED, 1)
+
+
+# --- the caller is cancelled, at every await
+
+
+async def cancel_at(suspension: int, action: str | None) -> bool:
+    """Cancel the caller at its n-th suspension; whether it got that far."""
+    async with floor() as here:
+        await here.client.orders.list_live(here.account).collect()  # the token is there
+        if action is not None:
+            here.sim.faults.add("POST", SUBMIT, action)
+        work = CancelledAt(here.entry.place(here.account, order(NAME)), suspension)
+        try:
+            placement = await asyncio.ensure_future(consume(work))
+        except asyncio.CancelledError as cancelled:
+            sent = here.sim.ledger.count("orders.submit")
+            await asyncio.sleep(2 * TIMEOUT)  # what is on its way arrives
+            await check_cancelled(here, cancelled, sent or here.sim.ledger.count("orders.submit"))
+            return True
+        except OrderOutcomeUnknownError:
+            return work.reached >= suspension
+        check_agreement(placement, here.orders(NAME))
+        return work.reached >= suspension
+
+
+async def consume(work: CancelledAt[Placement]) -> Placement:
+    return await work
+
+
+async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submits: int) -> None:
+    entries = await here.journaled()
+    assert getattr(cancelled, "external_identifier", None) == NAME
+    assert getattr(cancelled, "account_number", None) == here.account
+    if submits:
+        assert any("may have been placed" in note for note in cancelled.__notes__)
+        assert len(entries) == 1
+    existing = len(here.orders(NAME))
+    assert existing <= 1
+    was_open = [entry for entry in entries if entry.state is EntryState.OPEN]
+    recovered = await here.another_entry().recover()
+    assert len(recovered) == len(was_open)
+    for placement in recovered:
+        assert placement.outcome is (Outcome.PLACED if existing else Outcome.UNKNOWN)
+    assert existing == 0 or (await here.journaled())[0].state is EntryState.PLACED
+
+
+@pytest.mark.parametrize("action", [None, "drop_after", "hang_after", "drop_before", "garbage", "status(503)"])
+def test_a_caller_that_is_cancelled_at_any_await_leaves_a_trace_that_recovers(action: str | None) -> None:
+    suspension = 1
+    while run_in(VirtualLoop(), cancel_at(suspension, action)):
+        suspension += 1
+    assert suspension > 4  # dry-run, submit and what is around them
+
+
+# --- the table in the documentation
+
+
+def table() -> str:
+    """Outcome by fault and listing, and with one resubmit allowed."""
+    shown = LISTINGS[:4]
+    head = ["What happens to the submit", *(listing.text for listing in shown), "`resubmit=1`, listed at once"]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    for trouble in TROUBLES:
+        cells = [run_in(VirtualLoop(), play(trouble, listing, 0)) for listing in shown]
+        cells.append(run_in(VirtualLoop(), play(trouble, AT_ONCE, 1)))
+        lines.append(f"| {trouble.text} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def document() -> str:
+    """The page that holds the table."""
+    return f"""# What becomes of an order when things go wrong
+
+Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage
+and checks it with the books: never more than one order, and the outcome reported is the truth. How to read the
+outcomes, and what to do with an unknown one, is told in [order entry](order-entry.md).
+
+*Unknown (absent)* means that the order was not listed in repeated looks until after the settling time of
+{PLAN.settle:g} seconds. *Unknown (undetermined)* means that the lists could not be read.
+
+{table()}
+"""
+
+
+def test_the_documented_table_is_up_to_date() -> None:
+    assert DOCUMENT.read_text("utf-8") == document()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{DOCUMENT}: {DOCUMENT.write_text(document(), 'utf-8')} characters\n")

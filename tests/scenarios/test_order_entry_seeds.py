@@ -1,0 +1,232 @@
+"""Whole histories of order entry on virtual time, one per seed: random faults, delays, cancellations and deaths.
+
+``python -m tests.scenarios.test_order_entry_seeds 1000`` plays many of them. Whatever happens, at the end
+
+- the brokerage has at most one order for each external identifier,
+- nothing was ever reported that its books do not bear out,
+- every order that it has is in the journal as placed, and what is still open there does not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
+from brokerage_async.journal import EntryState, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement
+from brokerage_async.order_entry import decisions as reconcile
+from brokerage_async.order_entry import submit as placing
+from brokerage_async.order_entry.decisions import Decision, Fate, Finding
+from brokerage_async.simulator import faults
+from tests.loops import VirtualLoop, run_in
+from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order
+
+DRY_RUN = r"/orders/dry-run$"
+LATEST = PLAN.settle * 0.6
+"""How late a request may arrive and still keep the promise that the settling time stands for."""
+
+
+def trouble(chance: random.Random) -> faults.Fault | str:
+    """Something that happens to a request."""
+    return chance.choice(
+        [
+            "refuse",
+            "drop_before",
+            "drop_after",
+            "hang",
+            "hang_after",
+            "truncate",
+            "garbage",
+            "rate_limited",
+            "unauthorized",
+            f"status({chance.choice([500, 502, 503, 504])})",
+            f"after_status({chance.choice([500, 502, 503, 504])})",
+            "html(502)",
+            "after_html(502)",
+            faults.body(chance.choice([b"", b"null", b"{}", b'{"data": []}'])),
+            faults.delay(chance.uniform(0, LATEST)),
+            faults.delay_after(chance.uniform(0, 2 * TIMEOUT)),
+        ]
+    )
+
+
+def script(here: Floor, chance: random.Random) -> None:
+    """Put trouble in the way of the requests that are to come."""
+    plan = here.sim.faults
+    for _ in range(chance.randrange(5)):
+        plan.add("POST", SUBMIT, trouble(chance), times=chance.randint(1, 2))
+    for _ in range(chance.randrange(3)):
+        plan.add("POST", DRY_RUN, trouble(chance))
+    if chance.random() < 0.3:  # few enough not to outlast the settling time
+        plan.add("GET", LISTS, faults.body(NOTHING_LISTED), times=chance.randint(1, 8))
+    for _ in range(chance.randrange(4)):
+        plan.add("GET", LISTS, chance.choice(["status(503)", "drop_after", "hang", "garbage", "rate_limited"]))
+    if chance.random() < 0.2:
+        plan.add("POST", r"/oauth/token$", chance.choice(["status(503)", "hang", "html(502)"]), times=2)
+
+
+class Mortal:
+    """The journal as one process sees it: once the process is dead, nothing that it still does gets through."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        self._journal = journal
+        self.dead = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._journal, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if self.dead:
+                raise JournalError("the process is dead")
+            return await method(*args, **kwargs)
+
+        return call
+
+
+class History:
+    """What was asked for and what was reported, checked against the books as it goes."""
+
+    def __init__(self, here: Floor, chance: random.Random) -> None:
+        self._here = here
+        self._chance = chance
+        self.last: dict[str, Placement] = {}
+        self.tally: Counter[str] = Counter()
+
+    def note(self, placement: Placement) -> None:
+        check_agreement(placement, self._here.orders(placement.external_identifier))
+        self.last[placement.external_identifier] = placement
+        self.tally[placement.outcome.value] += 1
+
+    async def trade(self, entry: OrderEntry, name: str) -> None:
+        """One caller: places an order, perhaps impatiently, and perhaps asks again."""
+        await asyncio.sleep(self._chance.uniform(0, 3))
+        for _ in range(self._chance.choice([1, 1, 1, 2, 3])):
+            patience = self._chance.choice([None, None, self._chance.uniform(0, 2), self._chance.uniform(0, 60)])
+            try:
+                async with asyncio.timeout(patience):
+                    self.note(
+                        await entry.place(self._here.account, order(name), resubmit=self._chance.choice([0, 0, 1, 2]))
+                    )
+            except TimeoutError:
+                self.tally["gave up"] += 1
+            except OrderOutcomeUnknownError as unknown:
+                self.tally[f"unknown: {unknown.code}"] += 1
+            except JournalError:
+                return  # this process is dead
+
+    async def live_and_die(self, process: int) -> None:
+        """One process: recovers, trades, and dies at any moment or ends in order."""
+        journal = Mortal(self._here.journal)
+        entry = OrderEntry(self._here.client, journal, looks=PLAN, lease=self._chance.choice([5.0, 30.0]))  # type: ignore[arg-type]
+        names = [f"order-{process}-{number}" for number in range(self._chance.randint(1, 3))]
+        if self.last and self._chance.random() < 0.5:  # one that an earlier process has tried
+            names.append(self._chance.choice(sorted(self.last)))
+        work = [asyncio.create_task(self.trade(entry, name)) for name in names]
+        if process:
+            work.append(asyncio.create_task(self.recover(entry)))
+        life = self._chance.choice([None, self._chance.uniform(0, 5), self._chance.uniform(0, 90)])
+        done, going = await asyncio.wait(work, timeout=life)
+        if going:
+            self.tally["died"] += 1
+            journal.dead = True
+            for task in going:
+                task.cancel()
+            await asyncio.gather(*going, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    async def recover(self, entry: OrderEntry) -> None:
+        for placement in await entry.recover():
+            self.note(placement)
+
+    async def check_end(self) -> None:
+        here = self._here
+        here.sim.faults.clear()
+        await asyncio.sleep(2 * LATEST)  # whatever is still on its way arrives
+        await self.recover(here.another_entry())
+        entries = {entry.key.external_identifier: entry for entry in await here.journaled()}
+        for name, entry in entries.items():
+            exists = here.orders(name)
+            assert len(exists) <= 1, f"{name} was placed {len(exists)} times"
+            if exists:
+                assert entry.state is EntryState.PLACED, f"{name} exists, but the journal says {entry.state}"
+                assert entry.order_id in (None, exists[0].order_id)
+            else:
+                assert entry.state is not EntryState.PLACED, f"{name} does not exist, but the journal says so"
+        for record in here.sim.ledger.orders(account_number=here.account):
+            assert record.external_identifier in entries, f"{record} has no entry in the journal"
+        for placement in self.last.values():
+            if placement.outcome is Outcome.PLACED:
+                check_agreement(placement, here.orders(placement.external_identifier))
+
+
+async def play(seed: int) -> Counter[str]:
+    chance = random.Random(seed)
+    async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
+        history = History(here, chance)
+        for process in range(chance.randint(1, 3)):
+            script(here, chance)
+            await history.live_and_die(process)
+        await history.check_end()
+        history.tally["orders"] += len(here.sim.ledger.orders(account_number=here.account))
+        return history.tally
+
+
+def run_seed(seed: int) -> Counter[str]:
+    """The history of one seed; raises AssertionError, naming the seed, when something does not hold."""
+    try:
+        return run_in(VirtualLoop(), play(seed))
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}: {error}") from error
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_order_is_doubled_lost_or_misreported(seed: int) -> None:
+    run_seed(seed)
+
+
+def test_the_same_seed_has_the_same_history() -> None:
+    assert run_seed(7) == run_seed(7)
+
+
+def hasty(fate: Fate, finding: Finding | None = None, **rest: Any) -> Decision:
+    """Sends again without looking first."""
+    again = fate is Fate.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Decision.RESUBMIT if again else reconcile.decide(fate, finding, **rest)
+
+
+def trusting(error: Any, **rest: Any) -> Fate:
+    """Takes a server error for a refusal."""
+    return Fate.REFUSED if isinstance(error, ServerError) else reconcile.fate_of(error, **rest)
+
+
+@pytest.mark.parametrize(("name", "mistake"), [("decide", hasty), ("fate_of", trusting)])
+def test_these_histories_would_show_a_mistake(monkeypatch: pytest.MonkeyPatch, name: str, mistake: Any) -> None:
+    monkeypatch.setattr(placing, name, mistake)
+    with pytest.raises(AssertionError, match=r"placed 2 times|but the brokerage has it|the journal says"):
+        sum((run_seed(seed) for seed in range(40)), Counter())
+
+
+def main(count: int) -> None:
+    logging.disable(logging.CRITICAL)
+    began, total, failed = time.perf_counter(), Counter[str](), 0
+    for seed in range(count):
+        try:
+            total += run_seed(seed)
+        except AssertionError as error:
+            failed += 1
+            print(error)
+    print(f"{count} seeds in {time.perf_counter() - began:.1f} s, {failed} failed; {dict(sorted(total.items()))}")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -1,0 +1,53 @@
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.models import InstrumentType
+from brokerage_async.simulator.accounts.accounts import Account
+from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.market.instrument import Instrument
+
+SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
+FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, underlying="/ESZ6", multiplier=Decimal(50))
+
+trades = st.lists(
+    st.tuples(st.integers(-9, 9).filter(bool), st.decimals("1", "99", places=2, allow_nan=False)), max_size=12
+)
+
+
+def account() -> Account:
+    return Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(1000))
+
+
+@given(trades)
+def test_cash_and_shares_are_exchanged_at_the_price(plan: list[tuple[int, Decimal]]) -> None:
+    held = account()
+    for quantity, price in plan:
+        held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"))
+    assert held.held("X") == sum(quantity for quantity, _ in plan)
+    spent = sum((quantity * price for quantity, price in plan), Decimal(0))
+    assert held.cash == 1000 - spent - Decimal("0.01") * len(plan)
+    assert ("X" in held.positions) == (held.held("X") != 0)
+
+
+@given(trades, st.decimals("1", "99", places=2, allow_nan=False))
+def test_closing_a_future_pays_out_what_it_gained(plan: list[tuple[int, Decimal]], last: Decimal) -> None:
+    held = account()
+    for quantity, price in plan:
+        held.trade(FUTURE, Decimal(quantity), price, Decimal(0))
+    if held.held("/ESZ6"):
+        held.trade(FUTURE, -held.held("/ESZ6"), last, Decimal(0))
+    gained = sum((quantity * (last - price) * 50 for quantity, price in plan), Decimal(0))
+    assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
+
+
+def test_the_average_price_follows_openings_only() -> None:
+    held = account()
+    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0))
+    held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0))
+    assert held.positions["X"].average_price == 15
+    held.trade(SHARE, Decimal(-5), Decimal(50), Decimal(0))
+    assert held.positions["X"].average_price == 15
+    held.trade(SHARE, Decimal(-20), Decimal(40), Decimal(0))
+    assert (held.held("X"), held.positions["X"].average_price) == (-5, 40)

@@ -1,0 +1,103 @@
+"""The requirements report, and margin dry-runs."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
+from tests.simulator.house import House, leg, signed
+
+
+def test_the_requirements_report_adds_up(production: House) -> None:
+    account = production.accounts[1]
+    response = production.ask("GET", f"/margin/accounts/{account}/requirements")
+    report = json.loads(response.body)["data"]
+    codec.decode(OPERATIONS["margin.requirements"], response.body, strict=True)
+    total = sum(signed(group, "margin-requirement") for group in report["groups"])
+    assert signed(report, "margin-requirement") == total < 0
+    excess = signed(report, "margin-equity") + signed(report, "maintenance-requirement")
+    assert signed(report, "maintenance-excess") == excess
+    power = signed(report, "option-buying-power")
+    assert power == signed(report, "margin-equity") + signed(report, "margin-requirement") - reserved(
+        production, account
+    )
+    entries = report["groups"][0]["groups"][0]["position-entries"]
+    assert [entry["quantity"] for entry in entries] == ["100", "-1"]
+
+
+def reserved(house: House, number: str) -> Decimal:
+    account = house.world.accounts.get(number)
+    assert account is not None
+    return account.reserved
+
+
+def test_an_empty_account_has_an_empty_report(production: House) -> None:
+    report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
+    assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
+
+
+def margin_order(account: str, **change: Any) -> dict[str, Any]:
+    return {
+        "account-number": account,
+        "underlying-symbol": "AAPL",
+        "underlying-instrument-type": "Equity",
+        "order-type": "Limit",
+        "time-in-force": "Day",
+        "price": "200.00",
+        "price-effect": "Debit",
+        "legs": [leg(quantity="10")],
+        **change,
+    }
+
+
+def test_a_margin_dry_run_compares(production: House) -> None:
+    account = production.accounts[1]
+    target = f"/margin/accounts/{account}/dry-run"
+    response = production.ask("POST", target, margin_order(account))
+    assert response.status == 200
+    codec.decode(OPERATIONS["margin.dry_run"], response.body, strict=True)
+    report = json.loads(response.body)["data"]
+    change = signed(report, "change-in-buying-power")
+    assert signed(report, "current-buying-power") + change == signed(report, "new-buying-power")
+    assert change < 0
+    before, after = report["base-results"], report["new-order-results"]
+    assert signed(after, "margin-requirement") < signed(before, "margin-requirement")
+    assert production.sim.ledger.count("orders.submit") == 0
+    assert production.ask("POST", target, margin_order(account, legs=None)).status == 200
+
+
+def test_a_margin_dry_run_takes_what_is_held_into_account(production: House) -> None:
+    account = production.accounts[1]
+    legs = [
+        leg(quantity="100", action="Sell to Close"),
+        leg(call_held(production), "1", "Buy to Close", "Equity Option"),
+    ]
+    body = margin_order(account, legs=legs, price=None, **{"order-type": "Market", "price-effect": None})
+    report = json.loads(production.ask("POST", f"/margin/accounts/{account}/dry-run", body).body)["data"]
+    assert signed(report["base-results"], "margin-requirement") < 0
+    assert report["new-order-results"]["margin-requirement"] == "0.00"
+
+
+def call_held(house: House) -> str:
+    account = house.world.accounts.get(house.accounts[1])
+    assert account is not None
+    return next(symbol for symbol in account.positions if symbol != "AAPL")
+
+
+@pytest.mark.parametrize("quantity", ["0", "-1"])
+def test_a_margin_dry_run_needs_a_quantity(production: House, quantity: str) -> None:
+    body = margin_order(production.account, legs=[leg(quantity=quantity)])
+    response = production.ask("POST", f"/margin/accounts/{production.account}/dry-run", body)
+    assert response.status == 422
+    assert [entry["code"] for entry in json.loads(response.body)["error"]["errors"]] == ["invalid_quantity"]
+
+
+def test_a_margin_dry_run_is_checked(production: House) -> None:
+    target = f"/margin/accounts/{production.account}/dry-run"
+    assert production.ask("POST", target, margin_order("other")).status == 422
+    assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422
+    assert production.ask("POST", target, {}).status == 422
+    assert production.ask("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE")).status == 404

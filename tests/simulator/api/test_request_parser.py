@@ -1,0 +1,153 @@
+import json
+from typing import Any
+
+import pytest
+
+from brokerage_async.simulator.api.request_parser import epoch_of
+from tests.simulator.house import House, leg, limit, market
+
+
+def refused(house: House, body: Any) -> tuple[int, str, list[str]]:
+    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body)
+    error = json.loads(response.body)["error"]
+    return response.status, error["code"], [entry.get("domain", entry.get("code")) for entry in error.get("errors", ())]
+
+
+def test_wrong_keys_and_types_are_named_one_by_one(house: House) -> None:
+    body = {**limit(), "Price": "1", "time-in-force": "Tomorrow", "automated-source": "yes", "gtc-date": 20260101}
+    body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "size": "1"}]
+    status, code, domains = refused(house, body)
+    assert (status, code) == (422, "validation_error")
+    assert set(domains) == {
+        "Price",
+        "time-in-force",
+        "automated-source",
+        "gtc-date",
+        "legs[0].size",
+        "legs[0].instrument-type",
+        "legs[0].quantity",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "domain"),
+    [
+        ({**limit(), "price": None}, "price"),
+        (limit(time_in_force="GTD"), "gtc-date"),
+        (limit(gtc_date="2026-07-01"), "gtc-date"),
+        (market(order_type="Stop"), "stop-trigger"),
+        (market(order_type="Notional Market"), "value"),
+        (market(leg(quantity=None)), "legs[0].quantity"),
+        (market(leg(action="Buy")), "legs[0].instrument-type"),
+        (limit(value="5"), "value"),
+        (market(leg(), leg()), "legs[1].symbol"),
+    ],
+)
+def test_rules_over_several_fields(house: House, body: Any, domain: str) -> None:
+    status, code, domains = refused(house, body)
+    assert (status, code) == (422, "validation_error")
+    assert domain in domains
+
+
+def test_market_orders_until_cancelled_fail_their_preflight(house: House) -> None:
+    expected = (422, "preflight_check_failure", ["gtc_market_orders_not_supported"])
+    assert refused(house, market(time_in_force="GTC")) == expected
+
+
+@pytest.mark.parametrize("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
+@pytest.mark.parametrize("field", ["price", "quantity"])
+def test_amounts_that_are_none(house: House, number: str, field: str) -> None:
+    body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
+    status, code, domains = refused(house, body)
+    assert (status, code) == (422, "validation_error")
+    assert domains == ["price" if field == "price" else "legs[0].quantity"]
+
+
+@pytest.mark.parametrize("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
+def test_amounts_at_the_limits(house: House, number: str) -> None:
+    for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
+        response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(number, one))
+        assert json.loads(response.body)["data"]["order"]["price"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("2026-06-10T15:00:00Z", 201),
+        ("2026-06-10T15:00:00", 201),
+        ("2026-06-10T11:00:00.123456789-04:00", 201),
+        ("2026-06-10", 422),
+        ("20260610T150000Z", 422),
+        ("2026-06-10x15:00Z", 422),
+        ("0001-01-01T00:00:00+14:00", 422),
+        ("9999-12-31T23:59:59-14:00", 422),
+    ],
+)
+def test_moments(house: House, text: str, status: int) -> None:
+    body = limit(rules={"route-after": text})
+    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body)
+    assert response.status == status
+    if status == 201:
+        assert "route-after" in json.loads(response.body)["data"]["order"]["rules"]
+
+
+@pytest.mark.parametrize("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
+def test_a_moment_without_a_zone_is_one_of_utc(text: str) -> None:
+    assert epoch_of(text) == 1_781_103_600
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
+def test_bodies_that_are_no_objects(house: House, body: bytes) -> None:
+    assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 422
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
+def test_bodies_that_are_no_json(house: House, body: bytes) -> None:
+    assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 400
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("/accounts/{}/orders?page-offset=-1", 400),
+        ("/accounts/{}/orders?page-offset=one", 400),
+        ("/accounts/{}/orders?page-offset=--1", 400),
+        ("/accounts/{}/orders?page-offset=999999999999999999", 200),
+        ("/accounts/{}/orders?page-offset=9999999999999999999", 400),
+        ("/accounts/{}/orders?page-offset=%D9%A1", 400),
+        ("/accounts/{}/orders?per-page=0", 400),
+        ("/accounts/{}/orders?per-page=201", 400),
+        ("/accounts/{}/orders?sort=Sideways", 400),
+        ("/accounts/{}/orders?status[]=Lost", 400),
+        ("/accounts/{}/orders?start-date=06/10/2026", 400),
+        ("/accounts/{}/orders?start-at=yesterday", 400),
+        ("/accounts/{}/orders?start-at=0001-01-01T00:00:00%2B14:00", 400),
+        ("/accounts/{}/orders?start-at=2026-06-10T14:00:00", 200),
+        ("/accounts/{}/orders?unknown=1", 200),
+        ("/accounts/{}/transactions?type=Trade&types[]=Trade", 422),
+        ("/instruments/equities?is-etf=maybe", 400),
+        ("/instruments/equities?lendability=Sometimes", 400),
+        ("/instruments/equity-options?active=1", 400),
+        ("/market-time/sessions", 422),
+        ("/market-time/sessions?to-date=tomorrow", 422),
+        ("/market-time/sessions?to-date=2026-06-09", 422),
+        ("/market-time/sessions?from-date=2026-01-01&to-date=2026-10-01", 200),
+        ("/market-time/sessions?from-date=2026-01-01&to-date=2026-10-02", 422),
+        ("/market-time/sessions?to-date=2026-07-01&instrument-collection=Moon", 422),
+        ("/market-time/sessions/current", 422),
+        ("/market-time/sessions/current?instrument-collections[]=Moon", 422),
+        ("/market-metrics/historic-corporate-events/earnings-reports/AAPL", 422),
+        ("/market-metrics/historic-corporate-events/earnings-reports/AAPL?start-date=20250101", 422),
+    ],
+)
+def test_queries(house: House, target: str, status: int) -> None:
+    assert house.ask("GET", target.format(house.account)).status == status
+
+
+def test_entries_of_a_validation_error_follow_the_wire_form() -> None:
+    observed, documented = House().login(), House(wire="documented").login()
+    target = "/market-time/sessions"
+    (entry,) = json.loads(observed.ask("GET", target).body)["error"]["errors"]
+    assert set(entry) == {"domain", "reason"}
+    (entry,) = json.loads(documented.ask("GET", target).body)["error"]["errors"]
+    assert set(entry) == {"code", "message", "domain"}

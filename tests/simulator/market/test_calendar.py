@@ -1,0 +1,107 @@
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pytest
+
+from brokerage_async.simulator.market.calendar import CALENDARS, half_days, holidays, local_date, local_epoch
+
+EQUITY = CALENDARS["Equity"]
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def test_holidays_are_those_of_the_exchange() -> None:
+    assert sorted(holidays(2025)) == [
+        date(2025, 1, 1),
+        date(2025, 1, 20),
+        date(2025, 2, 17),
+        date(2025, 4, 18),
+        date(2025, 5, 26),
+        date(2025, 6, 19),
+        date(2025, 7, 4),
+        date(2025, 9, 1),
+        date(2025, 11, 27),
+        date(2025, 12, 25),
+    ]
+    assert date(2026, 7, 3) in holidays(2026)
+    assert date(2021, 12, 24) in holidays(2021)
+
+
+def test_a_new_year_on_saturday_is_not_made_up_for() -> None:
+    assert date(2021, 12, 31) not in holidays(2021) | holidays(2022)
+    assert EQUITY.session(date(2021, 12, 31)) is not None
+
+
+def test_half_days() -> None:
+    assert sorted(half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
+    assert sorted(half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
+
+
+def test_offsets_agree_with_the_time_zone_database() -> None:
+    try:
+        zone = ZoneInfo("America/New_York")
+    except ZoneInfoNotFoundError:
+        pytest.skip("there is no time zone database here")
+    day = date(2019, 1, 1)
+    while day < date(2031, 1, 1):
+        opening = datetime(day.year, day.month, day.day, 9, 30, tzinfo=zone)
+        assert local_epoch(day, 9.5) == opening.timestamp()
+        assert local_date(opening.timestamp()) == day
+        day += timedelta(days=1)
+
+
+def test_sessions_follow_daylight_saving() -> None:
+    before, after = EQUITY.session(date(2026, 3, 6)), EQUITY.session(date(2026, 3, 9))
+    assert before is not None
+    assert after is not None
+    assert before.open == at("2026-03-06T14:30:00+00:00")
+    assert after.open == at("2026-03-09T13:30:00+00:00")
+
+
+def test_half_days_close_early() -> None:
+    session = EQUITY.session(date(2026, 11, 27))
+    assert session is not None
+    assert session.close == at("2026-11-27T18:00:00+00:00")
+
+
+def test_two_years_have_as_many_sessions_as_weekdays_without_holidays() -> None:
+    first, last = date(2026, 1, 1), date(2027, 12, 31)
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    expected = [day for day in days if day.weekday() < 5 and day not in holidays(day.year)]
+    assert [session.day for session in EQUITY.between(first, last)] == expected
+    assert len(expected) == 502
+
+
+@pytest.mark.parametrize(
+    ("moment", "state"),
+    [
+        ("2026-06-10T11:00:00+00:00", "Closed"),
+        ("2026-06-10T12:30:00+00:00", "Pre-Market"),
+        ("2026-06-10T14:00:00+00:00", "Open"),
+        ("2026-06-10T20:30:00+00:00", "After-Hours"),
+        ("2026-06-11T01:00:00+00:00", "Closed"),
+    ],
+)
+def test_states_of_a_day(moment: str, state: str) -> None:
+    session = EQUITY.session(date(2026, 6, 10))
+    assert session is not None
+    assert session.state(at(moment)) == state
+
+
+def test_an_evening_session_of_the_next_day_is_current() -> None:
+    session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
+    assert session is not None
+    assert session.day == date(2026, 6, 15)
+
+
+def test_neighbours_skip_weekends_and_holidays() -> None:
+    assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
+    assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
+
+
+def test_an_order_after_the_close_works_in_the_next_session() -> None:
+    evening = datetime(2026, 6, 12, 21, tzinfo=UTC).timestamp()
+    assert EQUITY.trading(evening).day == date(2026, 6, 15)
+    assert EQUITY.trading(evening, extended=True).day == date(2026, 6, 12)

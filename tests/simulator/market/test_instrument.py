@@ -1,0 +1,71 @@
+"""Symbols of options, and what an instrument knows of itself."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async._generated.models import OptionType
+from brokerage_async.models import InstrumentType
+from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
+
+
+def test_occ_symbols_read_back() -> None:
+    parsed = parse_occ("AAPL  260612C00110000")
+    assert parsed is not None
+    assert occ_symbol(*parsed) == "AAPL  260612C00110000"
+
+
+@given(
+    st.from_regex(r"[A-Z]{1,6}", fullmatch=True),
+    st.dates(date(2000, 1, 1), date(2099, 12, 31)),
+    st.sampled_from(OptionType),
+    st.decimals(0, 99999, places=3),
+)
+def test_occ_symbols_are_written_and_read(root: str, day: date, kind: OptionType, strike: Decimal) -> None:
+    assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        *("", "AAPL", "260612C00110000", "AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260231C00110000"),
+        *("AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000", "aapl  260612C00110000", "TOOLONG260612C00110000"),
+    ],
+    ids=ascii,
+)
+def test_what_is_no_occ_symbol(symbol: str) -> None:
+    assert parse_occ(symbol) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "day"), [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
+)
+def test_days_as_symbols_write_them(code: str, day: date | None) -> None:
+    assert day_of(code) == day
+
+
+@pytest.mark.parametrize(
+    ("kind", "collection", "underlying"),
+    [
+        (InstrumentType.EQUITY, "Equity", InstrumentType.EQUITY),
+        (InstrumentType.EQUITY_OPTION, "Equity", InstrumentType.EQUITY),
+        (InstrumentType.FUTURE, "CME", InstrumentType.FUTURE),
+        (InstrumentType.FUTURE_OPTION, "CME", InstrumentType.FUTURE),
+        (InstrumentType.CRYPTOCURRENCY, None, InstrumentType.CRYPTOCURRENCY),
+    ],
+)
+def test_where_it_trades_and_what_is_under_it(
+    kind: InstrumentType, collection: str | None, underlying: InstrumentType
+) -> None:
+    one = Instrument(symbol="X", instrument_type=kind, underlying="X")
+    assert (one.collection, one.underlying_type, one.is_future) == (
+        collection,
+        underlying,
+        kind is InstrumentType.FUTURE,
+    )
+    assert not one.is_option

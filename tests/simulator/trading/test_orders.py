@@ -1,0 +1,79 @@
+"""Which status may follow which, and what an order knows of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokerage_async._generated.models import LegAction, OrderStatus, OrderType, PriceEffect, TimeInForce
+from brokerage_async.simulator.trading.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, number_of
+from tests.simulator.made import order
+
+
+def test_no_transition_leaves_a_terminal_status() -> None:
+    assert not TERMINAL & set(TRANSITIONS)
+    assert {after for afters in TRANSITIONS.values() for after in afters} - set(TRANSITIONS) <= TERMINAL
+
+
+def test_a_status_that_cannot_follow_is_a_mistake() -> None:
+    one = order()
+    with pytest.raises(IllegalTransitionError, match="order 7: Received cannot become Filled"):
+        one.move(OrderStatus.FILLED, 1.0)
+    assert (one.status, one.updated_at) == (OrderStatus.RECEIVED, None)
+
+
+def test_times_go_with_the_status() -> None:
+    one = order()
+    one.written = b"{}"
+    for at, status in enumerate(
+        (
+            *(OrderStatus.ROUTED, OrderStatus.LIVE, OrderStatus.REPLACE_REQUESTED),
+            *(OrderStatus.LIVE, OrderStatus.CANCEL_REQUESTED, OrderStatus.CANCELLED),
+        )
+    ):
+        one.move(status, float(at))
+    assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (0, 1, 5, 5, 5)
+    assert one.written is None
+
+
+@pytest.mark.parametrize(
+    ("quantities", "units"),
+    [(("6",), 6), (("4", "6"), 2), (("0.5",), 1), (("0.5", "2"), 1), (("0",), 1)],
+)
+def test_into_how_many_parts_it_can_be_filled(quantities: tuple[str, ...], units: int) -> None:
+    assert order(*quantities).units == units
+
+
+@pytest.mark.parametrize(
+    ("action", "effect", "limit"),
+    [
+        (LegAction.BUY_TO_OPEN, None, 5),
+        (LegAction.SELL_TO_CLOSE, None, -5),
+        (LegAction.SELL_TO_CLOSE, PriceEffect.DEBIT, 5),
+        (LegAction.BUY_TO_OPEN, PriceEffect.CREDIT, -5),
+        (LegAction.BUY_TO_OPEN, PriceEffect.NONE, 5),
+    ],
+)
+def test_the_limit_of_one_unit(action: LegAction, effect: PriceEffect | None, limit: int) -> None:
+    assert order(action=action, price_effect=effect).signed_limit == limit
+    assert order(action=action, price_effect=effect, order_type=OrderType.MARKET).signed_limit is None
+
+
+@pytest.mark.parametrize(
+    ("time_in_force", "extended", "lasts"),
+    [("Day", False, False), ("Ext", True, False), ("GTC", False, True), ("GTC Ext", True, True), ("GTD", False, True)],
+)
+def test_how_long_it_works(time_in_force: str, extended: bool, lasts: bool) -> None:
+    terms = order(time_in_force=TimeInForce(time_in_force)).terms
+    assert (terms.is_extended, terms.lasts) == (extended, lasts)
+
+
+def test_it_can_be_replaced_once_and_not_while_it_waits() -> None:
+    old, new = order(number=1), order(number=2)
+    assert old.is_editable
+    old.replaced_by, new.replaces = new, old
+    assert not old.is_editable
+    assert not new.is_editable
+    old.move(OrderStatus.CANCELLED, 1.0)
+    assert new.is_editable
+    assert (number_of(old.replaced_by), number_of(old.replaces)) == (2, None)
+    assert len(repr(old)) < 5000

@@ -1,0 +1,538 @@
+"""The streams of a client, over a transport that answers from a script, on the virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from brokerage_async._generated.models import Order, OrderStatus
+from brokerage_async.protocol.order_status import TERMINAL
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.watch import Change, Watch, Watcher, is_terminal
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+pytestmark = pytest.mark.looptime
+
+
+class Service:
+    """Answers each request with what ``answers`` has for its path at that time: rows, a status, or a function."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.requests: list[tuple[float, str]] = []
+
+    async def send(self, request: Request) -> Response:
+        target = request.url.removeprefix("http://service")
+        self.requests.append((asyncio.get_running_loop().time(), target))
+        answer = self.answers[target.partition("?")[0]]
+        if callable(answer):
+            answer = answer(target)
+        if "page-offset=0" not in target and "page-offset" in target:
+            answer = []
+        if isinstance(answer, int):
+            body, status = {"error": {"code": f"code_{answer}", "message": "no"}}, answer
+        else:
+            body, status = {"data": {"items": answer}, "context": "/"}, 200
+        await asyncio.sleep(0)
+        return Response(status=status, headers={"content-type": "application/json"}, body=json.dumps(body).encode())
+
+    async def close(self) -> None:
+        pass
+
+    def times(self, path: str) -> list[float]:
+        return [at for at, target in self.requests if target.startswith(path)]
+
+
+LIVE = "/customers/me/orders/live"
+SEARCH = "/customers/me/orders?"
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+async def client(service: Service) -> AsyncIterator[Client]:
+    options: Any = {"transport": service, "retry": RetryPolicy.none()}
+    async with Client(Environment.sandbox("http://service"), StaticToken("token"), **options) as client:
+        client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
+        yield client
+
+
+def row(id: int, status: str, **fields: Any) -> dict[str, Any]:
+    return {"id": id, "account-number": "A1", "status": status, **fields}
+
+
+def brief(change: Change[Any]) -> tuple[str, str, str | None]:
+    return change.kind.value, change.key, change.after and change.after.status
+
+
+async def take(watcher: Watcher[Any], count: int) -> list[tuple[str, str, str | None]]:
+    return [brief(await anext(watcher)) for _ in range(count)]
+
+
+async def test_orders_are_told_with_the_fields_that_changed(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live", price="1.10"), row(2, "Received")]
+    async with client.watch.orders("me", ["B2", "A1"], interval=1) as watcher:
+        assert await take(watcher, 2) == [("added", "1", "Live"), ("added", "2", "Received")]
+        service.answers[LIVE] = [
+            row(1, "Filled", price="1.1", **{"terminal-at": "2026-03-02T12:00:03Z"}),
+            row(2, "Live"),
+        ]
+        change = await anext(watcher)
+        assert (change.kind, change.key, change.fields) == ("changed", "1", ("status", "terminal_at"))
+        assert isinstance(change.before, Order)
+        assert change.at == NOON + timedelta(seconds=1)
+        assert await take(watcher, 1) == [("changed", "2", "Live")]
+        service.answers[LIVE] = [row(2, "Live")]
+        change = await anext(watcher)
+        assert (change.kind, change.item.status, change.after) == ("removed", "Filled", None)
+    assert service.times(LIVE) == [0, 1, 2]
+    assert service.requests[0][1].endswith("?account-numbers[]=A1&account-numbers[]=B2")
+
+
+async def test_a_body_that_is_the_same_is_not_decoded(
+    service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded = 0
+    read = type(client.session)._read
+
+    async def counted(self: Any, *arguments: Any) -> Any:
+        nonlocal decoded
+        decoded += 1
+        return await read(self, *arguments)
+
+    monkeypatch.setattr(type(client.session), "_read", counted)
+    service.answers[LIVE] = [row(1, "Live")]
+    async with client.watch.orders("me", ["A1"], interval=1) as watcher:
+        await take(watcher, 1)
+        await asyncio.sleep(10.5)
+        service.answers[LIVE] = [row(1, "Filled")]
+        assert await take(watcher, 1) == [("changed", "1", "Filled")]
+    assert len(service.times(LIVE)) == 12
+    assert decoded == 2
+
+
+async def test_five_hundred_watchers_share_one_request_per_interval(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
+    watchers = [client.watch.orders("me", order, interval=1) for order in [["A1", "B2"], ["B2", "A1"]] * 250]
+    await asyncio.gather(*(take(watcher, 2) for watcher in watchers))
+    waiting = [asyncio.create_task(take(watcher, 1)) for watcher in watchers]
+    await asyncio.sleep(5.5)
+    service.answers[LIVE] = [row(1, "Live"), row(2, "Filled")]
+    assert await asyncio.gather(*waiting) == [[("changed", "2", "Filled")]] * 500
+    assert service.times(LIVE) == [0, 1, 2, 3, 4, 5, 6]
+    await asyncio.gather(*(watcher.aclose() for watcher in watchers))
+    await asyncio.sleep(5)
+    assert len(service.times(LIVE)) == 7
+    async with client.watch.orders("me", ["A1", "B2"], interval=1) as again:
+        assert await take(again, 2) == [("added", "1", "Live"), ("added", "2", "Filled")]
+
+
+async def test_live_orders_are_not_polled_more_often_than_the_floor(service: Service, client: Client) -> None:
+    service.answers[LIVE] = []
+    for floor, expected in [({}, 5), ({"floor": 0.1}, 41)]:
+        service.requests.clear()
+        watcher = client.watch.orders("me", ["A1"], interval=0.1, **floor)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(watcher), 4.05)
+        await watcher.aclose()
+        assert len(service.times(LIVE)) == expected
+
+
+async def test_a_restarted_process_is_told_what_it_missed(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
+    async with client.watch.orders("me", ["A1"]) as watcher:
+        await take(watcher, 2)
+        seed = list(watcher.snapshot.values())
+    service.answers[LIVE] = [row(1, "Live"), row(2, "Filled"), row(3, "Rejected")]
+    async with client.watch.orders("me", ["A1"], seed=seed) as watcher:
+        assert await take(watcher, 2) == [("changed", "2", "Filled"), ("added", "3", "Rejected")]
+
+
+async def test_terminal_orders_are_told_before_they_leave_the_list_even_to_the_slow(
+    service: Service, client: Client
+) -> None:
+    service.answers[LIVE] = [row(1, "Live")]
+    async with client.watch.orders("me", ["A1"]) as watcher:
+        await take(watcher, 1)
+        service.answers[LIVE] = [row(1, "Expired"), row(2, "Live")]
+        await asyncio.sleep(10)
+        service.answers[LIVE] = []
+        await asyncio.sleep(10)
+        assert await take(watcher, 2) == [("changed", "1", "Expired"), ("removed", "1", None)]
+
+
+@pytest.mark.parametrize(("status", "error"), [(403, errors.PermissionDeniedError), (404, errors.NotFoundError)])
+async def test_what_is_out_of_reach_ends_the_iteration(
+    service: Service, client: Client, status: int, error: type[Exception]
+) -> None:
+    service.answers[LIVE] = status
+    with pytest.raises(error):
+        await anext(client.watch.orders("me", ["A1"]))
+    assert len(service.requests) == 1
+
+
+async def test_failures_that_may_pass_are_reported(service: Service, client: Client) -> None:
+    statuses = iter([502, 429, 503])
+    service.answers[LIVE] = lambda target: next(statuses, None) or [row(1, "Live")]
+    failures: list[Exception] = []
+    async with client.watch.orders("me", ["A1"], interval=1, on_error=failures.append) as watcher:
+        await take(watcher, 1)
+    assert [getattr(failure, "status", None) for failure in failures] == [502, 429, 503]
+
+
+async def test_a_closed_client_ends_the_iteration(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live")]
+    watcher = client.watch.orders("me", ["A1"])
+    await take(watcher, 1)
+    await client.aclose()
+    with pytest.raises(errors.ConfigurationError, match="closed"):
+        await anext(watcher)
+
+
+# One order until it is terminal
+
+
+async def test_an_order_is_returned_once_it_is_terminal(service: Service, client: Client) -> None:
+    def at_ten(target: str) -> Any:
+        return [row(7, "Filled" if service.requests[-1][0] >= 10 else "Live"), row(8, "Filled")]
+
+    service.answers[LIVE] = at_ten
+    order = await client.watch.order("me", "A1", 7, interval=1, timeout=60)
+    assert (order.id, order.status) == ("7", OrderStatus.FILLED)
+    assert service.times(LIVE) == list(range(11))
+    assert service.times(SEARCH) == []
+
+
+async def test_many_single_orders_share_the_polls(service: Service, client: Client) -> None:
+    service.answers[LIVE] = lambda target: [
+        row(id, "Filled" if service.requests[-1][0] >= id else "Live") for id in range(1, 21)
+    ]
+    orders = await asyncio.gather(*(client.watch.order("me", "A1", id, interval=1) for id in range(1, 21)))
+    assert [order.id for order in orders] == [str(id) for id in range(1, 21)]
+    assert service.times(LIVE) == list(range(21))
+
+
+async def test_waiting_for_an_order_times_out_with_an_error_of_ours(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(7, "Live")]
+    with pytest.raises(errors.DeadlineExceededError, match=r"order 7 was not terminal within 30 s") as caught:
+        await client.watch.order("me", "A1", "7", timeout=30)
+    assert asyncio.get_running_loop().time() == 30
+    assert caught.value.maybe_processed is False
+    await asyncio.sleep(10)
+    assert service.requests[-1][0] <= 30
+
+
+async def test_an_order_that_is_not_of_today_is_looked_up(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(8, "Live")]
+    service.answers["/customers/me/orders"] = [row(8, "Live"), row(7, "Cancelled")]
+    order = await client.watch.order("me", "A1", 7)
+    assert order.status == "Cancelled"
+    (target,) = [target for _, target in service.requests if target.startswith(SEARCH)]
+    assert "start-date=2025-01-26" in target
+
+
+async def test_a_working_order_from_before_is_followed(service: Service, client: Client) -> None:
+    service.answers[LIVE] = lambda target: [row(7, "Filled")] if service.requests[-1][0] >= 100 else []
+    service.answers["/customers/me/orders"] = [row(7, "Live")]
+    assert (await client.watch.order("me", "A1", 7)).status == "Filled"
+    assert asyncio.get_running_loop().time() == pytest.approx(100)
+    assert len(service.times(SEARCH)) == 1
+
+
+async def test_an_order_that_leaves_the_list_is_looked_up_at_once(service: Service, client: Client) -> None:
+    service.answers[LIVE] = lambda target: [row(7, "Live")] if service.requests[-1][0] < 50 else []
+    service.answers["/customers/me/orders"] = [row(7, "Expired")]
+    assert (await client.watch.order("me", "A1", 7)).status == "Expired"
+    assert asyncio.get_running_loop().time() == pytest.approx(50)
+
+
+async def test_a_working_order_that_is_not_listed_is_looked_up_now_and_then(service: Service, client: Client) -> None:
+    service.answers[LIVE] = []
+    service.answers["/customers/me/orders"] = lambda target: [
+        row(7, "Expired" if service.requests[-1][0] >= 800 else "Live")
+    ]
+    assert (await client.watch.order("me", "A1", 7)).status == "Expired"
+    assert service.times(SEARCH) == pytest.approx([0, 300, 600, 900])
+
+
+async def test_an_order_that_is_found_nowhere_is_an_error(service: Service, client: Client) -> None:
+    service.answers[LIVE] = []
+    service.answers["/customers/me/orders"] = [row(8, "Live")]
+    with pytest.raises(errors.NotFoundError, match="order 7"):
+        await client.watch.order("me", "A1", 7)
+    assert sorted(set(service.times(SEARCH))) == pytest.approx([0, 5, 10])
+
+
+async def test_a_look_that_fails_for_now_is_repeated(service: Service, client: Client) -> None:
+    answers = iter([502, 503, 429])
+    service.answers[LIVE] = []
+    service.answers["/customers/me/orders"] = lambda target: next(answers, None) or [row(7, "Filled")]
+    failures: list[Exception] = []
+    assert (await client.watch.order("me", "A1", 7, on_error=failures.append)).status == "Filled"
+    assert [getattr(failure, "status", None) for failure in failures] == [502, 503, 429]
+
+
+async def test_a_look_that_cannot_succeed_is_an_error(service: Service, client: Client) -> None:
+    service.answers |= {LIVE: [], "/customers/me/orders": 403}
+    with pytest.raises(errors.PermissionDeniedError):
+        await client.watch.order("me", "A1", 7)
+
+
+async def test_waiting_for_an_order_out_of_reach_fails(service: Service, client: Client) -> None:
+    service.answers[LIVE] = 403
+    with pytest.raises(errors.PermissionDeniedError):
+        await client.watch.order("me", "A1", 7, timeout=60)
+
+
+def test_terminal() -> None:
+    assert {status for status in OrderStatus if is_terminal(Order(status=status))} == TERMINAL
+    assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed"} <= TERMINAL
+    assert is_terminal(Order(status=OrderStatus("Busted"), terminal_at=NOON))
+    assert not is_terminal(Order(status=OrderStatus("Busted")))
+    assert not is_terminal(Order(status=OrderStatus.LIVE, terminal_at=NOON))
+
+
+# Quote alerts
+
+
+async def test_quote_alerts_are_told_by_their_timestamps(service: Service, client: Client) -> None:
+    stamp = "2026-03-02T12:00:00.000+00:00"
+    born = {"alert-external-id": "x", "symbol": "AAPL", "created-at": stamp, "triggered-at": None}
+    path = "/quote-alerts"
+    service.answers[path] = [born]
+    async with client.watch.quote_alerts(interval=1) as watcher:
+        assert [(change.kind, change.key) for change in [await anext(watcher)]] == [("created", "x")]
+        service.answers[path] = [born | {"triggered-at": stamp, "completed-at": stamp}]
+        assert [(await anext(watcher)).kind for _ in range(2)] == ["triggered", "completed"]
+        service.answers[path] = [born | {"triggered-at": stamp, "completed-at": stamp, "dismissed-at": stamp}]
+        assert (await anext(watcher)).kind == "dismissed"
+        service.answers[path] = [{**born, "alert-external-id": "y", "expired-at": stamp}]
+        kinds = [((change := await anext(watcher)).kind, change.key) for _ in range(3)]
+        assert kinds == [("created", "y"), ("expired", "y"), ("removed", "x")]
+
+
+# Markets
+
+
+SESSIONS = "/market-time/sessions"
+
+
+def session(day: str, opens: str, closes: str) -> dict[str, Any]:
+    return {
+        "session-date": day,
+        "start-at": f"{day}T08:00:00.000-05:00",
+        "open-at": f"{day}T{opens}",
+        "close-at": f"{day}T{closes}",
+        "close-at-ext": f"{day}T20:00:00.000-05:00",
+        "instrument-collection": "Equity",
+    }
+
+
+WEEK = [
+    session("2026-02-27", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-02", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-03", "09:30:00.000-05:00", "13:00:00.000-05:00"),  # a half-day, then a holiday
+    session("2026-03-05", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-06", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-09", "09:30:00.000-04:00", "16:00:00.000-04:00"),  # daylight-saving time has begun
+]
+
+
+def market_brief(change: Change[Any]) -> str:
+    elapsed = asyncio.get_running_loop().time()
+    assert abs((NOON + timedelta(seconds=elapsed) - change.at).total_seconds()) < 1e-3, "told when it happens"
+    assert change.item.session_date == change.key
+    return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
+
+
+@pytest.mark.looptime(noop_cycles=0)
+async def test_a_market_opens_and_closes_at_the_times_of_its_timetable(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = WEEK
+    market = client.watch.market("Equity", interval=86_400)
+    told = [market_brief(await anext(market)) for _ in range(10)]
+    await market.aclose()
+    assert told == [
+        "opened 03-02 14:30",
+        "closed 03-02 21:00",
+        "opened 03-03 14:30",
+        "closed 03-03 18:00",
+        "opened 03-05 14:30",
+        "closed 03-05 21:00",
+        "opened 03-06 14:30",
+        "closed 03-06 21:00",
+        "opened 03-09 13:30",
+        "closed 03-09 20:00",
+    ]
+    assert service.times(SESSIONS) == [day * 86_400 for day in range(8)]
+    assert "from-date=2026-02-23" in service.requests[0][1]
+    assert "to-date=2026-03-12" in service.requests[0][1]
+    assert "instrument-collection=Equity" in service.requests[0][1]
+
+
+@pytest.mark.looptime(noop_cycles=0)
+async def test_extended_hours_and_the_present_state(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = WEEK
+    market = client.watch.market("Equity", extended=True, initial=True)
+    told = [await anext(market) for _ in range(6)]
+    await market.aclose()
+    assert [(change.kind, f"{change.key:%m-%d}") for change in told] == [
+        ("ended", "02-27"),
+        ("started", "03-02"),
+        ("opened", "03-02"),
+        ("closed", "03-02"),
+        ("ended", "03-02"),
+        ("started", "03-03"),
+    ]
+
+
+async def test_a_close_that_is_moved_is_told_once_and_an_opening_not_again(service: Service, client: Client) -> None:
+    early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
+
+    def revised(target: str) -> Any:
+        return WEEK if service.requests[-1][0] < 4 * 3600 else [early, *WEEK[2:]]
+
+    service.answers[SESSIONS] = revised
+    market = client.watch.market()
+    told = [await anext(market) for _ in range(3)]
+    await market.aclose()
+    assert [(change.kind, change.key.day) for change in told] == [("opened", 2), ("closed", 2), ("opened", 3)]
+    assert told[1].at.hour == 12
+
+
+async def test_a_consumer_that_sleeps_through_boundaries_is_told_all_of_them(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = WEEK
+    market = client.watch.market(interval=86_400)
+    await anext(market)
+    await asyncio.sleep(2 * 86_400)
+    told = [await anext(market) for _ in range(3)]
+    await market.aclose()
+    assert [(change.kind, change.key.day) for change in told] == [("closed", 2), ("opened", 3), ("closed", 3)]
+
+
+async def test_a_market_that_is_out_of_reach_is_an_error(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = 422
+    with pytest.raises(errors.UnprocessableError):
+        await anext(client.watch.market("Equity"))
+
+
+async def test_polls_rest_while_the_market_does(service: Service, client: Client) -> None:
+    service.answers |= {SESSIONS: WEEK, LIVE: []}
+    pace = client.watch.market_hours(trading=60, resting=3600)
+    async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(watcher), 24 * 3600)
+    times = service.times(LIVE)
+    opening, closing = 2.5 * 3600, 9 * 3600
+    assert times[:4] == pytest.approx([0, 3600, 7200, opening])
+    assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
+    assert len([at for at in times if at >= closing]) <= 16
+
+
+async def test_who_comes_while_the_last_one_leaves_has_polls_of_his_own(client: Client) -> None:
+    async def slow_to_leave(request: Request) -> Response:
+        try:
+            await asyncio.sleep(5)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1)
+            raise
+        return Response(status=200, body=json.dumps({"data": {"items": [row(1, "Live")]}}).encode())
+
+    client.session.engine.transport.send = slow_to_leave
+    one = client.watch.orders("me", ["A1"])
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(one), 2)
+    leaving = asyncio.create_task(one.aclose())
+    await asyncio.sleep(0.5)
+    async with client.watch.orders("me", ["A1"]) as other:
+        assert await take(other, 1) == [("added", "1", "Live")]
+    await leaving
+
+
+@pytest.mark.parametrize("customer", [None, "", True, 1.5, b"me", ["me"], ".."], ids=repr)
+async def test_customers_are_named_at_once(service: Service, client: Client, customer: Any) -> None:
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
+        client.watch.orders(customer, ["A1"])
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
+        await client.watch.order(customer, "A1", 1)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("stream", ["orders", "quote_alerts", "market"])
+async def test_what_cannot_hear_an_error_is_named_at_once(service: Service, client: Client, stream: str) -> None:
+    async def unawaited(error: Exception) -> None:
+        raise AssertionError("nobody calls it")
+
+    watch: Any = {
+        "orders": lambda **options: client.watch.orders("me", ["A1"], **options),
+        "quote_alerts": client.watch.quote_alerts,
+        "market": client.watch.market,
+    }[stream]
+    for wrong in (5, unawaited):
+        with pytest.raises(errors.ConfigurationError, match="on_error must be a"):
+            watch(on_error=wrong)
+    assert service.requests == []
+
+
+async def test_a_snapshot_is_a_seed_as_it_is(service: Service, client: Client) -> None:
+    service.answers[LIVE] = [row(1, "Live")]
+    async with client.watch.orders("me", ["A1"]) as watcher:
+        await take(watcher, 1)
+    service.answers[LIVE] = [row(1, "Filled")]
+    async with client.watch.orders("me", ["A1"], seed=watcher.snapshot) as watcher:
+        assert await take(watcher, 1) == [("changed", "1", "Filled")]
+
+
+@pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}], ids=str)
+async def test_accounts_are_a_list_of_texts(service: Service, client: Client, accounts: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="account"):
+        client.watch.orders("me", accounts)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [
+        (None, {}),
+        (1.5, {}),
+        (True, {}),
+        ("", {}),
+        ("1", {"timeout": "5"}),
+        ("1", {"timeout": -1}),
+        ("1", {"interval": "5"}),
+    ],
+    ids=str,
+)
+async def test_waiting_for_what_is_no_order_is_refused(
+    service: Service, client: Client, id: Any, options: dict[str, Any]
+) -> None:
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
+        await client.watch.order("me", "A1", id, **options)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 0, -1, True, float("inf"), float("nan")], ids=str)
+@pytest.mark.parametrize("name", ["trading", "resting"])
+async def test_a_pace_is_made_of_seconds(service: Service, client: Client, name: str, wrong: Any) -> None:
+    seconds: Any = {"trading": 1, "resting": 60, name: wrong}
+    with pytest.raises(errors.InvalidRequestError, match=name):
+        client.watch.market_hours(**seconds)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "", b"Equity"], ids=repr)
+async def test_a_market_is_named_by_a_text(service: Service, client: Client, wrong: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market(wrong)
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market_hours(wrong, trading=1)
+    assert service.requests == []

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.watch.diff import (
+    AlertKind,
+    Change,
+    ChangeKind,
+    alert_changes,
+    changed_fields,
+    diff,
+    keyed,
+    state_of,
+)
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+states = st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=8)
+pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
+
+
+@attrs.frozen(kw_only=True)
+class Alert:
+    created_at: datetime | None = None
+    triggered_at: datetime | None = None
+    completed_at: datetime | None = None
+    expired_at: datetime | None = None
+    dismissed_at: datetime | None = None
+    threshold: str | None = None
+
+
+def apply(state: dict[Any, Any], changes: list[Change[Any]]) -> dict[Any, Any]:
+    result = dict(state)
+    for change in changes:
+        assert result.get(change.key) == change.before
+        if change.after is None:
+            del result[change.key]
+        else:
+            result[change.key] = change.after
+    return result
+
+
+def test_a_state_of_items_or_of_a_snapshot() -> None:
+    def key(alert: Alert) -> str | None:
+        return alert.threshold
+
+    one, other = Alert(threshold="1"), Alert(threshold="2")
+    assert state_of(None, key) is None
+    assert state_of([one, other, Alert()], key) == {"1": one, "2": other}
+    assert state_of({"1": one, "2": other}, key) == {"1": one, "2": other}
+
+
+@pytest.mark.parametrize("wrong", [5, "text", [5], {"1": None}], ids=repr)
+def test_a_seed_of_something_else_is_named(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="seed must hold items of the collection"):
+        state_of(wrong, lambda alert: alert.threshold)
+
+
+@given(states, states)
+def test_diff_leads_from_one_state_to_the_other_and_names_no_key_twice(before: Any, after: Any) -> None:
+    changes = list(diff(before, after, NOON))
+    assert apply(before, changes) == after
+    assert len({change.key for change in changes}) == len(changes)
+    for change in changes:
+        assert change.before != change.after
+        expected = {(True, False): "added", (False, False): "changed", (False, True): "removed"}
+        assert change.kind == expected[change.before is None, change.after is None]
+
+
+@given(states)
+def test_diff_of_equal_states_is_empty(state: Any) -> None:
+    assert list(diff(state, dict(state), NOON)) == []
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2))), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
+)
+def test_keyed_keeps_the_objects_of_what_stayed_the_same(old: Any, new: Any) -> None:
+    before = keyed(old, lambda item: item[0])
+    after = keyed(new, lambda item: item[0], before)
+    assert after == {key: (key, value) for key, value in new}
+    for key, item in after.items():
+        if before.get(key) == item:
+            assert item is before[key]
+
+
+def test_what_has_no_key_is_left_out() -> None:
+    assert keyed(["a", "", "b"], lambda item: item or None) == {"a": "a", "b": "b"}
+
+
+def test_the_order_is_that_of_the_new_state_then_what_is_gone() -> None:
+    kinds = [(change.key, change.kind) for change in diff({"a": 1, "b": 1, "c": 1}, {"d": 1, "b": 2}, NOON)]
+    assert kinds == [
+        ("d", ChangeKind.ADDED),
+        ("b", ChangeKind.CHANGED),
+        ("a", ChangeKind.REMOVED),
+        ("c", ChangeKind.REMOVED),
+    ]
+
+
+def test_changed_fields() -> None:
+    assert changed_fields(Alert(created_at=NOON), Alert(triggered_at=NOON, threshold="1")) == (
+        "created_at",
+        "triggered_at",
+        "threshold",
+    )
+    assert changed_fields({"a": 1, "b": 2}, {"b": 3, "c": 4}) == ("a", "b", "c")
+    assert changed_fields(Alert(), None) == changed_fields(1, 2) == changed_fields(Alert(), {}) == ()
+
+
+def test_a_change_tells_its_fields_and_its_item() -> None:
+    change = Change(kind=ChangeKind.CHANGED, key=1, before=Alert(), after=Alert(threshold="5"), at=NOON)
+    assert change.fields == ("threshold",)
+    assert change.item == Alert(threshold="5")
+    gone = Change(kind=ChangeKind.REMOVED, key=1, before=Alert(threshold="5"), after=None, at=NOON)
+    assert gone.fields == ()
+    assert gone.item == Alert(threshold="5")
+
+
+def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
+    kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
+    return Change(kind=kind, key="x", before=before, after=after, at=NOON)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"),
+    [
+        (None, Alert(created_at=NOON), ["created"]),
+        (None, Alert(), ["created"]),
+        (None, Alert(created_at=NOON, triggered_at=NOON, completed_at=NOON), ["created", "triggered", "completed"]),
+        (Alert(created_at=NOON), Alert(created_at=NOON, triggered_at=NOON), ["triggered"]),
+        (Alert(triggered_at=NOON), Alert(triggered_at=NOON, completed_at=NOON), ["completed"]),
+        (Alert(), Alert(expired_at=NOON), ["expired"]),
+        (Alert(), Alert(dismissed_at=NOON), ["dismissed"]),
+        (Alert(), Alert(threshold="3"), ["changed"]),
+        (Alert(triggered_at=NOON), Alert(), ["changed"]),
+        (Alert(), None, ["removed"]),
+    ],
+)
+def test_alert_kinds_come_from_the_timestamps(before: Alert | None, after: Alert | None, kinds: list[str]) -> None:
+    changes = alert_changes(alert_change(before, after))
+    assert [change.kind for change in changes] == kinds
+    assert {(change.before, change.after) for change in changes} == {(before, after)}
+
+
+stamps = st.builds(Alert, **{f"{kind}_at": st.none() | st.just(NOON) for kind in AlertKind})
+
+
+@given(st.lists(stamps, min_size=1, max_size=6))
+def test_every_stamp_that_stays_is_told_exactly_once(lives: list[Alert]) -> None:
+    """Timestamps are set and never cleared: however the states of an alert are cut into polls, each tells once."""
+    merged = [lives[0]]
+    for life in lives[1:]:
+        news = {name: value for name, value in attrs.asdict(life).items() if value is not None}
+        merged.append(attrs.evolve(merged[-1], **news))
+    told: list[str] = []
+    before: Alert | None = None
+    for after in merged:
+        if before != after:
+            told += [change.kind for change in alert_changes(alert_change(before, after))]
+        before = after
+    expected = {"created"} | {kind for kind in AlertKind if getattr(merged[-1], f"{kind}_at") is not None}
+    assert set(told) - {"changed"} == expected
+    assert all(told.count(kind) == 1 for kind in expected - {"created"})

@@ -1,0 +1,474 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brokerage_async import errors
+from brokerage_async.watch.diff import Change
+from brokerage_async.watch.poll import UNCHANGED, Feed, Watcher, poll
+from brokerage_async.watch.schedule import Cadence
+
+Item = tuple[str, int]
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def first(item: Item) -> str:
+    return item[0]
+
+
+def loop_clock() -> datetime:
+    return NOON + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+class Script:
+    """A fetch that returns one scripted answer after another, and the last one for ever."""
+
+    def __init__(self, *answers: dict[str, int] | Exception | Any, takes: float = 0.0) -> None:
+        self.answers = list(answers)
+        self.takes = takes
+        self.starts: list[float] = []
+        self.in_flight = 0
+        self.cancelled = 0
+
+    async def __call__(self) -> Iterable[Item] | Any:
+        self.starts.append(asyncio.get_running_loop().time())
+        self.in_flight += 1
+        assert self.in_flight == 1
+        try:
+            await asyncio.sleep(self.takes)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.in_flight -= 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer.items()) if isinstance(answer, dict) else answer
+
+
+def watch(script: Callable[[], Any], interval: Any = 1.0, **options: Any) -> Watcher[Item]:
+    return poll(script, key=first, interval=interval, now=loop_clock, **options)
+
+
+def brief(change: Change[Item]) -> tuple[str, str, int | None, int | None]:
+    before, after = change.before, change.after
+    return change.kind.value, change.key, before and before[1], after and after[1]
+
+
+async def take(watcher: Watcher[Item], count: int) -> list[tuple[str, str, int | None, int | None]]:
+    return [brief(await anext(watcher)) for _ in range(count)]
+
+
+async def quiet(watcher: Watcher[Item], seconds: float = 10.0) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(watcher), seconds)
+
+
+pytestmark = pytest.mark.looptime
+
+
+async def test_a_collection_becomes_a_stream_of_changes() -> None:
+    script = Script({"a": 1, "b": 1}, {"a": 1, "b": 1}, {"a": 2, "b": 1, "c": 1}, {"a": 2, "c": 1})
+    async with watch(script) as watcher:
+        assert await take(watcher, 2) == [("added", "a", None, 1), ("added", "b", None, 1)]
+        assert await take(watcher, 2) == [("changed", "a", 1, 2), ("added", "c", None, 1)]
+        change = await anext(watcher)
+        assert brief(change) == ("removed", "b", 1, None)
+        assert change.at == NOON + timedelta(seconds=3)
+        assert watcher.snapshot == {"a": ("a", 2), "c": ("c", 1)}
+        await quiet(watcher)
+    assert script.starts[:13] == list(range(13))
+
+
+async def test_the_first_state_can_be_left_out() -> None:
+    async with watch(Script({"a": 1}, {"a": 2}), initial=False) as watcher:
+        assert await take(watcher, 1) == [("changed", "a", 1, 2)]
+
+
+async def test_a_seed_tells_what_was_missed() -> None:
+    seed = [("a", 1), ("b", 1), ("c", 1)]
+    async with watch(Script({"a": 1, "b": 2, "d": 1}), initial=False, seed=seed) as watcher:
+        assert await take(watcher, 3) == [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
+        await quiet(watcher)
+
+
+async def test_what_is_known_to_be_unchanged_is_not_looked_at() -> None:
+    async with watch(Script({"a": 1}, UNCHANGED, UNCHANGED, {"a": 2})) as watcher:
+        assert await take(watcher, 2) == [("added", "a", None, 1), ("changed", "a", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("takes", "expected"),
+    [(0.0, [0, 1, 2, 3, 4]), (0.9, [0, 1, 2, 3, 4]), (1.2, [0, 1.2, 3, 4.2, 6]), (2.5, [0, 3, 6, 9, 12])],
+)
+async def test_slow_polls_stay_on_the_grid_and_never_overlap(takes: float, expected: list[float]) -> None:
+    script = Script({}, takes=takes)
+    async with watch(script) as watcher:
+        await quiet(watcher, 15)
+    assert script.starts[:5] == pytest.approx(expected)
+
+
+async def test_jitter_delays_within_bounds_and_does_not_add_up() -> None:
+    script = Script({})
+    async with watch(script, jitter=0.5) as watcher:
+        await quiet(watcher, 200)
+    late = [start - tick for tick, start in enumerate(script.starts)]
+    assert len(late) in (200, 201)
+    assert min(late) >= 0
+    assert 0.3 < max(late) <= 0.5
+
+
+async def test_a_pace_is_asked_after_every_poll() -> None:
+    paces = iter([1.0, 5.0, 0.5, *[100.0] * 9])
+
+    async def pace() -> float:
+        return next(paces)
+
+    script = Script({})
+    async with watch(script, interval=pace, floor=1.0) as watcher:
+        await quiet(watcher, 50)
+    assert script.starts == [0, 1, 6, 7]
+
+
+async def test_failures_that_may_pass_are_reported_and_back_off() -> None:
+    failures: list[Exception] = []
+    outage = errors.ServerError("down", status=502)
+    limited = errors.RateLimitError("slowly", status=429, retry_after=30)
+    script = Script({"a": 1}, outage, outage, outage, limited, {"a": 2}, outage, {"a": 3})
+    async with watch(script, on_error=failures.append) as watcher:
+        assert await take(watcher, 3) == [("added", "a", None, 1), ("changed", "a", 1, 2), ("changed", "a", 2, 3)]
+    assert failures == [outage, outage, outage, limited, outage]
+    assert script.starts == [0, 1, 2, 4, 8, 38, 39, 40]
+
+
+async def test_failures_are_logged_without_their_text_by_default(caplog: pytest.LogCaptureFixture) -> None:
+    outage = errors.ServerError("says too much", status=502, operation="orders.live")
+    with caplog.at_level(logging.WARNING, "brokerage_async.watch"):
+        async with watch(Script(outage, {"a": 1})) as watcher:
+            await take(watcher, 1)
+    assert "ServerError orders.live 502" in caplog.text
+    assert "too much" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [errors.PermissionDeniedError("no"), errors.NotFoundError("none"), errors.TokenError("dead"), KeyError("bug")],
+)
+async def test_what_cannot_pass_ends_the_iteration_after_what_is_known(error: Exception) -> None:
+    script = Script({"a": 1, "b": 1}, error)
+    watcher = watch(script)
+    assert await take(watcher, 1) == [("added", "a", None, 1)]
+    await asyncio.sleep(5)
+    assert await take(watcher, 1) == [("added", "b", None, 1)]
+    with pytest.raises(type(error)) as caught:
+        await anext(watcher)
+    assert caught.value is error
+    with pytest.raises(StopAsyncIteration):
+        await anext(watcher)
+    assert script.starts == [0, 1]
+
+
+async def test_refused_tokens_count_only_among_themselves() -> None:
+    refused, outage = errors.AuthenticationError("no", status=401), errors.ServerError("down", status=502)
+    answers = [*[refused] * 9, outage, *[refused] * 9, {"a": 1}, *[refused] * 10]
+    async with watch(Script(*answers), max_backoff=1.0, on_error=lambda error: None) as watcher:
+        assert await take(watcher, 1) == [("added", "a", None, 1)]
+        with pytest.raises(errors.AuthenticationError):
+            await anext(watcher)
+
+
+async def test_a_key_that_fails_ends_the_iteration() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
+
+
+async def test_the_consumer_may_have_enough_of_failures() -> None:
+    def enough(error: Exception) -> None:
+        raise error
+
+    script = Script(errors.ServerError("down", status=502))
+    with pytest.raises(errors.ServerError, match="down"):
+        await anext(watch(script, on_error=enough))
+    assert script.starts == [0]
+
+
+async def test_a_slow_consumer_gets_the_latest_state_and_no_queue() -> None:
+    counter = 0
+
+    async def fetch() -> list[Item]:
+        nonlocal counter
+        counter += 1
+        return [("a", counter), ("b", 1), (f"n{counter}", 1)]
+
+    async with watch(fetch) as watcher:
+        assert await take(watcher, 2) == [("added", "a", None, 1), ("added", "b", None, 1)]
+        await asyncio.sleep(100.5)
+        assert await take(watcher, 2) == [("changed", "a", 1, 101), ("added", "n101", None, 1)]
+        await asyncio.sleep(0.1)
+        assert await take(watcher, 3) == [
+            ("changed", "a", 101, 102),
+            ("added", "n102", None, 1),
+            ("removed", "n101", 1, None),
+        ]
+
+
+async def test_changes_that_were_not_taken_yet_give_way_to_newer_ones() -> None:
+    script = Script({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 2, "c": 1}, {"a": 1, "c": 3})
+    async with watch(script) as watcher:
+        assert await take(watcher, 1) == [("added", "a", None, 1)]
+        await asyncio.sleep(2.5)
+        assert await take(watcher, 1) == [("added", "c", None, 3)]
+        await quiet(watcher)
+
+
+async def test_items_to_keep_are_told_even_when_they_left_before_the_consumer_looked() -> None:
+    feed = Feed(
+        Script({"a": 1}, {"a": 9, "b": 9, "c": 2}, {}, {"d": 1}),
+        key=first,
+        cadence=Cadence(interval=1.0),
+        now=loop_clock,
+    )
+    async with Watcher(feed, keep=lambda item: item[1] == 9) as watcher:
+        assert await take(watcher, 1) == [("added", "a", None, 1)]
+        await asyncio.sleep(3.5)
+        assert await take(watcher, 5) == [
+            ("changed", "a", 1, 9),
+            ("added", "b", None, 9),
+            ("added", "d", None, 1),
+            ("removed", "a", 9, None),
+            ("removed", "b", 9, None),
+        ]
+        await quiet(watcher)
+
+
+async def test_the_loop_runs_while_a_large_collection_is_compared() -> None:
+    turns = fetched = 0
+
+    async def other_work() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def fetch() -> list[Item]:
+        nonlocal fetched
+        fetched = turns
+        return [(f"k{number}", number) for number in range(20_000)]
+
+    working = asyncio.create_task(other_work())
+    async with watch(fetch) as watcher:
+        await anext(watcher)
+    working.cancel()
+    assert turns - fetched >= 19
+
+
+async def test_derived_changes_replace_the_change_they_come_from() -> None:
+    def twice_unless_b(change: Change[Item]) -> list[Change[Item]]:
+        return [] if change.key == "b" else [change, change]
+
+    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, cadence=Cadence(interval=1.0))
+    async with Watcher(feed, derive=twice_unless_b) as watcher:
+        assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
+        assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_an_error_is_told_also_when_the_one_who_waited_is_cancelled_just_then(turns: int) -> None:
+    broken = asyncio.Event()
+
+    async def fetch() -> list[Item]:
+        await broken.wait()
+        raise errors.NotFoundError("gone")
+
+    watcher = poll(fetch, key=first, interval=1)
+    waiting = asyncio.create_task(anext(watcher))  # type: ignore[arg-type]
+    await asyncio.sleep(1)
+    broken.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    waiting.cancel()
+    told = (await asyncio.gather(waiting, return_exceptions=True))[0]
+    if isinstance(told, asyncio.CancelledError):
+        with pytest.raises(errors.NotFoundError):
+            await anext(watcher)
+    else:
+        assert isinstance(told, errors.NotFoundError)
+    with pytest.raises(StopAsyncIteration):
+        await anext(watcher)
+
+
+async def test_an_error_is_told_to_everybody_who_waits() -> None:
+    watcher = watch(Script(errors.NotFoundError("gone"), takes=1))
+    told = await asyncio.gather(anext(watcher), anext(watcher), return_exceptions=True)
+    assert [type(each) for each in told] == [errors.NotFoundError, errors.NotFoundError]
+
+
+async def test_aclose_is_immediate_and_ends_a_poll_under_way() -> None:
+    script = Script({"a": 1}, takes=1000)
+    watcher = watch(script)
+    waiting = asyncio.create_task(anext(watcher))  # type: ignore[arg-type]
+    await asyncio.sleep(5)
+    await watcher.aclose()
+    await watcher.aclose()
+    assert (asyncio.get_running_loop().time(), script.cancelled, script.in_flight) == (5, 1, 0)
+    with pytest.raises(StopAsyncIteration):
+        await anext(watcher)
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+
+
+async def test_cancelling_the_consumer_is_immediate_and_loses_nothing() -> None:
+    script = Script({"a": 1}, {"a": 2}, takes=0.5)
+    async with watch(script) as watcher:
+        await quiet(watcher, 0.3)
+        assert asyncio.get_running_loop().time() == pytest.approx(0.3)
+        await asyncio.sleep(0.5)
+        assert await take(watcher, 1) == [("added", "a", None, 1)]
+        await quiet(watcher, 0.3)
+        assert await take(watcher, 1) == [("changed", "a", 1, 2)]
+
+
+async def test_aclosing_and_break() -> None:
+    script = Script({"a": 1})
+    async with aclosing(watch(script)) as watcher:
+        async for _ in watcher:
+            break
+    await asyncio.sleep(10)
+    assert script.starts == [0]
+
+
+async def test_a_forgotten_watcher_is_not_polled_for() -> None:
+    script = Script({"a": 1})
+    async for _ in watch(script):
+        break
+    await asyncio.sleep(10)
+    assert script.starts == [0]
+    assert [task for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
+
+
+async def test_a_loop_cancelled_from_outside_is_an_error_not_an_end() -> None:
+    async with watch(Script({"a": 1})) as watcher:
+        await take(watcher, 1)
+        (task,) = [task for task in asyncio.all_tasks() if "poll" in task.get_name()]
+        task.cancel()
+        with pytest.raises(errors.BrokerageError, match="cancelled"):
+            await anext(watcher)
+
+
+async def test_watchers_of_one_feed_share_its_polls_and_its_end() -> None:
+    script = Script({"a": 1}, {"a": 2}, errors.NotFoundError("gone"))
+    feed = Feed(script, key=first, cadence=Cadence(interval=1.0), now=loop_clock)
+    watchers = [Watcher(feed) for _ in range(500)]
+
+    async def consume(watcher: Watcher[Item]) -> list[Any]:
+        changes = await take(watcher, 2)
+        with pytest.raises(errors.NotFoundError) as caught:
+            await anext(watcher)
+        assert len(traceback.extract_tb(caught.value.__traceback__)) < 20
+        return changes
+
+    results = await asyncio.gather(*map(consume, watchers))
+    assert results == [[("added", "a", None, 1), ("changed", "a", 1, 2)]] * 500
+    assert script.starts == [0, 1, 2]
+    assert feed.ended
+
+
+async def test_a_late_watcher_starts_with_the_state_that_is_known() -> None:
+    feed = Feed(Script({"a": 1}), key=first, cadence=Cadence(interval=100.0))
+    async with Watcher(feed) as early:
+        await take(early, 1)
+        async with Watcher(feed) as late:
+            assert await asyncio.wait_for(take(late, 1), 1) == [("added", "a", None, 1)]
+        async with Watcher(feed, initial=False) as silent:
+            await quiet(silent, 1)
+
+
+Steps = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from("abcd"), st.integers(1, 3), max_size=4) | st.just("fail"),
+        st.floats(0, 4),  # how long the consumer is busy after each change
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(Steps, st.floats(0, 2.5))
+async def test_whatever_the_pace_the_changes_lead_to_the_last_state(steps: list[Any], takes: float) -> None:
+    answers = [errors.ServerError(status=502) if state == "fail" else state for state, _ in steps]
+    states = [state for state, _ in steps if state != "fail"] or [{}]
+    busy = iter([seconds for _, seconds in steps] * 100)
+    known: dict[str, int] = {}
+    script = Script(*answers, states[-1], takes=takes)
+    async with watch(script, max_backoff=2.0, on_error=lambda error: None) as watcher:
+        while True:
+            try:
+                change = await asyncio.wait_for(anext(watcher), 30)
+            except TimeoutError:
+                break
+            before, after = change.before, change.after
+            assert known.get(change.key) == (before and before[1])
+            known.pop(change.key, None)
+            if after is not None:
+                known[change.key] = after[1]
+            assert {key: item[1] for key, item in watcher.snapshot.items()} == known
+            await asyncio.sleep(next(busy))
+    assert known == states[-1]
+
+
+@pytest.mark.looptime(False)
+async def test_a_thousand_polls_on_a_real_clock_keep_their_times() -> None:
+    interval, count = 0.02, 1000
+    starts: list[float] = []
+    in_flight = most = 0
+
+    async def fetch() -> list[Item]:
+        nonlocal in_flight, most
+        starts.append(time.monotonic())
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0.002)
+        in_flight -= 1
+        return [("polls", len(starts) // count)]
+
+    async with poll(fetch, key=first, interval=interval) as watcher:
+        async for change in watcher:
+            if change.after == ("polls", 1):
+                break
+    late = starts[count - 1] - (starts[0] + (count - 1) * interval)
+    print(f"last of {count} polls late by {late * 1000:.2f} ms; most in flight {most}")
+    assert -0.001 <= late <= 0.020
+    assert most == 1
+    assert math.isclose(len(starts), count, abs_tol=2)
+
+
+async def unawaited(*_: object) -> bool:
+    raise AssertionError("nobody calls it")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
+        ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
+        ("interval", "1"), ("floor", -1), ("jitter", 2), ("max_backoff", None),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
+)  # fmt: skip
+async def test_what_cannot_be_used_is_named_at_once(name: str, wrong: object) -> None:
+    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
+    with pytest.raises(errors.ConfigurationError, match=name):
+        poll(**(usable | {name: wrong}))
