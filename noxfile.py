@@ -135,6 +135,13 @@ def order_entry(session: nox.Session) -> None:
 
 
 @nox.session
+def explore(session: nox.Session) -> None:
+    """Every history of order entry in a small scope, then 100,000 of larger ones: ``nox -s explore -- --exhaust``."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.explore", *(session.posargs or ["--exhaust", "--histories", "100000"]))
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Benchmarks beside the peers: ``nox -s bench -- --quick`` or ``-- --check``."""
     session.install("-e", EXTRAS, *group("bench"))

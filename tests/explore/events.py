@@ -25,10 +25,12 @@ class Event:
     """Something under way, for ``process``; it happens at the ``latest`` time unless it is gone before.
 
     An event that is a ``delivery`` waits for a process that is frozen. A ``lazy`` one may wait at no cost; for
-    any other, the first time step that passes over it costs one fault: it is ``slow`` from then on.
+    any other, the first time step that passes over it costs one fault: it is ``slow`` from then on. A ``local`` one
+    concerns its process alone. What other processes do in the same moment can as well come after it, so that only
+    one order is played.
     """
 
-    __slots__ = ("delivery", "is_gone", "label", "latest", "lazy", "mark", "options", "process", "slow")
+    __slots__ = ("delivery", "is_gone", "label", "latest", "lazy", "local", "mark", "options", "process", "slow")
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class Event:
         latest: float = FOREVER,
         delivery: bool = False,
         lazy: bool = False,
+        local: bool = False,
         is_gone: Callable[[], bool] | None = None,
     ) -> None:
         self.process = process
@@ -49,5 +52,7 @@ class Event:
         self.lazy = lazy
         self.is_gone = is_gone
         self.slow = False
+        # The first step of a process is as good as local: the process could have started later.
+        self.local = local or process.posted == 1
         process.posted += 1
         self.mark = hash((process.name, process.posted, label, latest))

@@ -67,7 +67,9 @@ class Statement:
         latest = world.now + world.scope.times.link
         # A driver that is no longer waited for may have sent the statement already, unless it only reads.
         gone = self._future.done if delivery or not self._writes else None
-        world.post(Event(self._process, label, options, latest=latest, delivery=delivery, is_gone=gone))
+        local = delivery or label == "now"
+        event = Event(self._process, label, options, latest=latest, delivery=delivery, local=local, is_gone=gone)
+        world.post(event)
 
     def _options(self) -> list[Option]:
         process, name = self._process, self._name

@@ -66,28 +66,34 @@ def program(*steps: Step, **options: bool) -> Program:
     return Program(steps=steps, **options)
 
 
-DIES = program(place("X"), dies=True, first=True)
+DIES = program(place(), dies=True, first=True)
+
+ALONE = program(place(resubmit=1), first=True)
+PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
+CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
+FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
+"""Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
 
 EXHAUSTED = {
     scope.name: scope
     for scope in (
-        Scope(name="one-place", programs=(program(place(resubmit=1), first=True),), faults=2),
-        Scope(name="place-place", programs=(program(place(), first=True), program(place(resubmit=1)))),
-        Scope(name="place-recover", programs=(program(place(resubmit=1), first=True), program(RECOVER))),
-        Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
-        Scope(
-            name="fences",
-            programs=(program(place(), first=True), program(place(resubmit=1))),
-            faults=2,
-            kinds=JOURNAL | {"turned-away", "not-sent"},
-        ),
+        Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+        Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
+        Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
+        Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
+        Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=frozenset({"cancel", "lost", "ack-slow"})),
+        Scope(name="cancel-place", programs=(PLACER, RIVAL), kinds=frozenset({"cancel"})),
+        Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
+        Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
         Scope(
             name="claims",
-            programs=(program(place(), first=True), program(place(resubmit=1))),
+            programs=(PLACER, RIVAL),
             faults=2,
-            kinds=frozenset({"throttled", "outage", "freeze", "suspend", "slow"}),
+            kinds=frozenset({"throttled", "outage", "freeze", "suspend", "clock-forward"}),
         ),
-        Scope(name="foreign", programs=(program(place(), first=True),), foreign=True),
+        Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+        Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
+        Scope(name="foreign", programs=(PLACER,), foreign=True),
     )
 }
 
@@ -109,9 +115,7 @@ def mixed(seed: int) -> Scope:
                 steps.append(Step("wait", seconds=chance.choice([1.0, 7.0])))
         if number == 0 and steps[0].kind != "place":
             steps.insert(0, place(resubmit=chance.choice([0, 1])))
-        programs.append(
-            program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0)
-        )
+        programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
     return Scope(
         name=f"mixed-{seed}",
         programs=tuple(programs),

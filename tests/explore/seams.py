@@ -19,7 +19,7 @@ from brokerage_async.errors import (
     ResponseLostError,
 )
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
-from brokerage_async.journal_sql import SqlJournal, schema_of, text_of
+from brokerage_async.journal.sql import SqlJournal, schema_of, text_of
 from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response

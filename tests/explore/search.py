@@ -35,15 +35,23 @@ class Found:
 
 @attrs.define
 class Report:
-    """What a search has covered."""
+    """What a search has covered, and the seconds of processor time that it took."""
 
+    name: str = ""
     histories: int = 0
     complete: int = 0
     seconds: float = 0.0
     found: list[Found] = attrs.field(factory=list)
 
+    @property
+    def line(self) -> str:
+        """The numbers in words."""
+        return f"{self.histories:,} histories, {len(self.found)} violated, {self.seconds:.0f} s of processor time"
 
-def play(scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False) -> Found:
+
+def play(
+    scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False
+) -> Found:
     """Play one history and judge it.
 
     Raises:
@@ -68,11 +76,9 @@ def replay(history: str) -> Found:
         return play(scope_of(name), Choices(script), traced=True)
 
 
-def exhaust(
-    scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None
-) -> Report:
+def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
     """Play every history of ``scope``, apart from those that come to a state where another one has been."""
-    report, began = Report(), time.perf_counter()
+    report, began = Report(scope.name), time.process_time()
     seen: set[int] = set()
     stack: list[tuple[tuple[int, int], ...]] = [()]
     with quiet():
@@ -95,13 +101,13 @@ def exhaust(
                 report.found.append(attrs.evolve(found, number=report.histories))
                 if stop(found):
                     break
-    report.seconds = time.perf_counter() - began
+    report.seconds = time.process_time() - began
     return report
 
 
 def sample(seeds: range, *, stop: Callable[[Found], bool] = lambda found: False) -> Report:
     """Play one history of a mixed scope for each seed."""
-    report, began = Report(), time.perf_counter()
+    report, began = Report(), time.process_time()
     with quiet():
         for seed in seeds:
             found = play(mixed(seed), Drawn(seed))
@@ -112,7 +118,7 @@ def sample(seeds: range, *, stop: Callable[[Found], bool] = lambda found: False)
                 report.found.append(attrs.evolve(found, number=report.histories))
                 if stop(found):
                     break
-    report.seconds = time.perf_counter() - began
+    report.seconds = time.process_time() - began
     return report
 
 
@@ -122,15 +128,18 @@ def quiet() -> Iterator[None]:
     logger = logging.getLogger("brokerage_async")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
-    gc.disable()  # thousands of small worlds: collected a few hundred at a time
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     try:
         yield
     finally:
         gc.enable()
+        gc.unfreeze()
         logger.setLevel(level)
 
 
 def sweep(histories: int) -> None:
     """Collect garbage now and then."""
-    if histories % 200 == 0:
+    if histories % 500 == 0:
         gc.collect()

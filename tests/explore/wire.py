@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -102,6 +103,10 @@ class Exchange:
     def post(self) -> None:
         raise NotImplementedError
 
+    def post_delivery(self, label: str, options: Callable[[], list[Option]], *, local: bool = True) -> None:
+        """Post an event that the process will see, unless it has given up by then."""
+        self.world.post(Event(self.process, label, options, delivery=True, local=local, is_gone=self.future.done))
+
     def expire(self) -> None:
         if not self.future.done():
             self.future.set_exception(ResponseLostError("nothing in time"))
@@ -110,7 +115,7 @@ class Exchange:
         """Deliver ``response``, now or when a frozen process wakes."""
         if self.process.is_frozen:
             option = Option(label, 0, lambda: self.deliver(response))
-            self.world.post(Event(self.process, label, lambda: [option], delivery=True, is_gone=self.future.done))
+            self.post_delivery(label, lambda: [option])
         else:
             self.deliver(response)
 
@@ -141,7 +146,7 @@ class Read(Exchange):
     """A dry-run, or a list of orders."""
 
     def post(self) -> None:
-        self.world.post(Event(self.process, self.name, self.options, delivery=True, is_gone=self.future.done))
+        self.post_delivery(self.name, self.options, local=self.name == "orders.dry_run")
 
     def options(self) -> list[Option]:
         name, allowed = self.name, self.world.allows
@@ -238,7 +243,7 @@ class Submit(Exchange):
         if self.process.dies_after_submit:
             world.kill(self.process)
         if not self.future.done() and not self.process.is_dead:
-            world.post(Event(self.process, "answer", self.answers, delivery=True, is_gone=self.future.done))
+            self.post_delivery("answer", self.answers)
 
     def answers(self) -> list[Option]:
         assert self.order is not None

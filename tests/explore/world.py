@@ -134,10 +134,8 @@ class World:
         found: list[tuple[Event | None, Option]] = []
         lazy: list[tuple[Event | None, Option]] = []
         budget = self.budget
-        for event in self._pending:
-            process = event.process
-            if event.delivery and (process.frozen_until is not None or process.is_dead):
-                continue
+        possible = [e for e in self._pending if not (e.delivery and e.process.frozen_until is not None)]
+        for event in next(([e] for e in possible if e.local and not e.lazy), possible):
             into = lazy if event.lazy else found
             into.extend((event, option) for option in event.options() if option.cost <= budget)
         passing = self._passing()
