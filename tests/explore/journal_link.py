@@ -1,4 +1,4 @@
-"""The way from a process to the journal: every statement takes effect, and is acknowledged, when the world says so."""
+"""The way from a process to the journal, whose statements the world delays and disturbs."""
 
 from __future__ import annotations
 

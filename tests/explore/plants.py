@@ -86,7 +86,7 @@ def resubmitted_without_looking() -> Patches:
     return [patch.object(internals.submit, "decide", internals.hasty)]
 
 
-@plant("claims", 1500, "outage", "vanished", "slow")
+@plant("claims", 1500, "freeze", "vanished")
 def resubmitted_without_claim() -> Patches:
     """The claim is not checked before an order is sent again."""
 

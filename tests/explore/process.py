@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .journal_link import JournalLink
 from .loop import ProcessLoop
 from .seams import new_client, new_order, new_order_entry
 from .wire import Wire

@@ -13,7 +13,10 @@ __all__ = ["EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
 
 @attrs.frozen(kw_only=True)
 class Times:
-    """Seconds; the defaults of the library, five times faster. ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over."""
+    """Seconds: the defaults of the library, five times faster.
+
+    ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over.
+    """
 
     lease: float = 6.0
     visibility_delay: float = 4.0
@@ -87,9 +90,9 @@ EXHAUSTED = {
         Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
         Scope(
             name="claims",
-            programs=(PLACER, RIVAL),
+            programs=(ALONE, RIVAL),
             faults=2,
-            kinds=frozenset({"throttled", "outage", "freeze", "suspend", "clock-forward"}),
+            kinds=frozenset({"throttled", "vanished", "outage", "freeze", "suspend", "clock-forward"}),
         ),
         Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
         Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -59,8 +59,8 @@ class Database(SqlJournal):
     ``clock`` gives epoch seconds by the journal's clock.
     """
 
-    _connection: sqlite3.Connection | None = None
-    _texts: dict[str, str] = {}
+    _connection: ClassVar[sqlite3.Connection | None] = None
+    _texts: ClassVar[dict[str, str]] = {}
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

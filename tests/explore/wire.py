@@ -1,4 +1,4 @@
-"""The way from a process to the service: a transport whose requests arrive, and are answered, when the world says so."""
+"""The way from a process to the service: a transport that the world delays and disturbs."""
 
 from __future__ import annotations
 
