@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import attrs
 
@@ -46,11 +49,28 @@ __all__ = [
     "new_client",
     "new_order",
     "new_order_entry",
+    "wall_clock",
 ]
 
 ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
 CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+
+
+class WallClock:
+    """The wall clock of every simulated machine; it takes the place of `time.time` while histories are played."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[], float] = time.time
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let the library read this clock."""
+        with patch("time.time", lambda: self.read()):
+            yield
+
+
+wall_clock = WallClock()
 
 
 class Database(SqlJournal):

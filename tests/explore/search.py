@@ -13,6 +13,7 @@ import attrs
 from .choices import Choices, Drawn, decode, encode
 from .judge import judge
 from .scopes import Scope, mixed, scope_of
+from .seams import wall_clock
 from .world import PrunedError, StuckError, World
 
 __all__ = ["Found", "Report", "exhaust", "replay", "sample"]
@@ -124,7 +125,7 @@ def sample(seeds: range, *, stop: Callable[[Found], bool] = lambda found: False)
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out the log, because troubles are planned here, and collect garbage only in between."""
+    """Leave out the log, because troubles are planned here, read simulated clocks, and collect garbage in between."""
     logger = logging.getLogger("brokerage_async")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -132,7 +133,8 @@ def quiet() -> Iterator[None]:
     gc.freeze()
     gc.disable()
     try:
-        yield
+        with wall_clock.in_place():
+            yield
     finally:
         gc.enable()
         gc.unfreeze()

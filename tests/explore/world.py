@@ -10,7 +10,7 @@ from .events import Event, Option
 from .journal_link import JournalLink, canonical, run_at_once
 from .process import Call, Process
 from .scopes import Scope
-from .seams import Database, EntryState, JournalEntry, MemoryJournal
+from .seams import Database, EntryState, JournalEntry, MemoryJournal, wall_clock
 from .service import BASE, DAY, Books
 from .wire import Send
 
@@ -55,6 +55,7 @@ class World:
         self._pending: list[Event] = []
         self._contents: tuple[Any, ...] | None = None
         clock = self._journal_clock
+        wall_clock.read = lambda: BASE + self.now
         self.journal: Any = Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock)
         if scope.foreign:
             received = "2026-03-05T15:00:00Z"
