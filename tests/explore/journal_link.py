@@ -184,4 +184,4 @@ def canonical(value: Any, owners: dict[str, str]) -> Any:
         )
     if isinstance(value, list | tuple):
         return tuple([canonical(item, owners) for item in value])
-    return value
+    return frozenset(value) if isinstance(value, set) else value
