@@ -92,7 +92,7 @@ EXHAUSTED = {
         Scope(name="clocks", programs=(ALONE, RIVAL), faults=2, kinds=CLOCKS | {"throttled"}),
         Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
         Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
-        Scope(name="foreign", programs=(PLACER,), foreign=True),
+        Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
     )
 }
 
@@ -115,11 +115,13 @@ def mixed(seed: int) -> Scope:
         if number == 0 and steps[0].kind != "place":
             steps.insert(0, place(resubmit=chance.choice([0, 1])))
         programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
+    foreign = chance.random() < 0.1
     return Scope(
         name=f"mixed-{seed}",
         programs=tuple(programs),
         faults=chance.choice([1, 2, 3, 4]),
-        foreign=chance.random() < 0.1,
+        kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
+        foreign=foreign,
         journal=chance.choice(["sql", "sql", "memory"]),
     )
 

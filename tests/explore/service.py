@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email.utils
+import functools
 import itertools
 import json
 from datetime import UTC, datetime
@@ -111,6 +113,17 @@ def error_answer(status: int, code: str, **headers: str) -> Response:
     body: dict[str, Any] = {"error": {"code": code, "message": "no"}}
     named = JSON | {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status=status, headers=named, body=json.dumps(body).encode())
+
+
+def dated(response: Response, now: float) -> Response:
+    """Return an answer with the time of the service in its ``Date``."""
+    headers = {**response.headers, "date": date_of(int(BASE + now))}
+    return Response(status=response.status, headers=headers, body=response.body)
+
+
+@functools.cache
+def date_of(seconds: int) -> str:
+    return email.utils.formatdate(seconds, usegmt=True)
 
 
 def html_answer(status: int) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -122,7 +122,7 @@ class Exchange:
     def deliver(self, response: Response) -> None:
         self.process.observe(self.name, response.status, response.body)
         if not self.future.done():
-            self.future.set_result(response)
+            self.future.set_result(service.dated(response, self.world.now))
 
     def fail(self, error: Exception) -> None:
         self.process.observe(self.name, type(error).__name__)
@@ -254,8 +254,3 @@ class Submit(Exchange):
         for kind, page in INSTEAD.items():
             options += self.option(kind, f"the answer is replaced: {kind}", page)
         return options
-
-
-def describe(response: Any) -> str:
-    """Return a short description of an answer."""
-    return f"{response.status}"
