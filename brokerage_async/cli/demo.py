@@ -178,7 +178,7 @@ async def watch_to_the_end(client: Client, simulator: Simulator, account: str, o
     """Follow the order through the live list until it is terminal."""
     statuses: list[str] = []
     async with aclosing(
-        client.watch.orders(simulator.customer_id, [account], interval=LOOK_EVERY, floor=LOOK_EVERY)
+        client.watch.orders(simulator.customer_id, [account], interval=LOOK_EVERY, min_interval=LOOK_EVERY)
     ) as changes:
         async for change in changes:
             if change.key == order_id and change.after is not None:

@@ -14,7 +14,7 @@ import attrs
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..bulk.api import Bulk, BulkFetch
+from ..bulk import Bulk, BulkFetch
 from ..models import Dividend, EarningsReport, Equity, EquityOption, FutureOption, converter
 from .console import connect, err, on_real_service, run
 from .fetch_checkpoint import Checkpoint

@@ -19,7 +19,7 @@ from ..client import Client
 from ..errors import ConfigurationError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 from ..models import NewOrder, PlacedOrderResponse
-from ..order_entry.api import ChangeOutcome, OrderEntry, Outcome, Placement
+from ..order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from ..simulator import Simulator
 from .console import columns, echo_json, err, on_real_service, out, run, say, show
 from .order_tables import (
@@ -113,7 +113,7 @@ def place(
     external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None,
     allow_warnings: AllowWarnings = False,
     resubmit: Annotated[int, typer.Option(help="send again so often when the order is found absent")] = 0,
-    settle: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
+    visibility_delay: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
     account: Account = None,
     journal: JournalAt = None,
     yes: Yes = False,
@@ -131,7 +131,11 @@ def place(
                 confirm("Place this order?")
             with telling_the_interrupted():
                 placement = await desk.entry.place(
-                    desk.account, ticket, allow_warnings=allow_warnings, resubmit=resubmit, settle=settle
+                    desk.account,
+                    ticket,
+                    allow_warnings=allow_warnings,
+                    resubmit=resubmit,
+                    visibility_delay=visibility_delay,
                 )
         if as_json:
             echo_json(placement_json(placement))

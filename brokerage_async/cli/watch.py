@@ -15,8 +15,7 @@ from rich.table import Table
 
 from ..client import Client
 from ..models import MarketSession, Order, QuoteAlert, converter
-from ..watch.diff import Change
-from ..watch.poll import Watcher
+from ..watch import Change, Watcher
 from .console import complain, connect, echo_json, out, run, say
 
 __all__ = ["register"]

@@ -130,7 +130,7 @@ class Process:
             visibility_delay=times.visibility_delay,
             lease=times.lease,
             first=times.first,
-            longest=times.longest,
+            max_interval=times.max_interval,
             give_up=times.give_up,
         )
         if world.allows("cancel"):

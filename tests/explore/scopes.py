@@ -21,7 +21,7 @@ class Times:
     lease: float = 3.0
     visibility_delay: float = 2.0
     first: float = 1.0
-    longest: float = 0.5
+    max_interval: float = 0.5
     give_up: float = 5.0
     timeout: float = 1.0
     retry_after: float = 6.0

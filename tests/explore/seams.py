@@ -22,8 +22,9 @@ from brokerage_async.errors import (
     ResponseLostError,
 )
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
-from brokerage_async.journal.sql import SqlJournal, schema_of, text_of
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
+from brokerage_async.journal.schema import creation
+from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 
@@ -86,11 +87,13 @@ class Database(SqlJournal):
         self._clock = clock
         if Database._connection is None:
             Database._connection = sqlite3.connect(":memory:", isolation_level=None)
-            for statement in schema_of(table="entries", binary="BLOB", seconds="REAL"):
+            for statement in creation(table="entries", binary="BLOB", seconds="REAL"):
                 Database._connection.execute(statement)
         Database._connection.execute("DELETE FROM entries")
 
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
         text = self._texts.get(statement)
         if text is None:
             text = self._texts[statement] = text_of(statement, table="entries", now=":now")
@@ -108,11 +111,20 @@ def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout
 
 
 def new_order_entry(
-    client: Client, journal: Any, *, visibility_delay: float, lease: float, first: float, longest: float, give_up: float
+    client: Client,
+    journal: Any,
+    *,
+    visibility_delay: float,
+    lease: float,
+    first: float,
+    max_interval: float,
+    give_up: float,
 ) -> OrderEntry:
     """Return order entry over ``journal`` with these times in seconds."""
-    plan = LookPlan(settle=visibility_delay, first=first, factor=2.0, longest=longest, give_up=give_up)
-    return OrderEntry(client, journal, looks=plan, lease=lease)
+    policy = ReconcilePolicy(
+        visibility_delay=visibility_delay, first=first, factor=2.0, max_interval=max_interval, give_up=give_up
+    )
+    return OrderEntry(client, journal, reconcile=policy, lease=lease)
 
 
 @functools.cache

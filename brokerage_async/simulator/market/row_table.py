@@ -1,0 +1,53 @@
+"""Tables of instruments whose rows are kept as rendered JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from ..._generated.converters import Wire
+from ..api.wire import dumps
+
+__all__ = ["RowTable"]
+
+T = TypeVar("T")
+
+
+class RowTable(Generic[T]):
+    """Definitions by symbol, with JSON that is rendered at first use and kept.
+
+    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent.
+    """
+
+    def __init__(self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire]) -> None:
+        self.definitions = definitions
+        self._render = render
+        self._index = {symbol_of(definition): n for n, definition in enumerate(definitions)}
+        self._rows: list[bytes | None] = [None] * len(definitions)
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def get(self, symbol: str) -> T | None:
+        """Return the definition of ``symbol``, or None."""
+        position = self._index.get(symbol)
+        return None if position is None else self.definitions[position]
+
+    def positions(self, symbols: Iterable[str]) -> list[int]:
+        """Return the positions of known symbols, each once, in the order of the table."""
+        index = self._index
+        return sorted({index[symbol] for symbol in symbols if symbol in index})
+
+    def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
+        """Return the positions whose definition passes ``keep``."""
+        definitions = self.definitions
+        return [position for position in positions if keep(definitions[position])]
+
+    def rows(self, positions: Iterable[int]) -> list[bytes]:
+        """Return the JSON of the rows at ``positions``."""
+        rows = self._rows
+        return [rows[position] or self._write(position) for position in positions]
+
+    def _write(self, position: int) -> bytes:
+        row = self._rows[position] = dumps(self._render(self.definitions[position]))
+        return row

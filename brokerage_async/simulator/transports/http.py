@@ -1,0 +1,148 @@
+"""Loopback server: the brokerage behind real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from aiohttp import web
+
+from ...protocol.request import Request
+from ...protocol.response import Response
+from ..api.brokerage import Brokerage, ServedRequest
+from ..api.routes import request_target
+from ..api.wire import dated
+from ..clock import Clock
+from ..faults import ConnectionAction
+
+__all__ = ["LoopbackServer"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
+
+
+class LoopbackServer:
+    """HTTP server for a brokerage on one port."""
+
+    def __init__(
+        self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], host: str, port: int
+    ) -> None:
+        self._brokerage = brokerage
+        self._clock = clock
+        self._latency = latency
+        self._host = host
+        self._port = port
+        self._runner: web.ServerRunner | None = None
+        self._has_listened = False
+        self._answering: set[asyncio.Task[object]] = set()
+
+    @property
+    def base_url(self) -> str:
+        """Address of the server."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    @property
+    def has_listened(self) -> bool:
+        """Whether it was started before, so that its address is known."""
+        return self._has_listened
+
+    async def start(self) -> None:
+        """Listen.
+
+        A port that the system chose at the first start is kept for later ones.
+        """
+        runner = web.ServerRunner(
+            web.Server(self._answer, access_log=None, keepalive_timeout=75.0),
+            handle_signals=False,
+            shutdown_timeout=0.1,
+        )
+        await runner.setup()
+        site = web.TCPSite(runner, self._host, self._port, reuse_address=True)
+        try:
+            await site.start()
+        except BaseException:
+            await runner.cleanup()
+            raise
+        self._port = runner.addresses[0][1]
+        self._runner = runner
+        self._has_listened = True
+
+    async def stop(self) -> None:
+        """Stop listening and drop every connection."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+        left = [task for task in self._answering if task is not asyncio.current_task()]
+        for task in left:  # aiohttp does not track those whose client has hung up
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next iteration
+
+    async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            return await self._serve(http)
+        finally:
+            self._answering.discard(task)
+
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        request = Request(
+            method=http.method,
+            url=http.raw_path,
+            headers=http.headers,
+            body=await http.read() if http.body_exists else None,
+        )
+        fault = self._brokerage.faults.take(http.method, request_target(http.raw_path))
+        latency = self._latency(request)
+        before, after = latency / 2, latency / 2
+        if fault is not None:
+            before, after = before + fault.delay, after + fault.delay_after
+        if before > 0:
+            await asyncio.sleep(before)
+        now = self._clock.now()
+        served = self._brokerage.serve(request, now, fault)
+        if after > 0:
+            await asyncio.sleep(after)
+        return await self._deliver(http, served, now)
+
+    async def _deliver(self, http: web.BaseRequest, served: ServedRequest, now: float) -> web.StreamResponse:
+        response, record = served.response, served.record
+        record.delivered = False
+        if served.connection_action is ConnectionAction.HANG:
+            await asyncio.get_running_loop().create_future()
+        if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
+            _drop(http)
+            return web.Response()
+        try:
+            if served.connection_action is ConnectionAction.TRUNCATE:
+                return await _truncated(http, response, now)
+            answer = web.Response(
+                status=response.status, body=response.body or None, headers=dated(response, now).headers
+            )
+            await answer.prepare(http)
+            await answer.write_eof()
+        except ConnectionError:  # the client has hung up: not an error of the server
+            _drop(http)
+            return web.Response()
+        record.delivered = True
+        return answer
+
+
+def _drop(http: web.BaseRequest) -> None:
+    """Reset the connection."""
+    if http.transport is not None:
+        http.transport.abort()
+
+
+async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
+    """Announce the whole body, send half of it, and close the connection."""
+    answer = web.StreamResponse(status=response.status, headers=dated(response, now).headers)
+    answer.content_length = max(2, len(response.body))
+    await answer.prepare(http)
+    await answer.write(response.body[: len(response.body) // 2])
+    if http.transport is not None:
+        http.transport.close()
+    return answer

@@ -1,0 +1,159 @@
+"""Loopback server: the same brokerage behind real HTTP."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from brokerage_async.simulator import Simulator
+from tests.simulator.harness import limit
+
+HEADERS = {"User-Agent": "server-tests/1.0"}
+
+
+@pytest_asyncio.fixture
+async def sim() -> AsyncIterator[Simulator]:
+    async with Simulator(equities=50, equity_options=20, chain_rows=20) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def http(sim: Simulator) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(headers=HEADERS) as session:
+        body = {
+            "grant_type": "refresh_token",
+            "refresh_token": sim.refresh_token,
+            "client_secret": sim.client_secret,
+        }
+        async with session.post(f"{sim.base_url}/oauth/token", json=body) as response:
+            token = (await response.json())["access_token"]
+        session.headers["Authorization"] = f"Bearer {token}"
+        yield session
+
+
+async def place(sim: Simulator, http: aiohttp.ClientSession, external_identifier: str) -> aiohttp.ClientResponse:
+    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
+    response = await http.post(url, json=limit(external_identifier=external_identifier))
+    await response.read()
+    return response
+
+
+async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    assert sim.base_url.startswith("http://127.0.0.1:")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 200
+        assert response.content_type == "application/json"
+        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
+        assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
+    assert sim.ledger.requests[-1].delivered is True
+
+
+async def test_encoded_path_is_preserved(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    from yarl import URL
+
+    url = URL(f"{sim.base_url}/market-metrics/historic-corporate-events/dividends/BRK%2FB", encoded=True)
+    async with http.get(url) as response:
+        assert response.status == 200
+
+
+async def test_empty_response_has_no_body(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    async with http.delete(f"{sim.base_url}/quote-alerts/x") as response:
+        assert (response.status, await response.read()) == (204, b"")
+
+
+async def test_rate_limit_returns_a_bare_429(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    sim.rate_limit = 0.5
+    await http.get(f"{sim.base_url}/watchlists")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 429
+        assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
+        assert await response.read() == b""
+
+
+@pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("refuse", 0), ("drop_after", 1), ("truncate", 1)])
+async def test_drop_fault_closes_the_connection(
+    sim: Simulator, http: aiohttp.ClientSession, fault: str, count: int
+) -> None:
+    sim.faults.add("POST", "/orders$", fault)
+    with pytest.raises((aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientOSError)):
+        await place(sim, http, "a")
+    assert len(sim.ledger.orders(external_identifier="a")) == count
+    assert sim.ledger.requests[-1].delivered is False
+    assert (await place(sim, http, "b")).status == 201
+
+
+async def test_hanging_request_ends_with_the_client_timeout(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    sim.faults.add("GET", ".", "hang")
+    with pytest.raises(TimeoutError):
+        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
+
+
+async def test_delayed_request_is_processed_after_the_client_timeout(
+    sim: Simulator, http: aiohttp.ClientSession
+) -> None:
+    sim.faults.add("POST", "/orders$", "delay(0.1)")
+    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
+    with pytest.raises(TimeoutError):
+        await http.post(url, json=limit(external_identifier="a"), timeout=aiohttp.ClientTimeout(total=0.02))
+    assert sim.ledger.orders(external_identifier="a") == []
+    await asyncio.sleep(0.15)
+    assert len(sim.ledger.orders(external_identifier="a")) == 1
+    assert sim.ledger.requests[-1].delivered is False
+
+
+async def test_html_and_garbage_replace_the_response(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    sim.faults.add("GET", ".", "html(502)")
+    sim.faults.add("GET", ".", "garbage")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert (response.status, response.content_type) == (502, "text/html")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 200
+        with pytest.raises(ValueError, match=r"codec|Expecting"):
+            json.loads(await response.read())
+
+
+async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    await place(sim, http, "a")
+    address = sim.base_url
+    await sim.stop()
+    assert sim.base_url == address
+    with pytest.raises(aiohttp.ClientError):
+        await http.get(f"{address}/watchlists")
+    await sim.restart()
+    assert sim.base_url == address
+    async with http.get(f"{address}/accounts/{sim.account_numbers[0]}/orders") as response:
+        assert len((await response.json())["data"]["items"]) == 1
+
+
+async def test_port_in_use_raises(sim: Simulator) -> None:
+    port = int(sim.base_url.rpartition(":")[2])
+    with pytest.raises(OSError, match="address"):
+        await Simulator(port=port).__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
+)
+async def test_fault_pattern_matches_the_query(
+    sim: Simulator, http: aiohttp.ClientSession, pattern: str, met: bool
+) -> None:
+    sim.faults.add("GET", pattern, "status(503)")
+    async with http.get(f"{sim.base_url}/instruments/equities?per-page=7") as response:
+        assert (response.status == 503) is met
+
+
+@pytest.mark.parametrize("fault", ["delay_after(0.1)", "delay(0.1)"])
+async def test_client_disconnect_leaves_no_traceback(
+    sim: Simulator, http: aiohttp.ClientSession, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim.faults.add("GET", "/watchlists", fault)
+    with pytest.raises(TimeoutError):
+        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.02))
+    await asyncio.sleep(0.2)
+    assert sim.ledger.requests[-1].delivered is False
+    assert caplog.text == ""
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 200

@@ -1,0 +1,134 @@
+"""Single orders: terminal statuses and waiting for them, over a hand-fed list on the virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import Order, OrderStatus
+from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.orders import (
+    ABSENT_LOOKUP_INTERVAL,
+    LOOKUP_INTERVAL,
+    MAX_LOOKUPS,
+    is_terminal,
+    until_terminal,
+)
+from brokerage_async.watch.poll import Watcher
+from brokerage_async.watch.schedule import Schedule
+from tests.loops import on_virtual_time
+
+
+class List:
+    """A list of orders that is polled every second, and older ones to be looked up."""
+
+    def __init__(self, *listed: Order, older: Any = None) -> None:
+        self.listed = list(listed)
+        self.older = older
+        self.looks: list[float] = []
+        self.errors: list[Exception] = []
+
+    async def fetch(self) -> list[Order]:
+        return list(self.listed)
+
+    async def look_up(self) -> Order | None:
+        self.looks.append(asyncio.get_running_loop().time())
+        found = self.older.pop(0) if isinstance(self.older, list) else self.older
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def wait(self, id: str = "1") -> Order:
+        feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
+        async with Watcher(feed, on_error=self.errors.append) as lease:
+            return await until_terminal(feed, lease, id, self.look_up)
+
+
+def of(status: str, id: str = "1") -> Order:
+    return Order(id=id, status=OrderStatus(status))
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (of("Live"), False),
+        (of("Cancel Requested"), False),
+        (of("Filled"), True),
+        (of("Partially Removed"), True),
+        (Order(), False),
+        (of("Something New"), False),
+    ],
+    ids=["live", "cancel-requested", "filled", "removed", "empty", "unknown"],
+)
+def test_is_terminal_by_status(order: Order, expected: bool) -> None:
+    assert is_terminal(order) is expected
+
+
+@on_virtual_time
+async def test_until_terminal_filled_between_polls_is_returned() -> None:
+    orders = List(of("Live"))
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(4.5)
+    orders.listed[:] = [of("Filled"), of("Live", "2")]
+    assert (await waiting).status == "Filled"
+    assert (asyncio.get_running_loop().time(), orders.looks) == (5, [])
+
+
+@on_virtual_time
+async def test_until_terminal_removed_from_list_is_looked_up_at_once() -> None:
+    orders = List(of("Live"), older=of("Expired"))
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(2.5)
+    orders.listed.clear()
+    assert (await waiting).status == "Expired"
+    assert orders.looks == [3]
+
+
+@on_virtual_time
+async def test_until_terminal_unlisted_is_looked_up_at_intervals() -> None:
+    orders = List(older=[of("Live"), of("Live"), of("Filled")])
+    assert (await orders.wait()).status == "Filled"
+    assert orders.looks == [0, LOOKUP_INTERVAL, 2 * LOOKUP_INTERVAL]
+
+
+@on_virtual_time
+async def test_until_terminal_absent_is_looked_up_several_times() -> None:
+    orders = List()
+    with pytest.raises(NotFoundError, match="order 1 was not found in"):
+        await orders.wait()
+    assert orders.looks == [number * ABSENT_LOOKUP_INTERVAL for number in range(MAX_LOOKUPS)]
+
+
+@on_virtual_time
+async def test_until_terminal_listed_late_is_returned() -> None:
+    orders = List()
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
+    orders.listed.append(of("Filled"))
+    assert (await waiting).status == "Filled"
+
+
+@on_virtual_time
+async def test_until_terminal_failed_lookup_is_inconclusive() -> None:
+    failures = [ServerError("no", status=500)] * 5
+    orders = List(older=[*failures, of("Filled")])
+    assert (await orders.wait()).status == "Filled"
+    assert orders.errors == failures
+
+
+@on_virtual_time
+async def test_until_terminal_fatal_lookup_failure_raises() -> None:
+    with pytest.raises(PermissionDeniedError):
+        await List(older=PermissionDeniedError("no", status=403)).wait()
+
+
+@on_virtual_time
+async def test_until_terminal_cancelled_ends_the_polls() -> None:
+    waiting = asyncio.create_task(List(of("Live")).wait())
+    await asyncio.sleep(3)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
