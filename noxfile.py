@@ -142,6 +142,13 @@ def order_entry(session: nox.Session) -> None:
 
 
 @nox.session
+def explore(session: nox.Session) -> None:
+    """Every history of order entry in a small scope, then 100,000 of larger ones: ``nox -s explore -- --exhaust``."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.explore", *(session.posargs or ["--exhaust", "--histories", "100000"]))
+
+
+@nox.session
 def postgres_proof(session: nox.Session) -> None:
     """Order entry over a PostgreSQL server that is killed and loses acknowledgements: ``-- IDENTIFIERS KILLS SEED``."""
     session.install("-e", ".[postgres]", *group("tests"))

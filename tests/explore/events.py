@@ -1,0 +1,58 @@
+"""What can happen next: events with their options, the faults among them at a price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .process import Process
+
+__all__ = ["Event", "Option"]
+
+FOREVER = float("inf")
+
+
+class Option(NamedTuple):
+    """One way in which an event can go; faults have a ``cost``, which the budget of the history pays."""
+
+    label: str
+    cost: int
+    act: Callable[[], None]
+
+
+class Event:
+    """Something under way, for ``process``; it happens at the ``latest`` time unless it is gone before.
+
+    An event that is a ``delivery`` waits for a process that is frozen. A ``lazy`` one may wait at no cost; for
+    any other, the first time step that passes over it costs one fault: it is ``slow`` from then on. A ``local`` one
+    concerns its process alone. What other processes do in the same moment can as well come after it, so that only
+    one order is played.
+    """
+
+    __slots__ = ("delivery", "is_gone", "label", "latest", "lazy", "local", "mark", "options", "process", "slow")
+
+    def __init__(
+        self,
+        process: Process,
+        label: str,
+        options: Callable[[], list[Option]],
+        *,
+        latest: float = FOREVER,
+        delivery: bool = False,
+        lazy: bool = False,
+        local: bool = False,
+        is_gone: Callable[[], bool] | None = None,
+    ) -> None:
+        self.process = process
+        self.label = label
+        self.options = options
+        self.latest = latest
+        self.delivery = delivery
+        self.lazy = lazy
+        self.is_gone = is_gone
+        self.slow = False
+        # The first step of a process is as good as local: the process could have started later.
+        self.local = local or process.posted == 1
+        process.posted += 1
+        self.mark = hash((process.name, process.posted, label, latest))

@@ -1,0 +1,187 @@
+"""The way from a process to the journal, whose statements the world delays and disturbs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .events import Event, Option
+from .seams import EntryState, JournalEntry, JournalError
+
+if TYPE_CHECKING:
+    from .process import Process
+    from .world import World
+
+__all__ = ["JournalLink", "canonical", "run_at_once"]
+
+READS = {"now", "find", "entries"}
+
+
+class JournalLink:
+    """Forwards every coroutine method to the journal that all processes share, as an event of the world.
+
+    It knows no signatures: whatever the protocol of journals is, arguments and results pass through.
+    """
+
+    def __init__(self, world: World, process: Process) -> None:
+        self._world = world
+        self._process = process
+
+    def __getattr__(self, name: str) -> Any:
+        world, process = self._world, self._process
+        method = getattr(world.journal, name)
+        if not inspect.iscoroutinefunction(method):
+            return method
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            process.name_owner(kwargs.get("owner"))
+            statement = Statement(world, process, name, lambda: run_at_once(method(*args, **kwargs)))
+            return await statement.made()
+
+        setattr(self, name, call)
+        return call
+
+
+class Statement:
+    """One statement on its way, until its caller has an answer."""
+
+    def __init__(self, world: World, process: Process, name: str, run: Callable[[], Any]) -> None:
+        self._world = world
+        self._process = process
+        self._name = name
+        self._run = run
+        self._future: asyncio.Future[Any] = process.loop.create_future()
+        self._writes = name not in READS
+
+    async def made(self) -> Any:
+        """Return what the statement returns, once the world lets it take effect."""
+        if self._world.over:
+            raise JournalError("the history has ended")
+        self._post(self._name, self._options)
+        return await self._future
+
+    def _post(self, label: str, options: Callable[[], list[Option]], *, delivery: bool = False) -> None:
+        world = self._world
+        latest = world.now + world.scope.times.link
+        # A driver that is no longer waited for may have sent the statement already, unless it only reads.
+        gone = self._future.done if delivery or not self._writes else None
+        local = delivery or label == "now"
+        event = Event(self._process, label, options, latest=latest, delivery=delivery, local=local, is_gone=gone)
+        world.post(event)
+
+    def _options(self) -> list[Option]:
+        process, name = self._process, self._name
+        if self._future.done():  # its caller was cancelled
+            return [Option(f"{name} takes effect", 0, self._effect), Option(f"{name} never arrives", 0, self._nothing)]
+        if process.outage_until > self._world.now:
+            return [Option(f"{name} fails: unreachable", 0, self._fail)]
+        options = [Option(name, 0, self._done)]
+        allowed = self._world.allows
+        if self._writes:
+            if allowed("ack-lost"):
+                options.append(Option(f"{name} takes effect, its acknowledgement is lost", 1, self._unacknowledged))
+            if allowed("repeated"):
+                options.append(Option(f"{name} takes effect and will be repeated", 1, self._repeated))
+            if allowed("ack-slow"):
+                options.append(Option(f"{name} takes effect, its acknowledgement is slow", 1, self._slowly))
+            if allowed("late"):
+                options.append(Option(f"{name} fails and takes effect later", 1, self._late))
+        if allowed("unreachable"):
+            options.append(Option(f"{name} fails", 1, self._fail))
+        if allowed("outage"):
+            options.append(Option(f"{name} fails: unreachable from now on", 1, self._outage))
+        return options
+
+    def _done(self) -> None:
+        answer = self._effect()
+        if self._process.is_frozen:
+            self._post(f"{self._name} acknowledged", self._acknowledge(answer), delivery=True)
+        else:
+            self._answer(answer)
+
+    def _unacknowledged(self) -> None:
+        self._effect()
+        self._fail()
+
+    def _repeated(self) -> None:
+        self._effect()
+        self._post(f"{self._name} again", lambda: [Option(f"{self._name} again", 0, self._done)])
+
+    def _slowly(self) -> None:
+        self._post(f"{self._name} acknowledged", self._acknowledge(self._effect()), delivery=True)
+
+    def _late(self) -> None:
+        self._fail()
+        self._post(f"{self._name} late", lambda: [Option(f"{self._name} takes effect late", 0, self._effect)])
+
+    def _outage(self) -> None:
+        self._process.outage_until = self._world.now + self._world.scope.times.outage
+        self._fail()
+
+    def _nothing(self) -> None:
+        pass
+
+    def _acknowledge(self, answer: tuple[bool, Any]) -> Callable[[], list[Option]]:
+        option = Option(f"{self._name} is acknowledged", 0, lambda: self._answer(answer))
+        return lambda: [option]
+
+    def _effect(self) -> Any:
+        """Run the statement now; return whether it succeeded, and its result or error."""
+        world, call = self._world, self._process.call
+        before = world.states() if self._name == "close" else {}
+        try:
+            answer = (True, self._run())
+        except JournalError as error:
+            answer = (False, error)
+        if self._writes:
+            world.written()
+        if before:
+            for key, state in world.states().items():
+                if state is not EntryState.OPEN and before.get(key) is EntryState.OPEN:
+                    world.closed_by[key] = call
+        return answer
+
+    def _answer(self, answer: tuple[bool, Any]) -> None:
+        succeeded, value = answer
+        process = self._process
+        process.observe(self._name, canonical(value, process.world.owners) if succeeded else "error")
+        if not self._future.done():
+            if succeeded:
+                self._future.set_result(value)
+            else:
+                self._future.set_exception(value)
+
+    def _fail(self) -> None:
+        self._process.observe(self._name, "unavailable")
+        if not self._future.done():
+            self._future.set_exception(JournalError("the journal cannot be used: no connection"))
+
+
+def run_at_once(coroutine: Any) -> Any:
+    """Run a coroutine that never waits to its end."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a journal in memory must not wait")
+
+
+def canonical(value: Any, owners: dict[str, str]) -> Any:
+    """Return a hashable form of what a journal returns, the same in every run of the same history."""
+    if isinstance(value, JournalEntry):
+        owner = owners.get(value.owner, value.owner) if value.owner is not None else None
+        return (
+            value.key,
+            value.state,
+            value.attempts,
+            value.order_id,
+            owner,
+            value.opened_at,
+            value.looked_at,
+            value.claimed_until,
+        )
+    if isinstance(value, list | tuple):
+        return tuple([canonical(item, owners) for item in value])
+    return frozenset(value) if isinstance(value, set) else value

@@ -1,0 +1,144 @@
+"""Holds what callers were told against the brokerage's books, when a history has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from .process import Call, Process, Program, Step
+from .seams import (
+    ConfigurationError,
+    EntryState,
+    InvalidRequestError,
+    JournalError,
+    OrderOutcomeUnknownError,
+    Outcome,
+    Placement,
+)
+from .world import World, name_of
+
+__all__ = ["judge"]
+
+DOCUMENTED = (JournalError, InvalidRequestError, ConfigurationError, OrderOutcomeUnknownError, asyncio.CancelledError)
+WILL_LOOK = "recover() will look for it"
+NOT_SENT = ("was not sent",)
+SETTLED = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT)
+
+Key = tuple[str, str]
+
+
+def judge(world: World) -> list[str]:
+    """Return every violation of a history that has ended; a last recovery by a healthy process comes first."""
+    if EntryState.OPEN in world.states().values():
+        world.play_alone(Process(world, "Z", Program(steps=(Step("recover"),))))
+    violations = list(world.violations)
+    entries = {name_of(entry): entry for entry in world.entries()}
+    told = [(call, placement) for call in world.calls for placement in placements_of(call)]
+    violations += check_books(world, entries)
+    for call in world.calls:
+        violations += check_call(world, call)
+    for call, placement in told:
+        violations += check_told(world, call, placement)
+    violations += check_promises(world, entries, told)
+    violations += [f"uncaught: {p.name}: {text}" for p in world.processes for text in p.loop.uncaught]
+    return violations
+
+
+def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
+    """At most one order for each identifier, each with an entry; closed entries are true."""
+    keys = {(order.account, order.identifier) for order in world.books.orders if order.ours} | entries.keys()
+    for key in sorted(keys):
+        orders, entry = world.books.of(*key), entries.get(key)
+        if len(orders) > 1:
+            yield f"doubled: {len(orders)} orders under {key}"
+        if entry is None:
+            yield f"unwritten: an order under {key} and no entry"
+            continue
+        if orders and entry.state in (EntryState.NOT_SENT, EntryState.REFUSED):
+            yield f"false entry: {key} is closed as {entry.state}, the books have it"
+        if not orders and entry.state is EntryState.PLACED:
+            yield f"false entry: {key} is closed as placed, the books do not have it"
+        if orders and entry.state is EntryState.OPEN:
+            yield f"missed: {key} is listed, and stays open after the last recovery"
+
+
+def check_call(world: World, call: Call) -> Iterator[str]:
+    """A cancelled call ends cancelled; errors are documented ones, and true."""
+    error = call.error
+    if call.cancelled and not isinstance(error, asyncio.CancelledError):
+        yield f"swallowed: {call} was cancelled and ended with {error!r} / {call.result!r}"
+    if error is not None and not isinstance(error, DOCUMENTED):
+        yield f"crash: {call} raised {type(error).__name__}: {error}"
+    if isinstance(error, asyncio.CancelledError) and not call.cancelled:
+        yield f"crash: {call} raised CancelledError uncancelled"
+    denies = isinstance(error, JournalError | InvalidRequestError | ConfigurationError)
+    if isinstance(error, asyncio.CancelledError):
+        denies = any(note.endswith(NOT_SENT) for note in getattr(error, "__notes__", ()))
+    if denies and any(send.order is not None for send in world.sends if send.call is call):
+        yield f"false: {call} said with {type(error).__name__} that it sent nothing, the books have the order"
+
+
+def check_told(world: World, call: Call, placement: Placement) -> Iterator[str]:
+    """What was told agrees with the books."""
+    key = (placement.account_number, placement.external_identifier)
+    if placement.outcome is Outcome.PLACED:
+        ids = {str(order.id) for order in world.books.of(*key)}
+        if not ids:
+            yield f"false: {call} said that {key} is placed, the books do not have it"
+        elif placement.order is not None and placement.order.id not in ids:
+            yield f"false: {call} took order {placement.order.id} for {key}"
+    elif placement.outcome in (Outcome.REFUSED, Outcome.NOT_SENT):
+        for send in world.sends:
+            same = (send.account, send.identifier) == key
+            if same and send.order is not None and (send.call is call or send.at < call.began):
+                yield f"false: {call} said that {key} is {placement.outcome}, the books have it"
+                return
+
+
+def check_promises(world: World, entries: dict[Key, Any], told: list[tuple[Call, Placement]]) -> Iterator[str]:
+    """What was left to `recover` is open, or somebody was told."""
+    settled = {(p.account_number, p.external_identifier) for _, p in told if p.outcome in SETTLED}
+    returned = {
+        (p.account_number, p.external_identifier)
+        for call, p in told
+        if call.step.kind == "recover" and call.process.name == "Z"
+    }
+    for call in world.calls:
+        if call.step.kind != "place" or not promises(call):
+            continue
+        key = (call.step.account, call.step.identifier)
+        entry = entries.get(key)
+        if key in settled or key in returned:
+            continue
+        closer = world.closed_by.get(key)
+        if closer is not None and closer is not call and (closer.process.is_dead or closer.step.kind != "recover"):
+            continue  # it has answered to its own caller, which is judged, or died before it could
+        if entry is not None and entry.state is EntryState.ABANDONED:
+            continue
+        state = "gone" if entry is None else entry.state.value
+        yield f"broken promise: {call} left {key} to recover(), which returned nothing (the entry is {state})"
+
+
+def promises(call: Call) -> bool:
+    """Return whether the caller was told that the order can be recovered."""
+    if isinstance(call.error, OrderOutcomeUnknownError):
+        return call.error.code != "in_progress"  # the outcome is the other worker's to find and to report
+    if isinstance(call.error, asyncio.CancelledError):
+        return any(WILL_LOOK in note for note in getattr(call.error, "__notes__", ()))
+    return False
+
+
+def placements_of(call: Call) -> list[Placement]:
+    """Return what a call told of orders: returned, or on the exception that ended it."""
+    found: list[Placement] = []
+    if isinstance(call.result, Placement):
+        found.append(call.result)
+    elif isinstance(call.result, list):
+        found.extend(call.result)
+    if call.error is not None:
+        found.extend(getattr(call.error, "placements", ()))
+        placement = getattr(call.error, "placement", None)
+        if placement is not None:
+            found.append(placement)
+    return found

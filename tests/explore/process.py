@@ -1,0 +1,205 @@
+"""A process of the user's: its own event loop, clock, client and connection to the journal, and a program of calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .loop import ProcessLoop
+from .seams import new_client, new_order, new_order_entry
+from .wire import Wire
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Call", "Process", "Program", "Step"]
+
+CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT", default=None)
+
+
+@attrs.frozen
+class Step:
+    """One call of a program: ``place``, ``recover``, ``abandon`` or ``wait``."""
+
+    kind: str
+    identifier: str = "X"
+    resubmit: int = 0
+    account: str = "A1"
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "place":
+                again = f", resubmit={self.resubmit}" if self.resubmit else ""
+                return f"place({self.identifier}{again})"
+            case "abandon":
+                return f"abandon({self.identifier})"
+            case "wait":
+                return f"wait({self.seconds:g})"
+        return f"{self.kind}()"
+
+
+@attrs.frozen(kw_only=True)
+class Program:
+    """What a process does: ``steps`` one after the other, if it does not die when its first submit is processed.
+
+    ``barred`` lists of orders are refused to it. It starts at any moment, or at once if ``first``.
+    """
+
+    steps: tuple[Step, ...]
+    dies: bool = False
+    barred: bool = False
+    first: bool = False
+
+
+@attrs.define(eq=False)
+class Call:
+    """One call of order entry: what was asked, and what its caller was told."""
+
+    process: Process
+    step: Step
+    began: float
+    task: asyncio.Task[Any] | None = None
+    ended: float | None = None
+    result: Any = None
+    error: BaseException | None = None
+    cancelled: bool = False
+    turned_away: bool = False
+    sought: frozenset[tuple[str, str]] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.process.name}.{self.step}"
+
+
+class Process:
+    """One process; dead ones never run again."""
+
+    def __init__(self, world: World, name: str, program: Program) -> None:
+        self.world = world
+        self.name = name
+        self.posted = 0
+        self.digest = 0
+        self.lag = 0.0
+        self.frozen_until: float | None = None
+        self.outage_until = -1.0
+        self.dies_after_submit = program.dies
+        self.is_barred = program.barred
+        self.disturbed = False
+        self.is_dead = False
+        self.has_started = False
+        self.call: Call | None = None
+        self._steps = deque(program.steps)
+        self._handles = 0
+        self._owned = 0
+        self.loop = ProcessLoop(self.time)
+
+    def time(self) -> float:
+        """Return the monotonic clock of this process."""
+        return self.world.now - self.lag
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the process does not run at the moment."""
+        return self.frozen_until is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left for it to do."""
+        return self.is_dead or (self.has_started and self.call is None and not self._steps)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        return self.call is not None and not self.is_dead
+
+    def start(self) -> None:
+        """Begin the first call."""
+        self.has_started = True
+        times, world = self.world.scope.times, self.world
+        client = new_client(
+            Wire(world, self), attempts=times.attempts, max_retry_after=times.retry_after, timeout=times.timeout
+        )
+        link = world.new_link(self)
+        self.entry = new_order_entry(
+            client,
+            link,
+            visibility_delay=times.visibility_delay,
+            lease=times.lease,
+            first=times.first,
+            max_interval=times.max_interval,
+            give_up=times.give_up,
+        )
+        if world.allows("cancel"):
+            self.loop.before_each = self._may_be_cancelled
+        self._next()
+
+    def observe(self, *what: Any) -> None:
+        """Take note of something that this process has seen: two histories with equal notes go on equally."""
+        self.digest = hash((self.digest, self.world.now, what))
+
+    def name_owner(self, owner: str | None) -> None:
+        """Give the random name of an owner one that is the same in every run."""
+        if owner is not None and owner not in self.world.owners:
+            self._owned += 1
+            self.world.owners[owner] = f"{self.name}{self._owned}"
+
+    def call_now(self) -> Call | None:
+        """Return the call in whose context this code runs."""
+        return CURRENT.get()
+
+    def _next(self) -> None:
+        if not self._steps:
+            self.call = None
+            return
+        call = self.call = Call(self, self._steps.popleft(), self.world.now)
+        self.disturbed = False
+        if call.step.kind == "recover":
+            call.sought = self.world.listed_open_entries()
+            self.observe("recovers", call.sought)
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, call)
+        self._handles = 0
+        call.task = self.loop.create_task(self._make(call.step), context=context)
+        call.task.add_done_callback(self._end)
+        self.world.say(f"{call} begins")
+
+    async def _make(self, step: Step) -> Any:
+        match step.kind:
+            case "place":
+                return await self.entry.place(step.account, new_order(step.identifier), resubmit=step.resubmit)
+            case "recover":
+                return await self.entry.recover()
+            case "abandon":
+                return await self.entry.abandon(step.account, step.identifier, note="settled by hand")
+        return await asyncio.sleep(step.seconds)
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        call = self.call
+        if call is None or call.task is not task or self.world.over:
+            return
+        call.ended = self.world.now
+        try:
+            call.result = task.result()
+        except BaseException as error:
+            call.error = error
+        self.world.ended(call)
+        self._next()
+
+    def _may_be_cancelled(self) -> None:
+        """Let the call be cancelled between any two callbacks of its loop, as another task of the process can."""
+        call = self.call
+        if call is None or self.world.budget < 1 or call.cancelled or call.step.kind == "wait":
+            return
+        self._handles += 1
+        if self.world.choices.flip():
+            assert call.task is not None
+            if not call.task.done():
+                self.world.budget -= 1
+                call.cancelled = True
+                self.observe("cancelled", self._handles)
+                self.world.say(f"{call} is cancelled, before callback {self._handles}")
+                call.task.cancel()

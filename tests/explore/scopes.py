@@ -1,0 +1,133 @@
+"""What a search covers: who does what, which faults there are, and how many of them one history may hold."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+
+from .process import Program, Step
+
+__all__ = ["EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
+
+
+@attrs.frozen(kw_only=True)
+class Times:
+    """Seconds: the defaults of the library, ten times faster.
+
+    ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over.
+    """
+
+    lease: float = 3.0
+    visibility_delay: float = 2.0
+    first: float = 1.0
+    max_interval: float = 0.5
+    give_up: float = 5.0
+    timeout: float = 1.0
+    retry_after: float = 6.0
+    nap: float = 8.0
+    outage: float = 4.0
+    link: float = 0.75
+    attempts: int = 2
+
+
+JOURNAL = frozenset({"ack-lost", "repeated", "ack-slow", "late", "unreachable", "outage"})
+SUBMITS = frozenset({"not-sent", "vanished", "throttled", "turned-away", "unauthorized", "refused", "html-before",
+                     "listed-late", "lost"})  # fmt: skip
+PROXIES = frozenset({"html-403", "html-400", "html-404", "html-451", "html-502", "json-302", "json-408", "json-409",
+                     "json-425", "json-499", "garbage", "empty"})  # fmt: skip
+LISTS = frozenset({"list-403", "list-503", "list-lost", "absurd-past", "absurd-future"})
+MACHINES = frozenset({"freeze", "suspend", "kill", "clock-forward", "clock-back"})
+EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503"}
+
+
+@attrs.frozen(kw_only=True)
+class Scope:
+    """One set of histories.
+
+    ``foreign``: another program has an order of the same terms under the same identifier, five days old.
+    """
+
+    name: str
+    programs: tuple[Program, ...]
+    faults: int = 1
+    kinds: frozenset[str] = EVERYTHING
+    foreign: bool = False
+    journal: str = "sql"
+    times: Times = Times()
+
+
+def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
+    return Step("place", identifier, resubmit, account)
+
+
+RECOVER = Step("recover")
+ABANDON = Step("abandon")
+
+
+def program(*steps: Step, **options: bool) -> Program:
+    return Program(steps=steps, **options)
+
+
+DIES = program(place(), dies=True, first=True)
+
+ALONE = program(place(resubmit=1), first=True)
+PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
+CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
+FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
+"""Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
+
+EXHAUSTED = {
+    scope.name: scope
+    for scope in (
+        Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+        Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
+        Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
+        Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
+        Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=frozenset({"cancel", "lost", "ack-slow"})),
+        Scope(name="cancel-place", programs=(PLACER, RIVAL), kinds=frozenset({"cancel"})),
+        Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
+        Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
+        Scope(name="claims", programs=(ALONE, RIVAL), faults=2, kinds=frozenset({"throttled", "outage", "freeze"})),
+        Scope(name="clocks", programs=(ALONE, RIVAL), faults=2, kinds=CLOCKS | {"throttled"}),
+        Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+        Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
+        Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+    )
+}
+
+
+def mixed(seed: int) -> Scope:
+    """Return the scope of a sampled history."""
+    chance = random.Random(f"scope {seed}")
+    programs = []
+    for number in range(chance.choice([2, 2, 3])):
+        steps = []
+        for _ in range(chance.choice([1, 1, 2])):
+            kind = chance.choice(["place", "place", "place", "recover", "recover", "abandon"])
+            if kind == "place":
+                name = chance.choice(["X", "X", "X", "Y"])
+                steps.append(place(name, chance.choice([0, 0, 1, 2]), "A2" if name == "Y" else "A1"))
+            else:
+                steps.append(RECOVER if kind == "recover" else ABANDON)
+            if chance.random() < 0.2:
+                steps.append(Step("wait", seconds=chance.choice([0.5, 4.0])))
+        if number == 0 and steps[0].kind != "place":
+            steps.insert(0, place(resubmit=chance.choice([0, 1])))
+        programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
+    foreign = chance.random() < 0.1
+    return Scope(
+        name=f"mixed-{seed}",
+        programs=tuple(programs),
+        faults=chance.choice([1, 2, 3, 4]),
+        kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
+        foreign=foreign,
+        journal=chance.choice(["sql", "sql", "memory"]),
+    )
+
+
+def scope_of(name: str) -> Scope:
+    """Return a scope by its name."""
+    if name.startswith("mixed-"):
+        return mixed(int(name.removeprefix("mixed-")))
+    return EXHAUSTED[name]

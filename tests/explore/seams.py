@@ -1,0 +1,133 @@
+"""Everything that the explorer takes from the library: the one place to look at when modules move."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import attrs
+
+from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, models, tickets
+from brokerage_async.errors import (
+    BrokerageError,
+    ConfigurationError,
+    InvalidRequestError,
+    OrderOutcomeUnknownError,
+    RequestNotSentError,
+    ResponseLostError,
+)
+from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
+from brokerage_async.journal.schema import creation
+from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+
+__all__ = [
+    "ENVIRONMENT",
+    "BrokerageError",
+    "Client",
+    "ConfigurationError",
+    "Database",
+    "EntryState",
+    "InvalidRequestError",
+    "JournalEntry",
+    "JournalError",
+    "MemoryJournal",
+    "OrderOutcomeUnknownError",
+    "Outcome",
+    "Placement",
+    "Request",
+    "RequestNotSentError",
+    "Response",
+    "ResponseLostError",
+    "SqliteJournal",
+    "new_client",
+    "new_order",
+    "new_order_entry",
+    "wall_clock",
+]
+
+ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
+CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
+ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+
+
+class WallClock:
+    """The wall clock of every simulated machine; it takes the place of `time.time` while histories are played."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[], float] = time.time
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let the library read this clock."""
+        with patch("time.time", lambda: self.read()):
+            yield
+
+
+wall_clock = WallClock()
+
+
+class Database(SqlJournal):
+    """The library's own journal statements on an SQLite database in memory; runs them at once, without waiting.
+
+    ``clock`` gives epoch seconds by the journal's clock.
+    """
+
+    _connection: ClassVar[sqlite3.Connection | None] = None
+    _texts: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        if Database._connection is None:
+            Database._connection = sqlite3.connect(":memory:", isolation_level=None)
+            for statement in creation(table="entries", binary="BLOB", seconds="REAL"):
+                Database._connection.execute(statement)
+        Database._connection.execute("DELETE FROM entries")
+
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        text = self._texts.get(statement)
+        if text is None:
+            text = self._texts[statement] = text_of(statement, table="entries", now=":now")
+        assert self._connection is not None
+        return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+
+    async def aclose(self) -> None:
+        """Keep the connection for the next history."""
+
+
+def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout: float) -> Client:
+    """Return a client with the real session, retries, limits and token manager over ``transport``."""
+    retry = RetryPolicy(jitter=lambda: 0.5, max_attempts=attempts, max_retry_after=max_retry_after)
+    return Client(ENVIRONMENT, CREDENTIALS, transport=transport, retry=retry, timeout=timeout)
+
+
+def new_order_entry(
+    client: Client,
+    journal: Any,
+    *,
+    visibility_delay: float,
+    lease: float,
+    first: float,
+    max_interval: float,
+    give_up: float,
+) -> OrderEntry:
+    """Return order entry over ``journal`` with these times in seconds."""
+    policy = ReconcilePolicy(
+        visibility_delay=visibility_delay, first=first, factor=2.0, max_interval=max_interval, give_up=give_up
+    )
+    return OrderEntry(client, journal, reconcile=policy, lease=lease)
+
+
+@functools.cache
+def new_order(identifier: str) -> models.NewOrder:
+    """Return a buy order that stays working."""
+    return attrs.evolve(ORDER, external_identifier=identifier)

@@ -1,0 +1,147 @@
+"""Searches: one history, all of a scope, or many drawn at random."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from .choices import Choices, Drawn, decode, encode
+from .judge import judge
+from .scopes import Scope, mixed, scope_of
+from .seams import wall_clock
+from .world import PrunedError, StuckError, World
+
+__all__ = ["Found", "Report", "exhaust", "replay", "sample"]
+
+
+@attrs.frozen
+class Found:
+    """A history that violates something."""
+
+    history: str
+    violations: tuple[str, ...]
+    number: int = 0
+    trace: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The invariants that it violates."""
+        return frozenset(text.partition(":")[0] for text in self.violations)
+
+
+@attrs.define
+class Report:
+    """What a search has covered, and the seconds of processor time that it took."""
+
+    name: str = ""
+    histories: int = 0
+    complete: int = 0
+    seconds: float = 0.0
+    found: list[Found] = attrs.field(factory=list)
+
+    @property
+    def line(self) -> str:
+        """The numbers in words."""
+        return f"{self.histories:,} histories, {len(self.found)} violated, {self.seconds:.0f} s of processor time"
+
+
+def play(
+    scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False
+) -> Found:
+    """Play one history and judge it.
+
+    Raises:
+        PrunedError: it has come to a state that is in ``seen``.
+    """
+    world = World(scope, choices, seen=seen, fresh=fresh, traced=traced)
+    try:
+        try:
+            world.run()
+            violations = judge(world)
+        except StuckError as stuck:
+            violations = [f"stuck: {stuck}"]
+        return Found(encode(scope.name, choices.sparse), tuple(violations), 0, tuple(world.trace))
+    finally:
+        world.close()
+
+
+def replay(history: str) -> Found:
+    """Play a history again, with a trace."""
+    name, script = decode(history)
+    with quiet():
+        return play(scope_of(name), Choices(script), traced=True)
+
+
+def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
+    """Play every history of ``scope``, apart from those that come to a state where another one has been."""
+    report, began = Report(scope.name), time.process_time()
+    seen: set[int] = set()
+    stack: list[tuple[tuple[int, int], ...]] = [()]
+    with quiet():
+        while stack and (limit is None or report.histories < limit):
+            prefix = stack.pop()
+            start = prefix[-1][0] + 1 if prefix else 0
+            choices = Choices(dict(prefix))
+            report.histories += 1
+            sweep(report.histories)
+            try:
+                found = play(scope, choices, seen=seen, fresh=start)
+            except PrunedError:
+                found = None
+            for place in range(start, len(choices.made)):
+                stack.extend((*prefix, (place, other)) for other in range(1, choices.widths[place]))
+            if found is None:
+                continue
+            report.complete += 1
+            if found.violations:
+                report.found.append(attrs.evolve(found, number=report.histories))
+                if stop(found):
+                    break
+    report.seconds = time.process_time() - began
+    return report
+
+
+def sample(seeds: range, *, stop: Callable[[Found], bool] = lambda found: False) -> Report:
+    """Play one history of a mixed scope for each seed."""
+    report, began = Report(), time.process_time()
+    with quiet():
+        for seed in seeds:
+            found = play(mixed(seed), Drawn(seed))
+            report.histories += 1
+            report.complete += 1
+            sweep(report.histories)
+            if found.violations:
+                report.found.append(attrs.evolve(found, number=report.histories))
+                if stop(found):
+                    break
+    report.seconds = time.process_time() - began
+    return report
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out the log, because troubles are planned here, read simulated clocks, and collect garbage in between."""
+    logger = logging.getLogger("brokerage_async")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        with wall_clock.in_place():
+            yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+        logger.setLevel(level)
+
+
+def sweep(histories: int) -> None:
+    """Collect garbage now and then."""
+    if histories % 500 == 0:
+        gc.collect()

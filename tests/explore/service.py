@@ -1,0 +1,132 @@
+"""A scripted brokerage: its books are the judge."""
+
+from __future__ import annotations
+
+import email.utils
+import functools
+import itertools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+
+from .seams import Request, Response
+
+__all__ = ["BASE", "BookedOrder", "Books", "error_answer", "html_answer"]
+
+BASE = 1_773_000_000.0
+"""Epoch seconds at which every history begins, by the clock of the service."""
+
+DAY = 86400.0
+JSON = {"content-type": "application/json"}
+TOKEN = Response(
+    status=200, headers=JSON, body=b'{"access_token":"explorer-access","token_type":"Bearer","expires_in":86400}'
+)
+DRY_RUN = Response(
+    status=201,
+    headers=JSON,
+    body=b'{"data":{"errors":[],"warnings":[],"notes":[],"order-costs":"0.01",'
+    b'"buying-power-effect":{"impact":"1.00","effect":"Debit"}},"context":"/"}',
+)
+TEMPLATE = (
+    '{"id":%(id)d,"account-number":"%(account)s","external-identifier":"%(identifier)s","order-type":"Limit",'
+    '"price":"10.00","price-effect":"Debit","received-at":"%(received)s","size":10,"status":"Live",'
+    '"time-in-force":"Day","leg-count":1,"edited":false,"legs":[{"action":"Buy to Open","instrument-type":"Equity",'
+    '"quantity":10,"remaining-quantity":10,"symbol":"AAPL","fills":[]}]}'
+)
+IDENTIFIER = b'"external-identifier":"'
+
+
+@attrs.define(eq=False)
+class BookedOrder:
+    """An order in the books; ``ours`` is False for one that another program placed long ago."""
+
+    id: int
+    account: str
+    identifier: str
+    processed_at: float
+    listed_at: float
+    json: str = attrs.field(repr=False)
+    ours: bool = True
+
+
+class Books:
+    """The orders that the brokerage has, and the answers that follow from them."""
+
+    def __init__(self) -> None:
+        self.orders: list[BookedOrder] = []
+        self._ids = itertools.count(1001)
+
+    def book(
+        self, account: str, identifier: str, now: float, *, listed_at: float, received: str = "", ours: bool = True
+    ) -> BookedOrder:
+        """Add an order, received now or at the time that ``received`` names."""
+        number = next(self._ids)
+        text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
+        values = {"id": number, "account": account, "identifier": identifier, "received": text}
+        order = BookedOrder(number, account, identifier, now, listed_at, TEMPLATE % values, ours)
+        self.orders.append(order)
+        return order
+
+    def of(self, account: str, identifier: str) -> list[BookedOrder]:
+        """Return our live orders under this identifier."""
+        return [o for o in self.orders if o.identifier == identifier and o.account == account and o.ours]
+
+    def placed(self, order: BookedOrder) -> Response:
+        """Return the answer to the submit that became ``order``."""
+        text = f'{{"data":{{"order":{order.json},"warnings":[],"errors":[]}},"context":"/"}}'
+        return Response(status=201, headers=JSON, body=text.encode())
+
+    def listing(self, account: str, now: float, *, extra: str = "") -> Response:
+        """Return the list of the orders that are listed by now, newest first."""
+        items = [o.json for o in reversed(self.orders) if o.account == account and o.listed_at <= now]
+        if extra:
+            items.append(extra)
+        count = len(items)
+        text = (
+            f'{{"data":{{"items":[{",".join(items)}]}},"context":"/","pagination":{{"per-page":200,"page-offset":0,'
+            f'"item-offset":0,"total-items":{count},"total-pages":{min(count, 1)},"current-item-count":{count}}}}}'
+        )
+        return Response(status=200, headers=JSON, body=text.encode())
+
+
+def account_of(request: Request) -> str:
+    """Return the account number in the path of a request."""
+    return request.url.partition("/accounts/")[2].partition("/")[0]
+
+
+def identifier_of(request: Request) -> str:
+    """Return the external identifier in the body of a submit."""
+    body = request.body or b""
+    start = body.index(IDENTIFIER) + len(IDENTIFIER)
+    return body[start : body.index(b'"', start)].decode()
+
+
+def strange_order(received: str) -> str:
+    """Return the JSON of an order of another program with an absurd time."""
+    return TEMPLATE % {"id": 7, "account": "A1", "identifier": "strange", "received": received}
+
+
+def error_answer(status: int, code: str, **headers: str) -> Response:
+    """Return an error of the service in its own envelope."""
+    body: dict[str, Any] = {"error": {"code": code, "message": "no"}}
+    named = JSON | {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(status=status, headers=named, body=json.dumps(body).encode())
+
+
+def dated(response: Response, now: float) -> Response:
+    """Return an answer with the time of the service in its ``Date``."""
+    headers = {**response.headers, "date": date_of(int(BASE + now))}
+    return Response(status=response.status, headers=headers, body=response.body)
+
+
+@functools.cache
+def date_of(seconds: int) -> str:
+    return email.utils.formatdate(seconds, usegmt=True)
+
+
+def html_answer(status: int) -> Response:
+    """Return a page of a proxy."""
+    page = b"<html><body><h1>Request blocked</h1></body></html>"
+    return Response(status=status, headers={"content-type": "text/html"}, body=page)

@@ -1,0 +1,76 @@
+"""The page ``docs/at-most-once-explorer.md``, written from what the searches have shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from .plants import PLANTS, hunt
+from .scopes import EXHAUSTED, Scope
+from .search import Report, exhaust
+
+PAGE = Path(__file__).parents[2] / "docs" / "at-most-once-explorer.md"
+
+HEAD = """\
+# The explorer of order entry
+
+Written by `python -m tests.explore --write`. The explorer runs the real order entry, session and token manager of two
+and three processes against a scripted service and a shared journal, on virtual time. It decides what happens next:
+which request is processed, which answer arrives or is lost, which journal statement takes effect, which timer fires,
+which process freezes, dies or is cancelled. The books of the service judge every history: at most one order for each
+identifier, no order without an entry, no false outcome, no broken promise, no swallowed cancellation. Which
+assumptions the histories keep is written in `tests/explore/__init__.py`.
+
+## Exhausted scopes
+
+Every history of these scopes was played, apart from those that come to a state where another history has been. A fault
+costs one of the faults that a history may hold; reordering costs nothing.
+
+| Scope | Processes | Faults in one history | Kinds of faults | Histories | Violations |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+MIDDLE = """
+## Defects found
+
+Each of these takes one protection out of the library. The explorer must find it within the histories of one scope; the
+last column is the number of the first history that shows it.
+
+| Defect | Scope | Violation | Found after |
+| --- | --- | --- | --- |
+"""
+
+
+def write() -> None:
+    """Exhaust every scope, hunt every plant, and write the page."""
+    reports = [(scope, exhaust(scope)) for scope in EXHAUSTED.values()]
+    text = HEAD + "".join(scope_row(scope, report) for scope, report in reports)
+    text += MIDDLE + "".join(plant_rows(PLANTS))
+    total = sum(report.histories for _, report in reports)
+    PAGE.write_text(text, "utf-8")
+    print(f"{total:,} histories, {PAGE}", file=sys.stderr)
+
+
+def scope_row(scope: Scope, report: Report) -> str:
+    """Return the row of a scope."""
+    processes = "; ".join(", ".join(map(str, program.steps)) + notes(program) for program in scope.programs)
+    return (
+        f"| {scope.name} | {processes} | {scope.faults} | {len(scope.kinds) if scope.faults else 0} "
+        f"| {report.histories:,} | {len(report.found)} |\n"
+    )
+
+
+def notes(program: object) -> str:
+    """Return what is special about a program."""
+    said = [text for name, text in (("dies", "dies"), ("barred", "may not read")) if getattr(program, name)]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def plant_rows(names: Iterable[str]) -> Iterable[str]:
+    """Hunt each plant and yield its row."""
+    for name in names:
+        found, plant = hunt(name), PLANTS[name]
+        shown = "NOT FOUND" if found is None else found.violations[0].partition(":")[0]
+        count = "" if found is None else f"{found.number:,}"
+        yield f"| {plant.text} | {plant.scope} | {shown} | {count} |\n"
