@@ -125,7 +125,7 @@ async def test_to_arrow_of_a_pager_converts_page_by_page() -> None:
         name="a.b", method="GET", path="/", effect=Effect.READ, shape=Shape.PAGE, result=models.Transaction
     )
 
-    async def fetch(call):
+    async def fetch(call: Any) -> Any:
         page = call.query["page-offset"]
         rows = [models.Transaction(id=f"{page}-{n}", value=Decimal("1.5")) for n in range(4 if page < 2 else 1)]
         return Decoded(rows, None, None)

@@ -84,7 +84,7 @@ class TestArguments:
             Client(SANDBOX, TOKEN, observers=[observer])
 
     @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
-    def test_wrong_credentials(self, wrong):
+    def test_wrong_credentials(self, wrong: Any) -> None:
         with pytest.raises(
             ConfigurationError, match="credentials must be a RefreshToken, an AuthorizationCode, a StaticToken"
         ):

@@ -62,7 +62,7 @@ def test_secret_is_its_text_except_in_a_repr() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "  ", None, 5])
-def test_missing_secret_is_named_not_shown(wrong):
+def test_missing_secret_is_named_not_shown(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
         RefreshToken(client_secret="x", refresh_token=wrong)
 
@@ -130,7 +130,7 @@ class TestEnvironment:
         with pytest.raises(ConfigurationError, match="production or sandbox"):
             Environment(name, "https://a.example")
 
-    def test_page_must_be_a_text(self):
+    def test_page_must_be_a_text(self) -> None:
         with pytest.raises(ConfigurationError, match="auth_page_url must be a string"):
             Environment.sandbox("https://a.example", 5)
 
@@ -161,7 +161,7 @@ class TestAuthorizationUrl:
         assert url == "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"
 
     @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
-    def test_needs_an_environment(self, wrong):
+    def test_needs_an_environment(self, wrong: Any) -> None:
         with pytest.raises(ConfigurationError, match="environment must be of type Environment"):
             authorization_url(wrong, client_id="i", redirect_uri="u")
 

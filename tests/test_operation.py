@@ -29,17 +29,17 @@ class TestValues:
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             OPERATIONS["orders.submit"].effect = Effect.READ
 
-    def test_bind_puts_arguments_under_their_wire_names(self):
+    def test_bind_puts_arguments_under_their_wire_names(self) -> None:
         live = OPERATIONS["orders.live"]
         call = live.bind(customer_id="me", account_numbers=["A1"], per_page=None)
         assert call == BoundCall(live, path={"customer_id": "me"}, query={"account-numbers[]": ["A1"]})
         assert OPERATIONS["orders.submit"].bind(account_number="A1", body=b"{}").body == b"{}"
 
-    def test_bind_unknown_name_raises_type_error(self):
+    def test_bind_unknown_name_raises_type_error(self) -> None:
         with pytest.raises(TypeError, match=r"orders\.live has no parameter 'account_number'"):
             OPERATIONS["orders.live"].bind(customer_id="me", account_number="A1")
 
-    def test_bound_call_is_a_value_that_does_not_show_its_body(self):
+    def test_bound_call_is_a_value_that_does_not_show_its_body(self) -> None:
         call = OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
         assert call == OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
         assert hash(call) == hash(attrs.evolve(call))

@@ -8,6 +8,7 @@ import json
 import pickle
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -41,13 +42,13 @@ DERIVED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("derive", DERIVED.values(), ids=DERIVED)
-def test_derived_values_stay_secret(derive):
+def test_derived_values_stay_secret(derive: Any) -> None:
     shown = repr(derive())
     assert "<secret>" in shown
     assert not set("zq81jfkd02mx".upper() + "zq81jfkd02mx") & set(shown.replace("<secret>", "").replace("b'", ""))
 
 
-def test_secret_behaves_as_its_str():
+def test_secret_behaves_as_its_str() -> None:
     assert SECRET == PLAIN
     assert hash(SECRET) == hash(PLAIN)
     assert (SECRET[2:5], f"Bearer {SECRET}", "x" + SECRET) == (PLAIN[2:5], f"Bearer {PLAIN}", "x" + PLAIN)
@@ -68,7 +69,7 @@ def shortened(value: object) -> str:
     return repr(value[:80]) if isinstance(value, str | bytes) else repr(value)
 
 
-def test_tracebacks_with_locals_show_no_letter():
+def test_tracebacks_with_locals_show_no_letter() -> None:
     with pytest.raises(RuntimeError) as caught:
         fail_with(SECRET, BYTES)
     console = Console(file=io.StringIO(), width=400)

@@ -137,7 +137,9 @@ asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
 
 
 @on_real_time
-async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(tmp_path: Path):
+async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "tokens.json"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", f"import os; os.umask(0)\n{KILLED}", str(path), cwd=Path(__file__).parents[2]

@@ -67,11 +67,11 @@ class Service:
         self.in_flight = self.max_in_flight = self.cancelled = 0
         self.before_answer = lambda offset: None
 
-    def pager(self, **query):
+    def pager(self, **query: Any) -> Any:
         wire = {key.replace("_", "-"): value for key, value in query.items()}
         return OffsetPager(self.fetch, BoundCall(operation(self.model), query=wire))
 
-    async def fetch(self, call):
+    async def fetch(self, call: Any) -> Any:
         offset, size = call.query["page-offset"], min(call.query.get("per-page") or self.default, self.most)
         self.asked.append(offset)
         self.in_flight += 1
@@ -202,7 +202,7 @@ async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free() -> None:
     service = Service(rows(200))
     finished = []
 
-    async def fetch(call, answer=service.fetch):
+    async def fetch(call: Any, answer: Any = service.fetch) -> Any:
         page = await answer(call)
         finished.append(len(service.asked))
         return page
@@ -239,7 +239,7 @@ async def test_pages_that_overtake_wait_for_their_turn() -> None:
     service = Service(rows(50))
     answer = service.fetch
 
-    async def fetch(call):
+    async def fetch(call: Any) -> Any:
         await asyncio.sleep(10 - call.query["page-offset"])
         return await answer(call)
 

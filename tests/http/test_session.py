@@ -46,15 +46,15 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def read(client: Client):
+async def read(client: Client) -> Any:
     return await client.session.execute(WATCHLISTS_LIST.bind())
 
 
-async def mutate(client: Client):
+async def mutate(client: Client) -> Any:
     return await client.session.execute(ORDERS_CANCEL.bind(**ORDER))
 
 
-async def preflight(client: Client):
+async def preflight(client: Client) -> Any:
     return await client.session.execute(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}"))
 
 
@@ -109,7 +109,7 @@ class TestBeforeAnyIO:
         assert len(transport.requests) == 2
 
     @on_virtual_time
-    async def test_margin_is_for_production(self):
+    async def test_margin_is_for_production(self) -> None:
         requirements = MARGIN_REQUIREMENTS.bind(account_number="5WT1")
         transport = FakeTransport(ok())
         async with client_of(transport) as client:

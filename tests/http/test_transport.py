@@ -510,7 +510,7 @@ def bomb(codec: str, size: int) -> bytes:
 @pytest.mark.parametrize("status", [200, 422])
 @pytest.mark.parametrize("codec", CODECS)
 @on_real_time
-async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec, status):
+async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: Any, status: Any) -> None:
     packed = bomb(codec, 256 * MIB)
     sent = answer(packed, status, f"Content-Encoding: {codec}")
     async with RawServer(sent) as server, OpenTransport(max_body=4 * MIB) as transport:

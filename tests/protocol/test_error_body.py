@@ -65,7 +65,7 @@ def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expec
     assert body.in_envelope is expected
 
 
-def test_parse_error_body_many_errors_keeps_the_first_and_counts_the_rest():
+def test_parse_error_body_many_errors_keeps_the_first_and_counts_the_rest() -> None:
     entries = [{"message": str(number)} for number in range(3000)]
     body = parse_error_body(json.dumps({"error": {"code": "x", "errors": entries}}).encode(), 422)
     assert body is not None
@@ -74,7 +74,7 @@ def test_parse_error_body_many_errors_keeps_the_first_and_counts_the_rest():
 
 
 @pytest.mark.parametrize(("excess", "expected"), [(0, True), (1, False)])
-def test_parse_error_body_larger_than_the_bound_returns_none(excess, expected):
+def test_parse_error_body_larger_than_the_bound_returns_none(excess: Any, expected: Any) -> None:
     body = b'{"error":{"code":"x"}}'
     body += b" " * (MAX_PARSED + excess - len(body))
     assert (parse_error_body(body, 422) is not None) is expected

@@ -71,7 +71,7 @@ SEARCH = Operation(
 CANCEL_ALL = Operation(name="orders.drop", method="DELETE", path="/orders", effect=Effect.MUTATE, shape=Shape.NONE)
 
 
-def target(operation=DIVIDENDS, **arguments):
+def target(operation: Any = DIVIDENDS, **arguments: Any) -> Any:
     request = build(BoundCall(operation, **arguments), base_url=BASE, headers={})
     assert request.url.startswith(BASE)
     return request.url.removeprefix(BASE)
@@ -245,7 +245,7 @@ class TestBaseAddress:
             ("http://[::1]:8080/", "http://[::1]:8080/orders"),
         ],
     )
-    def test_slashes_and_prefixes(self, base, url):
+    def test_slashes_and_prefixes(self, base: Any, url: Any) -> None:
         assert build(CANCEL_ALL.bind(), base_url=base, headers={}).url == url
 
     def test_what_cannot_be_a_base_address_is_refused(self) -> None:
@@ -293,7 +293,7 @@ class TestHeaders:
 
 
 class TestRequestValue:
-    def test_it_knows_its_operation_and_time_limit(self):
+    def test_it_knows_its_operation_and_time_limit(self) -> None:
         request = build(CANCEL_ALL.bind(), base_url=BASE, headers={}, timeout=2.5)
         assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
 

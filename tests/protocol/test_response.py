@@ -3,6 +3,7 @@
 import json
 import pickle
 import time
+from typing import Any
 
 import attrs
 import pytest
@@ -118,12 +119,12 @@ class TestWhatItSays:
         )
         assert "  - price: must be positive" in str(error)
 
-    def test_errors_left_out_are_counted_in_the_message(self):
+    def test_errors_left_out_are_counted_in_the_message(self) -> None:
         error = refused(422, envelope(errors=[{"message": "no"}] * 130))
         assert len(error.errors) == 100
         assert error.message == "said the service (status 422, code some_code, 30 further errors left out)"
 
-    def test_a_huge_body_does_not_block_the_loop(self):
+    def test_a_huge_body_does_not_block_the_loop(self) -> None:
         """Every entry used to be read, each by half a dozen regular expressions: seconds for 5 MB."""
         for entries in (1_000, 60_000):
             body = json.dumps(envelope(errors=[{"code": "c", "message": "Bearer x token=y " * 4}] * entries)).encode()

@@ -119,7 +119,7 @@ MAX_STEPS = 2000
 
 @pytest.mark.parametrize("kind", ["refresh", "code", "static"])
 @on_real_time
-async def test_cancelled_at_every_await(kind):
+async def test_cancelled_at_every_await(kind: Any) -> None:
     """Every frame that a call waits in, the refresh of the token included, is shown by its `CancelledError`."""
     script = [answer(b'{"data":{"items":[]}}')] if kind == "static" else [answer(TOKEN), answer(b"{}")]
     places: set[tuple[str, ...]] = set()
@@ -146,7 +146,7 @@ async def test_cancelled_at_every_await(kind):
 
 
 @on_real_time
-async def test_bytes_of_the_headers_do_not_hang_behind_the_error():
+async def test_bytes_of_the_headers_do_not_hang_behind_the_error() -> None:
     """Where a connection drops while they are written, the frames of aiohttp hold them."""
 
     def drop(writer: aiohttp.http_writer.StreamWriter, chunk: bytes) -> None:

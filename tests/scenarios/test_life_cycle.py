@@ -255,7 +255,7 @@ class TestCancellationAtEveryAwait:
     @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
     @pytest.mark.parametrize("script", SCRIPTS)
     @on_virtual_time
-    async def test_in_memory(self, script, call, deadline):
+    async def test_in_memory(self, script: Any, call: Any, deadline: Any) -> None:
         at, interruptible = 1, True
         while interruptible:
             transport = FakeTransport(*SCRIPTS[script], latency=0.1)
