@@ -71,6 +71,7 @@ def test_missing_and_left_over_files_are_stale(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "obsolete.py").exists()
 
 
+@pytest.mark.slow
 def test_the_output_depends_on_nothing_but_the_schema(tmp_path: Path) -> None:
     """Neither on hash seeds nor on the working directory, and it carries no time or path."""
     texts = []
