@@ -63,7 +63,7 @@ def test_secret_is_its_text_except_in_a_repr() -> None:
 
 @pytest.mark.parametrize("wrong", ["", "  ", None, 5])
 def test_missing_secret_is_named_not_shown(wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty text"):
+    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
         RefreshToken(client_secret="x", refresh_token=wrong)
 
 
@@ -131,7 +131,7 @@ class TestEnvironment:
             Environment(name, "https://a.example")
 
     def test_page_must_be_a_text(self) -> None:
-        with pytest.raises(ConfigurationError, match="auth_page_url must be a text"):
+        with pytest.raises(ConfigurationError, match="auth_page_url must be a string"):
             Environment.sandbox("https://a.example", 5)
 
 
@@ -162,7 +162,7 @@ class TestAuthorizationUrl:
 
     @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
     def test_needs_an_environment(self, wrong: Any) -> None:
-        with pytest.raises(ConfigurationError, match="environment must be of Environment"):
+        with pytest.raises(ConfigurationError, match="environment must be of type Environment"):
             authorization_url(wrong, client_id="i", redirect_uri="u")
 
     def test_needs_the_page(self) -> None:

@@ -16,7 +16,7 @@ from .._generated import endpoints
 from .._generated.operations import OPERATIONS
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
-from ..operation import Operation, Parameter, Shape
+from ..operation import BoundCall, Operation, Parameter, Shape
 from ..protocol.decoding.lenient import parse
 from .console import connect, echo_json, run
 
@@ -69,12 +69,13 @@ async def perform(name: str, arguments: list[str], body: str | None, max_items: 
     content = read_body(operation, body)
     if content is None and operation.body_required:
         raise InvalidRequestError("needs a body: --body JSON, @FILE or -", operation=operation.name)
+    call = BoundCall(operation, path=path, query=query, body=content)
     async with connect() as client:
         result: Any
         if operation.shape is Shape.PAGE:
-            result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
+            result = await client.session.paginate(call).collect(max_items)
         else:
-            result = await client.session.execute(operation, path=path, query=query, body=content)
+            result = await client.session.execute(call)
     echo_json(converter.unstructure(result))
 
 

@@ -16,7 +16,7 @@ import attrs
 import msgspec
 
 from ..._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
-from ...protocol.decoding.fields import layout
+from ...protocol.decoding.fields import wire_fields
 from ...protocol.response import Response
 
 __all__ = [
@@ -60,8 +60,8 @@ def timestamp(seconds: float | None) -> Any:
 
 def complete(wire: Wire) -> dict[str, Any]:
     """Return every field of a wire struct by key, with null for missing values."""
-    slots = layout(type(wire)).values()
-    return {slot.key: getattr(wire, slot.attribute) for slot in slots if slot.alias_of is None}
+    fields = wire_fields(type(wire)).values()
+    return {field.key: getattr(wire, field.attribute) for field in fields if field.alias_of is None}
 
 
 @overload
