@@ -18,6 +18,11 @@ hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(
 hypothesis.settings.load_profile("project")
 
 
+def pytest_sessionstart() -> None:
+    """Set no event loop, before pytest-asyncio asks for the current one and thereby leaves one unclosed."""
+    asyncio.set_event_loop(None)
+
+
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -50,6 +50,7 @@ def test_same_history_in_another_process() -> None:
     assert f"history {simulate(5).digest}" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_found_within_50_seeds(name: Any) -> None:
     for seed in range(50):
@@ -69,6 +70,7 @@ def test_table_of_faults_is_the_one_in_the_docs() -> None:
     assert table.PAGE.read_text("utf-8") == table.page(), "run: python -m tests.simulation.table --write"
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_seed_over_http(seed: int) -> None:
@@ -77,6 +79,7 @@ def test_seed_over_http(seed: int) -> None:
     assert simulate(seed, stage=OVER_HTTP, length=MIN_LENGTH).violations == ()
 
 
+@pytest.mark.slow
 def test_planted_bug_is_found_over_http() -> None:
     """Only HTTP shows a request that was sent once and arrives twice."""
     found = (
@@ -85,6 +88,7 @@ def test_planted_bug_is_found_over_http() -> None:
     assert any(result.violations for result in found)
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_over_http_no_order_is_placed_twice(seed: int) -> None:
