@@ -4,8 +4,8 @@ Two or three processes run the library's own order entry, session, retries, limi
 loop and a clock of its own (`process`, `loop`). Between them stand a scripted service with its books (`service`,
 behind the transport in `wire`) and one shared journal (`journal_link`). Nothing happens by itself: whatever is under
 way is an event with options (`events`), and `world` asks `choices` for the next one. A history is the list of these
-choices, so that it can be replayed; `search` enumerates them depth first or draws them from a seed, and `judge` holds
-what callers were told against the books::
+choices, so that it can be replayed; `search` enumerates them, the simplest first, or draws them from a seed, and
+`judge` holds what callers were told against the books::
 
     python -m tests.explore --exhaust                     # every history of every small scope
     python -m tests.explore --histories 100000 --seed 0   # drawn from larger ones

@@ -1,31 +1,116 @@
-"""The internals that plants change; nothing else of the explorer depends on them."""
+"""The internals that plants change, and what they are changed to; nothing else of the explorer depends on them."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from unittest.mock import patch
 
-from brokerage_async.errors import ServerError
+from brokerage_async.errors import APIError, AuthenticationError, ServerError
+from brokerage_async.http import call
+from brokerage_async.journal import sql
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import decisions, submit
-from brokerage_async.order_entry.decisions import Decision, Fate, Finding
+from brokerage_async.order_entry import decisions, place, recovery, search, submit
+from brokerage_async.order_entry.claims import Claim, Instant
+from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
 
-__all__ = ["hasty", "submit", "table_with", "trusting"]
+__all__ = [
+    "APIError",
+    "Claim",
+    "Instant",
+    "age_by_loop",
+    "attempt_unclaimed",
+    "call",
+    "close_hastily",
+    "close_with_waiting",
+    "hasty",
+    "is_past_as_datetime",
+    "outcome_by_code",
+    "place",
+    "recovery",
+    "release_as_looked",
+    "search",
+    "sql",
+    "submit",
+    "table_with",
+    "trusting",
+]
+
+ORIGINAL_CLOSE, ORIGINAL_OUTCOME_OF, ORIGINAL_RELEASE = place.close, retry.outcome_of, place._release
 
 
-def hasty(fate: Fate, finding: Finding | None = None, **rest: Any) -> Decision:
-    """Send again without looking first."""
-    again = fate is Fate.UNKNOWN and rest.get("resubmits_left", 0) > 0
-    return Decision.RESUBMIT if again else decisions.decide(fate, finding, **rest)
+def hasty(delivery: DeliveryOutcome, found: SearchResult | None = None, **rest: Any) -> Any:
+    """Send again without searching first."""
+    again = delivery is DeliveryOutcome.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Step.RESUBMIT if again else decisions.decide(delivery, found, **rest)
 
 
-def trusting(error: Any, **rest: Any) -> Fate:
+def trusting(error: Any, **rest: Any) -> DeliveryOutcome:
     """Take a server error for a refusal."""
-    return Fate.REFUSED if isinstance(error, ServerError) else decisions.fate_of(error, **rest)
+    return DeliveryOutcome.REFUSED if isinstance(error, ServerError) else decisions.delivery_of(error, **rest)
 
 
 def table_with(outcome: str) -> Any:
     """Return a patch of the retry table that repeats mutations after this outcome."""
     changed = retry.TABLE[Effect.MUTATE] | {retry.Outcome[outcome]: retry.Action.REPEAT}
     return patch.dict(retry.TABLE, {Effect.MUTATE: changed})
+
+
+def outcome_by_code(error: Any) -> retry.Outcome:
+    """Take any answer with the code of a rejected token for a 401."""
+    return retry.Outcome.UNAUTHORIZED if isinstance(error, AuthenticationError) else ORIGINAL_OUTCOME_OF(error)
+
+
+def age_by_loop(self: Instant) -> float:
+    """Measure by the event loop's clock alone, which stands still while the machine is suspended."""
+    return self._loop.time() - self._mono
+
+
+async def attempt_unclaimed(self: submit.Submission) -> None:
+    """Count one more attempt without asking the journal, and take the claim for renewed."""
+    self._claim.lost = False
+    self._claim.renewed(Instant())
+    self._attempts += 1
+
+
+def is_past_as_datetime(self: search.Window, order: Any, newest: Any) -> bool:
+    """Compare dates and times, of which there is a smallest."""
+    if order.received_at is None:
+        return False
+    from datetime import timedelta
+
+    margin = timedelta(seconds=search.MARGIN)
+    return bool(order.received_at < min(self.opened_at, newest - timedelta(seconds=self.age())) - margin)
+
+
+async def release_as_looked(context: Any, claim: Claim, note: str, *, looked: bool = False) -> None:
+    """Count every look, also one that could not read the lists."""
+    await ORIGINAL_RELEASE(context, claim, note, looked=True)
+
+
+async def close_hastily(context: Any, claim: Claim, placement: Any) -> Any:
+    """Leave a cancelled caller without its placement."""
+    try:
+        return await asyncio.shield(asyncio.ensure_future(place._record(context, claim, placement)))
+    except asyncio.CancelledError as cancelled:
+        place.describe(cancelled, claim.key, place.MAY_EXIST)
+        raise
+
+
+async def close_with_waiting(context: Any, claim: Claim, placement: Any) -> Any:
+    """Wait for a helper that ends itself when it is cancelled at its end, as `asyncio.wait_for` did until 3.11."""
+    done = asyncio.Event()
+
+    async def helper() -> None:
+        try:
+            await done.wait()
+        except asyncio.CancelledError:
+            if not done.is_set():
+                raise
+
+    helping = asyncio.ensure_future(helper())
+    await asyncio.sleep(0)
+    done.set()
+    await helping
+    return await ORIGINAL_CLOSE(context, claim, placement)

@@ -155,6 +155,8 @@ class Statement:
 
     def _fail(self) -> None:
         self._process.observe(self._name, "unavailable")
+        if self._name == "close" and self._process.call is not None:
+            self._process.call.unacknowledged = True
         if not self._future.done():
             self._future.set_exception(JournalError("the journal cannot be used: no connection"))
 

@@ -31,24 +31,30 @@ class Plant:
     scope: str
     within: int
     patches: Callable[[], Patches]
-    kinds: frozenset[str] | None = None
+    kinds: frozenset[str]
+    faults: int
 
     @property
     def hunted_in(self) -> Scope:
-        """The scope, with those kinds of faults only that the plant names."""
+        """The scope, with those faults only that the plant needs."""
         scope = EXHAUSTED[self.scope]
-        return scope if self.kinds is None else attrs.evolve(scope, kinds=self.kinds)
+        return attrs.evolve(scope, kinds=self.kinds or scope.kinds, faults=min(self.faults, scope.faults))
 
 
 PLANTS: dict[str, Plant] = {}
 
 
-def plant(scope: str, within: int, *kinds: str) -> Callable[[Callable[[], Patches]], Callable[[], Patches]]:
-    """List a defect under the name of its function, described by its docstring; ``kinds`` of faults are enough."""
+def plant(
+    scope: str, within: int, *kinds: str, faults: int = 1
+) -> Callable[[Callable[[], Patches]], Callable[[], Patches]]:
+    """List a defect under the name of its function, described by its docstring.
+
+    So many ``faults`` of these ``kinds`` (default: those of the scope) in one history are enough to show it.
+    """
 
     def listed(function: Callable[[], Patches]) -> Callable[[], Patches]:
         name = function.__name__
-        PLANTS[name] = Plant(name, (function.__doc__ or "").strip(), scope, within, function, frozenset(kinds) or None)
+        PLANTS[name] = Plant(name, (function.__doc__ or "").strip(), scope, within, function, frozenset(kinds), faults)
         return function
 
     return listed
@@ -74,30 +80,87 @@ def hunt(name: str) -> Found | None:
     return found[0] if found else None
 
 
-@plant("one-place", 500)
+@plant("fences", 2000, "repeated", "turned-away", faults=2)
+def outcome_unfenced() -> Patches:
+    """An outcome is recorded by a worker that no longer holds the entry."""
+    unfenced = internals.sql.CLOSE.replace(" AND owner = :owner", "")
+    return [patch.object(internals.sql, "CLOSE", unfenced)]
+
+
+@plant("claims", 2000, "freeze")
+def sent_without_claim() -> Patches:
+    """An order is sent by a worker whose claim has ended."""
+    return [patch.object(internals.Claim, "objection", lambda self: None)]
+
+
+@plant("clocks", 2000, "suspend")
+def claim_judged_by_one_clock() -> Patches:
+    """A claim is judged by a clock that stands still while the machine is suspended."""
+    return [patch.object(internals.Instant, "age", internals.age_by_loop)]
+
+
+@plant("cancel-alone", 500)
+def cancellation_swallowed() -> Patches:
+    """A cancellation that meets the end of a helper task is lost."""
+    return [patch.object(internals.place, "close", internals.close_with_waiting)]
+
+
+@plant("one-place", 500, "html-403")
+def proxy_page_taken_for_refusal() -> Patches:
+    """Any answer with a status of 4xx counts as a refusal of the service."""
+    judged = property(lambda error: not 400 <= (error.status or 0) < 500 or error.status in {408, 409, 425, 499})
+    return [patch.object(internals.APIError, "maybe_processed", judged)]
+
+
+@plant("one-place", 500, "json-409")
+def repeated_by_code() -> Patches:
+    """An answer of any status with the code of a rejected token is repeated with another one."""
+    return [patch.object(internals.call, "outcome_of", internals.outcome_by_code)]
+
+
+@plant("one-place", 1000, "vanished", "absurd-past", faults=2)
+def absurd_time_crashes() -> Patches:
+    """A time in the year 1 in a list of orders raises OverflowError."""
+    return [patch.object(internals.search.Window, "is_past", internals.is_past_as_datetime)]
+
+
+@plant("recover-barred", 1000)
+def inconclusive_look_counts() -> Patches:
+    """A worker that could not read the lists marks the entry as looked at."""
+    return [patch.object(internals.place, "_release", internals.release_as_looked)]
+
+
+@plant("cancel-alone", 500)
+def cancelled_caller_misled() -> Patches:
+    """A caller that is cancelled while its outcome is recorded is referred to recover()."""
+    return [patch.object(internals.place, "close", internals.close_hastily)]
+
+
+@plant("foreign", 500)
+def older_order_taken() -> Patches:
+    """An order that was received before the entry was opened is taken for ours."""
+    return [patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False)]
+
+
+@plant("one-place", 500, "html-502")
 def server_error_taken_for_refusal() -> Patches:
     """A 5xx answer counts as a refusal."""
-    return [patch.object(internals.submit, "fate_of", internals.trusting)]
+    return [patch.object(internals.submit, "delivery_of", internals.trusting)]
 
 
-@plant("one-place", 500)
-def resubmitted_without_looking() -> Patches:
-    """An order of unknown outcome is sent again before anybody has looked for it."""
+@plant("one-place", 500, "lost")
+def resubmitted_without_searching() -> Patches:
+    """An order of unknown outcome is sent again before it was searched for."""
     return [patch.object(internals.submit, "decide", internals.hasty)]
 
 
-@plant("claims", 1500, "freeze", "vanished")
+@plant("claims", 2000, "freeze", "vanished", faults=2)
 def resubmitted_without_claim() -> Patches:
-    """The claim is not checked before an order is sent again."""
-
-    async def hold_again(self: Any) -> bool:
-        self.attempts += 1
-        return True
-
-    return [patch.object(internals.submit.Placing, "_hold_again", hold_again)]
+    """An order is sent again without renewing the claim."""
+    return [patch.object(internals.submit.Submission, "_journal_attempt", internals.attempt_unclaimed)]
 
 
-@plant("one-place", 500)
+@plant("one-place", 500, "lost")
 def lost_answer_repeated() -> Patches:
     """The session repeats a submit whose answer was lost."""
     return [internals.table_with("LOST")]

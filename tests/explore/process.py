@@ -69,6 +69,7 @@ class Call:
     error: BaseException | None = None
     cancelled: bool = False
     turned_away: bool = False
+    unacknowledged: bool = False
     sought: frozenset[tuple[str, str]] = frozenset()
 
     def __str__(self) -> str:

@@ -24,8 +24,8 @@ class Times:
     max_interval: float = 0.5
     give_up: float = 5.0
     timeout: float = 1.0
-    retry_after: float = 6.0
-    nap: float = 8.0
+    retry_after: float = 12.0
+    nap: float = 12.0
     outage: float = 4.0
     link: float = 0.75
     attempts: int = 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -78,13 +79,16 @@ def replay(history: str) -> Found:
 
 
 def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
-    """Play every history of ``scope``, apart from those that come to a state where another one has been."""
+    """Play every history of ``scope``, apart from those that come to a state where another one has been.
+
+    Those with few decisions that differ from the default come first: a violation is found in its simplest form.
+    """
     report, began = Report(scope.name), time.process_time()
     seen: set[int] = set()
-    stack: list[tuple[tuple[int, int], ...]] = [()]
+    waiting: deque[tuple[tuple[int, int], ...]] = deque([()])
     with quiet():
-        while stack and (limit is None or report.histories < limit):
-            prefix = stack.pop()
+        while waiting and (limit is None or report.histories < limit):
+            prefix = waiting.popleft()
             start = prefix[-1][0] + 1 if prefix else 0
             choices = Choices(dict(prefix))
             report.histories += 1
@@ -94,7 +98,7 @@ def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False
             except PrunedError:
                 found = None
             for place in range(start, len(choices.made)):
-                stack.extend((*prefix, (place, other)) for other in range(1, choices.widths[place]))
+                waiting.extend((*prefix, (place, other)) for other in range(1, choices.widths[place]))
             if found is None:
                 continue
             report.complete += 1

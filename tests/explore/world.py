@@ -12,7 +12,7 @@ from .process import Call, Process
 from .scopes import Scope
 from .seams import Database, EntryState, JournalEntry, MemoryJournal, wall_clock
 from .service import BASE, DAY, Books
-from .wire import Send
+from .wire import EPSILON, Send
 
 __all__ = ["PrunedError", "StuckError", "World"]
 
@@ -198,7 +198,14 @@ class World:
                 times.append(process.frozen_until)
             elif (due := process.loop.next_timer()) is not None:
                 times.append(max(due + process.lag, self.now))
+        if times and any(event.lazy for event in self._pending):
+            times.append(self._next_tick())
         return min(times, default=None)
+
+    def _next_tick(self) -> float:
+        """Return the next moment at which a process may start although no timer fires then: when a claim has ended."""
+        length = self.scope.times.lease + EPSILON
+        return (self.now // length + 1) * length
 
     def _adversities(self) -> list[Option]:
         """Return what can happen to processes and clocks at any moment."""
