@@ -20,6 +20,7 @@ from typing import cast
 
 import attrs
 
+from ._values import read_decimal
 from .errors import ErrorDetail, InvalidRequestError
 
 __all__ = ["OptionSymbol", "instrument_type_of", "occ_symbol", "parse_occ"]
@@ -36,9 +37,9 @@ def _wrong_strike(strike: object) -> str | None:
     if isinstance(strike, bool) or not isinstance(strike, Decimal | int | str):
         return f"a Decimal, an integer or text, not {strike!r}"
     try:
-        thousandths = Decimal(strike) * THOUSAND
-    except ArithmeticError:
-        return f"a number of dollars, not {strike!r}"
+        thousandths = (strike if isinstance(strike, Decimal) else read_decimal(strike)) * THOUSAND
+    except (ArithmeticError, ValueError):
+        return f"a plain number of dollars, not {strike!r}"
     if not thousandths.is_finite() or not 1 <= thousandths <= MOST or thousandths != int(thousandths):
         return f"from 0.001 to 99999.999 dollars in steps of 0.001, not {strike}"
     return None

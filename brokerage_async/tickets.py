@@ -16,10 +16,11 @@ set with ``attrs.evolve(order, ...)``.
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TypeAlias
 
 from ._generated.models import InstrumentType, LegAction, NewOrder, NewOrderLeg, OrderType, PriceEffect, TimeInForce
+from ._values import finite, read_decimal
 from .errors import InvalidRequestError
 from .symbols import instrument_type_of, occ_symbol
 
@@ -118,7 +119,7 @@ def stop(
         order_type=OrderType.STOP,
         time_in_force=force,
         gtc_date=day,
-        stop_trigger=_decimal("trigger", trigger),
+        stop_trigger=_not_negative("trigger", trigger),
         legs=legs,
     )
 
@@ -139,7 +140,7 @@ def stop_limit(
         order_type=OrderType.STOP_LIMIT,
         time_in_force=force,
         gtc_date=day,
-        stop_trigger=_decimal("trigger", trigger),
+        stop_trigger=_not_negative("trigger", trigger),
         price=amount,
         price_effect=effect,
         legs=legs,
@@ -151,7 +152,7 @@ def notional(leg: NewOrderLeg, *, value: Amount, time_in_force: TimeInForce = Ti
     return NewOrder(
         order_type=OrderType.NOTIONAL_MARKET,
         time_in_force=time_in_force,
-        value=_decimal("value", value),
+        value=_positive("value", value),
         value_effect=_effect(leg),
         legs=(leg,),
     )
@@ -199,7 +200,7 @@ def iron_condor(
     if [len(pair) for pair in pairs] != [2, 2]:
         raise InvalidRequestError("puts and calls are pairs of strikes")
     strikes = [_decimal("strike", strike) for pair in pairs for strike in pair]
-    if not all(strike.is_finite() for strike in strikes) or strikes != sorted(set(strikes)):
+    if strikes != sorted(set(strikes)):
         raise InvalidRequestError("the strikes of an iron condor must rise: put, put, call, call")
     legs = (
         buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
@@ -216,7 +217,7 @@ def _leg(
     return NewOrderLeg(
         action=action,
         instrument_type=instrument_type or InstrumentType(instrument_type_of(symbol)),
-        quantity=None if quantity is None else _decimal("quantity", quantity),
+        quantity=None if quantity is None else _positive("quantity", quantity),
         symbol=symbol,
     )
 
@@ -233,7 +234,7 @@ def _price(
     given = [amount for amount in (price, debit, credit) if amount is not None]
     if len(given) != 1:
         raise InvalidRequestError("give exactly one of price, debit and credit")
-    amount = _decimal("price", given[0])
+    amount = _not_negative("price", given[0])
     if price is None:
         return amount, PriceEffect.DEBIT if credit is None else PriceEffect.CREDIT
     if len(legs) != 1:
@@ -245,10 +246,25 @@ def _duration(time_in_force: TimeInForce, until: date | None) -> tuple[TimeInFor
     return (time_in_force, None) if until is None else (TimeInForce.GTD, until)
 
 
+def _positive(name: str, amount: Amount) -> Decimal:
+    number = _decimal(name, amount)
+    if number <= 0:
+        raise InvalidRequestError(f"{name} must be greater than zero, got {amount!r}; the action says buy or sell")
+    return number
+
+
+def _not_negative(name: str, amount: Amount) -> Decimal:
+    number = _decimal(name, amount)
+    if number.is_signed():
+        raise InvalidRequestError(f"{name} must not be negative, got {amount!r}; a credit is an effect, not a sign")
+    return number
+
+
 def _decimal(name: str, amount: Amount) -> Decimal:
+    """Return ``amount`` exactly; a str must hold a plain finite number, as JSON would write it."""
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
-        raise InvalidRequestError(f"{name} must be a Decimal, a whole number or text, not {amount!r}")
+        raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
     try:
-        return Decimal(amount)
-    except InvalidOperation:
-        raise InvalidRequestError(f"{name} is no number: {amount!r}") from None
+        return finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
+    except ValueError:
+        raise InvalidRequestError(f"{name} must be a plain number such as '187.50', got {amount!r}") from None

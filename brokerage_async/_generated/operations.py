@@ -803,6 +803,22 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 max_items=("legs", 1),
                 message="An order holds at most one equity or future leg.",
             ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="A quantity must be greater than zero; the action of the leg says whether it is bought or sold.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero; value-effect says whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative; set price-effect to Credit to receive it.",
+            ),
+            Rule(not_negative=("stop-trigger",), library=True, message="stop-trigger must not be negative."),
         ),
     ),
     OrderEdit: RequestModel(
@@ -893,6 +909,22 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 max_items=("legs", 1),
                 message="An order holds at most one equity or future leg.",
             ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="A quantity must be greater than zero; the action of the leg says whether it is bought or sold.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero; value-effect says whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative; set price-effect to Credit to receive it.",
+            ),
+            Rule(not_negative=("stop-trigger",), library=True, message="stop-trigger must not be negative."),
         ),
     ),
     PairsEdit: RequestModel(
@@ -945,6 +977,22 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 forbid=("underlying-instrument-type",),
                 message="Margin is estimated for equities, futures, options on them and cryptocurrencies only.",
             ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="A quantity must be greater than zero; the action of the leg says whether it is bought or sold.",
+            ),
+            Rule(
+                not_negative=("legs[].remaining-quantity",),
+                library=True,
+                message="remaining-quantity must not be negative.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative; set price-effect to Credit to receive it.",
+            ),
+            Rule(not_negative=("stop-trigger",), library=True, message="stop-trigger must not be negative."),
         ),
     ),
     NewWatchlistEntry: RequestModel(

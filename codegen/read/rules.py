@@ -7,7 +7,17 @@ from typing import Any
 from ..spec import Rule
 from .document import Node
 
-_DEMANDS = ("require", "forbid", "require-value", "exclusive", "distinct", "max-items", "span")
+_DEMANDS = (
+    "require",
+    "forbid",
+    "require-value",
+    "exclusive",
+    "distinct",
+    "max-items",
+    "span",
+    "positive",
+    "not-negative",
+)
 _KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}
 
 
@@ -39,6 +49,8 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
         for key in ("when", "unless", *demands)
         if key in node.members
     ]
+    if node.members.get("x-provenance") == "library":
+        arguments.append(("library", True))
     return Rule(arguments=(*arguments, ("message", node.text("message"))))
 
 
@@ -62,7 +74,17 @@ def _argument(node: Node, key: str, value: Any) -> object:
 def _fields_named(rule: dict[str, Any]) -> set[str]:
     named: set[str] = set()
     for key, value in rule.items():
-        if key in ("when", "unless", "require-value", "max-items", "require", "forbid", "exclusive"):
+        if key in (
+            "when",
+            "unless",
+            "require-value",
+            "max-items",
+            "require",
+            "forbid",
+            "exclusive",
+            "positive",
+            "not-negative",
+        ):
             named.update(map(str, value) if isinstance(value, (dict, list)) else ())
         elif key == "distinct":
             named.add(str(value))

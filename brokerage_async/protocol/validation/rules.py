@@ -11,6 +11,7 @@ import calendar
 import datetime as dt
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 import attrs
 
@@ -162,6 +163,29 @@ def _distinct(rule: Rule, values: Values, read: Read, index: int | None) -> Iter
             seen.add(value)
 
 
+def _positive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.positive:
+        for place, value in _fields(values, read, address, index):
+            number = _number(value)
+            if number is not None and number <= 0:
+                yield "out_of_range", place
+
+
+def _not_negative(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.not_negative:
+        for place, value in _fields(values, read, address, index):
+            number = _number(value)
+            if number is not None and number.is_signed():  # "-0" as well: its sign would be sent
+                yield "out_of_range", place
+
+
+def _number(value: object) -> Decimal | None:
+    """Return the number that a decimal field holds; None if it holds none."""
+    if isinstance(value, Decimal):
+        return value if value.is_finite() else None
+    return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _span(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     if rule.span is not None:
         start, end, months = rule.span
@@ -176,6 +200,8 @@ _DEMANDS = {
     "exclusive": _exclusive,
     "distinct": _distinct,
     "span": _span,
+    "positive": _positive,
+    "not_negative": _not_negative,
 }
 """What a rule may demand, by its attribute; ``max_items`` counts over all places and stands apart."""
 

@@ -60,6 +60,8 @@ WRONG = [
     ("garden.yaml", "require: [sown]", "require: [sown], forbid: [weight]", "needs exactly one of require"),
     ("garden.yaml", "require: [sown], message: \"In spring say when it is sown.\"", "require: [sown]",
      "$.schemas.NewPlant.x-rules[0]: has no message"),
+    ("garden.yaml", "require: [sown]", "positive: [weigth]", "x-rules[0]: names 'weigth', which is not there"),
+    ("garden.yaml", "require: [sown]", "not-negative: [weigth]", "x-rules[0]: names 'weigth', which is not there"),
     ("garden.yaml", "months: 3", "month: 3", "$.paths.Plants.get.x-rules[0]: span is not written as it should be"),
     ("garden.yaml", "        \"204\": {description: \"It is gone.\"}", "        \"404\": {description: \"Gone.\"}",
      "needs exactly one answer of success, has 0"),
@@ -122,6 +124,15 @@ def test_anything_that_is_no_schema_is_told_somehow(text: str, tmp_path: Path) -
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"there is no openapi\.yaml in this folder"):
         load(tmp_path)
+
+
+def test_rule_of_the_library_is_marked(toy: Path) -> None:  # noqa: F811
+    garden = toy / "garden.yaml"
+    rule = "{positive: [weight], x-provenance: library"
+    garden.write_text(garden.read_text().replace("{when: {season: [Spring]}, require: [sown]", rule, 1))
+    (marked, unmarked) = load(toy).models["NewPlant"].rules
+    assert marked.arguments[:2] == (("positive", ("weight",)), ("library", True))
+    assert "library" not in dict(unmarked.arguments)
 
 
 def test_what_is_read(tmp_path: Path) -> None:
