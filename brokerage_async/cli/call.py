@@ -5,20 +5,19 @@ from __future__ import annotations
 import datetime
 import difflib
 import inspect
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._generated import endpoints
 from .._generated.operations import OPERATIONS
-from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
+from .._values import read_integer
+from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
 from ..operation import Operation, Parameter, Shape
-from ..protocol.decoding.lenient import parse
 from .console import connect, echo_json, run
+from .json_input import read_exactly, read_model, read_source
 
 __all__ = ["register"]
 
@@ -153,7 +152,7 @@ def boolean(text: str) -> bool:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "integer": int,
+    "integer": read_integer,
     "boolean": boolean,
     "date": datetime.date.fromisoformat,
     "date-time": datetime.datetime.fromisoformat,
@@ -167,9 +166,9 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
     if operation.body is None:
         raise InvalidRequestError("takes no body", operation=operation.name)
     try:
-        text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
-        model: object = converter.structure(parse(text.encode()), operation.body)  # with every digit of its numbers
-        return model
-    except (OSError, ValueError, TypeError, ResponseDecodeError) as problem:
+        content = read_source(body.removeprefix("@")) if body[:1] == "@" or body == "-" else body
+        document = read_exactly(content)
+    except ValueError as problem:
         hint = "" if body[:1] in ("@", "-", "{", "[") else " (a file is given as @FILE)"
-        raise InvalidRequestError(f"the body cannot be read: {problem}{hint}", operation=operation.name) from None
+        raise InvalidRequestError(f"cannot read the body: {problem}{hint}", operation=operation.name) from None
+    return read_model(document, operation.body, operation=operation.name)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from .. import tickets
-from ..errors import InvalidRequestError, ResponseDecodeError
-from ..models import NewOrder, NewOrderLeg, TimeInForce, converter
+from ..errors import InvalidRequestError
+from ..models import NewOrder, NewOrderLeg, TimeInForce
+from .json_input import read_exactly, read_model, read_source
 
 __all__ = ["read_order", "read_ticket"]
 
@@ -75,10 +73,13 @@ def exclude(what: str, others: Mapping[str, object]) -> None:
 
 
 def read_order(source: str) -> NewOrder:
-    """An order from JSON in the form of the wire."""
+    """Read an order from JSON in the form of the wire.
+
+    Raises:
+        InvalidRequestError: the file cannot be read, or does not hold exactly one order.
+    """
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
-        order: NewOrder = converter.structure(json.loads(text), NewOrder)
-    except (OSError, ValueError, TypeError, KeyError, ResponseDecodeError) as problem:
-        raise InvalidRequestError(f"the order cannot be read: {problem}") from None
-    return order
+        document = read_exactly(read_source(source))
+    except ValueError as problem:
+        raise InvalidRequestError(f"cannot read the order from {source}: {problem}") from None
+    return read_model(document, NewOrder)

@@ -87,9 +87,9 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
         (["instruments.warrant"], "--symbol: is required"),
         (["watchlists.create"], "needs a body"),
         (["watchlists.create", "--body", "order.json"], "a file is given as @FILE"),
-        (["watchlists.create", "--body", "{"], "cannot be read"),
+        (["watchlists.create", "--body", "{"], "cannot read the body"),
         (["watchlists.list", "--body", "{}"], "takes no body"),
-        (["watchlists.create", "--body", "@/no/such/file"], "cannot be read"),
+        (["watchlists.create", "--body", "@/no/such/file"], "cannot read the body"),
         (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
     ],
 )
@@ -116,11 +116,25 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "r3fresh" not in result.output
 
 
-@pytest.mark.parametrize("body", ["[]", "5", "null", "{", "@/none"])
-def test_a_body_of_another_kind_is_told(body: str) -> None:
+@pytest.mark.parametrize("body", ["{", "@/none", '{"name": "a", "name": "b"}', '{"name": NaN}'])
+def test_body_that_cannot_be_read_is_refused(body: str) -> None:
     result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
     assert result.exit_code == 1
-    assert "InvalidRequestError: watchlists.create: the body cannot be read" in result.stderr
+    assert "InvalidRequestError: watchlists.create: cannot read the body" in result.stderr
+
+
+@pytest.mark.parametrize("body", ["[]", "5", "null", '{"nmae": "a"}'])
+def test_body_of_another_form_is_refused(body: str) -> None:
+    result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
+    assert result.exit_code == 1
+    assert "InvalidRequestError: watchlists.create: the JSON must" in result.stderr
+
+
+@pytest.mark.parametrize("number", ["1_000", "１０", " 5", "0x10"])
+def test_integer_parameter_must_be_plain(number: str) -> None:
+    result = call("instruments.equities", "--per-page", number)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "--per-page" in result.stderr
 
 
 def test_the_numbers_of_a_body_keep_their_digits() -> None:
@@ -134,4 +148,4 @@ def test_the_numbers_of_a_body_keep_their_digits() -> None:
 def test_a_body_that_is_nested_absurdly_is_told() -> None:
     result = call("watchlists.create", "--body", "[" * 100_000)
     assert result.exit_code == 1
-    assert "cannot be read: nested too deeply" in " ".join(result.stderr.split())
+    assert "cannot read the body: the JSON is nested too deeply" in " ".join(result.stderr.split())
