@@ -9,6 +9,7 @@ import typer
 
 from .._version import __version__
 from . import call, demo, fetch, orders, serve, watch
+from .terminal import PlainFormatter
 
 __all__ = ["app"]
 
@@ -37,7 +38,8 @@ def root(
 ) -> None:
     """Set options that hold for every command."""
     if verbose:
-        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
         for name in ("brokerage_async", "brokerage_async.token"):
             logging.getLogger(name).setLevel(logging.DEBUG)
 

@@ -171,4 +171,5 @@ def read_body(operation: Operation[Any], body: str | None) -> object | None:
     except ValueError as problem:
         hint = "" if body[:1] in ("@", "-", "{", "[") else " (a file is given as @FILE)"
         raise InvalidRequestError(f"cannot read the body: {problem}{hint}", operation=operation.name) from None
-    return read_model(document, operation.body, operation=operation.name)
+    model: object = read_model(document, operation.body, operation=operation.name)
+    return model

@@ -17,12 +17,12 @@ from rich.table import Table
 from ..client import Client
 from ..errors import BrokerageError, RequestNotSentError
 from ..simulator import Simulator
+from .terminal import PlainConsole, printable_json
 
 __all__ = ["columns", "complain", "connect", "echo_json", "err", "on_real_service", "out", "run", "say", "show"]
 
-# What is printed comes from the service, or from a user: no text of theirs is markup.
-out: Console = Console(markup=False, emoji=False, highlight=False)
-err: Console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+out: Console = PlainConsole()
+err: Console = PlainConsole(stderr=True)
 
 WIDE = 1_000
 """Columns of a line that no terminal shows: a file, or another program, takes any."""
@@ -66,15 +66,16 @@ def columns() -> int:
 
 def show(table: Table) -> None:
     """Print a table, in whole where no terminal shows it."""
-    wide = Console(file=out.file, width=WIDE, markup=False, emoji=False, highlight=False)
+    wide = PlainConsole(file=out.file, width=WIDE)
     (wide if columns() == WIDE else out).print(table)
 
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print a value as JSON on stdout, in ASCII where stdout takes no UTF-8."""
+    """Print a value as JSON on stdout: in ASCII where stdout takes no UTF-8, and without control characters."""
     encoding = getattr(sys.stdout, "encoding", None) or ""
     ascii_only = not encoding.lower().startswith("utf")
-    typer.echo(json.dumps(value, indent=indent, ensure_ascii=ascii_only, default=str))
+    written = json.dumps(value, indent=indent, ensure_ascii=ascii_only, default=str)
+    typer.echo(printable_json(written))
 
 
 def on_real_service() -> bool:

@@ -55,6 +55,7 @@ class Job:
     start_date: datetime | None
     concurrency: int | None
     batch_size: int | None
+    raw: bool = False
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +75,8 @@ def fetch(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="symbols in one request, where it takes several")
     ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="forget what an interrupted run has brought")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="discard the results of an interrupted run")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="CSV: do not mark cells that begin like a formula")] = False,
 ) -> None:
     """Fetch what the service knows of many symbols and write it to one file, in the order of the symbols.
 
@@ -90,7 +92,7 @@ def fetch(
         require_frames()
     job = Job(
         kind=kind, symbols=read_symbols(symbols), out=out,
-        start_date=start_date, concurrency=concurrency, batch_size=batch_size,
+        start_date=start_date, concurrency=concurrency, batch_size=batch_size, raw=raw,
     )  # fmt: skip
     partial = out.with_name(out.name + ".partial")
     if restart:
@@ -134,7 +136,7 @@ async def perform(job: Job, partial: Path) -> None:
                 for row in checkpoint.rows(symbol):
                     yield symbol, row
 
-        put_in_place(job.out, rows, MODELS[job.kind])
+        put_in_place(job.out, rows, MODELS[job.kind], raw=job.raw)
         missing = [symbol for symbol in known if not checkpoint.found(symbol)]
         report(job, missing, failed)
         if failed:

@@ -47,6 +47,36 @@ def test_csv_has_a_column_for_each_field(tmp_path):
     assert set(third.values()) == {"B", ""}
 
 
+FORMULAS = [
+    '=HYPERLINK("http://example.com")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "'",
+]  # fmt: skip
+
+
+def csv_rows(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_csv_marks_strings_that_a_spreadsheet_would_run(tmp_path, formula):
+    row = {"symbol": formula, "lendability": formula, "borrow-rate": "-0.5", "id": -7}
+    (written_row,) = csv_rows(written(tmp_path, ".csv", [(formula, row)]))
+    assert [written_row[name] for name in ("key", "symbol", "lendability")] == ["'" + formula] * 3
+    assert [written_row[name] for name in ("borrow_rate", "id")] == ["-0.5", "-7"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_raw_csv_leaves_strings_as_they_are(tmp_path, formula):
+    put_in_place(tmp_path / "raw.csv", lambda: [(formula, {"symbol": formula})], Equity, raw=True)
+    (row,) = csv_rows(tmp_path / "raw.csv")
+    assert (row["key"], row["symbol"]) == (formula, formula)
+
+
+def test_raw_changes_no_other_format(tmp_path):
+    put_in_place(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], Equity, raw=True)
+    assert json.loads((tmp_path / "raw.jsonl").read_text()) == {"key": "=1", "symbol": "=1"}
+
+
 def test_parquet_is_typed(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(written(tmp_path, ".parquet", ROWS))

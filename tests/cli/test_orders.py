@@ -22,7 +22,8 @@ from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.orders import open_journal
 from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.simulator import Simulator
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import Simulator, faults
 
 T = TypeVar("T")
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
@@ -230,7 +231,27 @@ def test_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
     assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
     assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
     assert service.placed == 2
-    assert "cannot be read" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
+    assert "cannot read the order" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
+
+
+HOSTILE = "\x1b]8;;http://example.com\x07[red]mine\x9b2J\u202e"
+OBEYED = set("\x1b\x07\x9b\u202e")
+
+
+def test_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> None:
+    error = {"error": {"code": "validation_error", "message": HOSTILE}}
+    answer = Response(status=422, headers={"content-type": "application/json"}, body=json.dumps(error).encode())
+    service.fault("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
+    result = orders("list")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "[red]mine" in result.stderr
+    assert not OBEYED & set(result.stderr)
+    order = {"id": "7", "status": HOSTILE, "legs": [{"action": "Buy", "quantity": "1", "symbol": HOSTILE}]}
+    service.fault("GET", "/orders", faults.body(json.dumps({"data": {"items": [order]}}).encode()), times=None)
+    for arguments in (["list"], ["list", "--json"]):
+        output = orders(*arguments).output
+        assert not OBEYED & set(output)
+        assert "[red]mine" in output
 
 
 def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
