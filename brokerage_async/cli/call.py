@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import difflib
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
 
@@ -15,35 +15,12 @@ from .._generated.operations import OPERATIONS
 from .._values import read_integer
 from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
-from ..operation import Operation, Parameter, Shape
-from .console import connect, echo_json, run
+from ..operation import Effect, Operation, Parameter, Shape
+from .console import confirm, echo_json, err, say
 from .json_input import read_exactly, read_model, read_source
+from .service import Service, connect
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("call", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(call)
-
-
-def call(
-    context: typer.Context,
-    operation: Annotated[
-        str,
-        typer.Argument(help="such as market_metrics.dividends; `list` names them all, `list NAME` tells all of one"),
-    ],
-    body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
-    max_items: Annotated[int | None, typer.Option(help="stop a paginated list after so many items")] = None,
-) -> None:
-    """Call any operation by its name and print the result as JSON.
-
-    Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`.
-    """
-    if operation == "list":
-        run(describe(context.args))
-        return
-    run(perform(operation, context.args, body, max_items))
+__all__ = ["describe", "perform"]
 
 
 async def describe(names: list[str]) -> None:
@@ -62,13 +39,19 @@ async def describe(names: list[str]) -> None:
                 typer.echo(f"{known.name:32} {known.method:6} {known.path}")
 
 
-async def perform(name: str, arguments: list[str], body: str | None, max_items: int | None) -> None:
+async def perform(
+    name: str, arguments: list[str], body: str | None, max_items: int | None, *, yes: bool, simulated: bool
+) -> None:
+    """Call an operation and print its result; ask first if it changes something."""
     operation = find(name)
     path, query = read_arguments(operation, arguments)
     content = read_body(operation, body)
     if content is None and operation.body_required:
         raise InvalidRequestError("needs a body: --body JSON, @FILE or -", operation=operation.name)
-    async with connect() as client:
+    async with connect(simulated=simulated) as service:
+        if operation.effect is Effect.MUTATE and not yes:
+            ask(operation, service, path)
+        client = service.client
         result: Any
         if operation.shape is Shape.PAGE:
             result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
@@ -77,7 +60,26 @@ async def perform(name: str, arguments: list[str], body: str | None, max_items: 
     echo_json(converter.unstructure(result))
 
 
+BETTER: Mapping[str, str] = {
+    "orders.submit": "orders place",
+    "orders.replace": "orders replace",
+    "orders.edit": "orders replace",
+    "orders.cancel": "orders cancel",
+}
+"""Commands that do the same with a preview, a journal and a reliable outcome."""
+
+
+def ask(operation: Operation[Any], service: Service, path: Mapping[str, object]) -> None:
+    """Ask before an operation changes something."""
+    better = BETTER.get(operation.name)
+    if better is not None:
+        say(f"{operation.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome.", to=err)
+    account = f", account {path['account_number']}" if "account_number" in path else ""
+    confirm(f"Send {operation.name} to {service}{account}? (--yes does not ask)")
+
+
 def find(name: str) -> Operation[Any]:
+    """Return the operation of a name."""
     operation = OPERATIONS.get(name)
     if operation is None or operation.scope is None:
         close = [each for each in difflib.get_close_matches(name, OPERATIONS, 1) if each != name]

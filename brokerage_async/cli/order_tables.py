@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.table import Table
 
-from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
+from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
 from ..order_entry.results import OrderChange, Placement
 
 __all__ = [
     "change_json",
+    "legs_of",
     "messages",
+    "order_style",
     "order_table",
     "placement_json",
     "placement_table",
     "preview_table",
+    "price_of",
     "raw",
     "ticket_line",
 ]
@@ -126,6 +130,14 @@ def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     return table
 
 
+STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
+
+
+def order_style(order: Order) -> str:
+    """Return the colour of an order's status on a terminal."""
+    return STYLES.get(str(order.status), "")
+
+
 def order_row(order: Order) -> dict[str, str]:
     """The cells of an order by heading."""
     return {
@@ -157,8 +169,53 @@ def placement_table(placements: Iterable[Placement]) -> Table:
     return table
 
 
-def legs_of(order: Order) -> str:
-    return ", ".join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
+def legs_of(order: Order, separator: str = ", ") -> str:
+    """Return the legs of an order, by default in one line."""
+    return separator.join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
+
+
+def price_of(order: Order) -> str:
+    """Return the net price per unit of the fills so far, or else the limit price; a spread's with its effect."""
+    legs = order.legs or ()
+    net = net_fill_price(legs)
+    effect: object = order.price_effect or ""
+    if net is None:
+        amount = order.price
+    else:
+        amount = abs(net)
+        effect = PriceEffect.DEBIT if net > 0 else PriceEffect.CREDIT if net < 0 else ""
+    return f"{plain(amount)} {effect if len(legs) > 1 else ''}".strip() if amount is not None else ""
+
+
+def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
+    """Return what one unit has cost on average, negative for a credit; None unless every leg has fills."""
+    unit = reduce(_common_measure, (abs(leg.quantity or Decimal(0)) for leg in legs), Decimal(0))
+    net = Decimal(0)
+    for leg in legs:
+        fills = [(fill.quantity, fill.fill_price) for fill in leg.fills or ()]
+        known = [(quantity, price) for quantity, price in fills if quantity and price is not None]
+        if not known or not leg.quantity or leg.action is None:
+            return None
+        total = sum((quantity * price for quantity, price in known), Decimal(0))
+        average = total / sum((quantity for quantity, _ in known), Decimal(0))
+        net += average * (abs(leg.quantity) / unit) * (1 if leg.action.startswith("Buy") else -1)
+    return None if not legs else round(net, PLACES) if _places(net) > PLACES else net
+
+
+PLACES = 4
+"""Decimal places that an average price is shown with."""
+
+
+def _places(amount: Decimal) -> int:
+    exponent = amount.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
+
+
+def _common_measure(first: Decimal, second: Decimal) -> Decimal:
+    """Return the greatest common divisor of two quantities, fractions included."""
+    while second:
+        first, second = second, first % second
+    return first
 
 
 def filled(order: Order) -> str:

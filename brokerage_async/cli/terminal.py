@@ -6,12 +6,8 @@ import json
 import logging
 import re
 import unicodedata
-from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
-__all__ = ["PlainConsole", "PlainFormatter", "printable", "printable_json"]
+__all__ = ["PlainFormatter", "printable", "printable_json"]
 
 OBEYED = re.compile(r"[^\t\n -~]")
 """Candidates; whether a character is shown after all is asked one by one."""
@@ -45,14 +41,3 @@ class PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format a record, its traceback included."""
         return printable(super().format(record))
-
-
-class PlainConsole(Console):
-    """Console for strings of others: none of them is markup, or reaches the terminal as a control sequence."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, **options)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Render a string: all that is printed passes here, cells and titles of tables as well."""
-        return super().render_str(printable(text), **options)

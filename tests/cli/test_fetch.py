@@ -15,12 +15,14 @@ import typer
 from typer.testing import CliRunner
 
 from brokerage_async.cli import fetch as command
+from brokerage_async.cli.commands import fetch as signatures
 from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.cli.fetch_formats import FORMATS
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.callback()(lambda: None)
-command.register(app)
+signatures.register(app)
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
@@ -35,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def fetch(*arguments, stdin=None, code=0):
-    result = CliRunner().invoke(app, ["fetch", *arguments], input=stdin)
+    result = CliRunner().invoke(app, ["fetch", *arguments, "--simulator"], input=stdin)
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
@@ -56,6 +58,23 @@ def test_equities_as_json_lines(folder):
     assert "5 of 6 symbols found" in result.stderr
     assert "not known to the service: NOPE" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+
+
+def test_fetch_without_a_service_refuses_and_leaves_no_file(folder):
+    result = CliRunner().invoke(app, ["fetch", "equities", "--symbols", "symbols", "--out", "out.jsonl"])
+    assert result.exit_code == 1
+    assert "BROKERAGE_BASE_URL: is required" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["symbols"]
+
+
+def test_fetch_from_a_simulator_says_so_on_stderr(folder):
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
+    assert "SIMULATED" in result.stderr
+    assert "SIMULATED" not in result.stdout
+
+
+def test_formats_of_the_command_are_those_that_can_be_written():
+    assert set(signatures.FORMATS) == set(FORMATS)
 
 
 def test_standard_input_and_csv(folder):
@@ -97,7 +116,7 @@ def test_no_symbols_give_an_empty_file(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["equities", "--symbols", "symbols", "--out", "out.txt"], "has to end in"),
+        (["equities", "--symbols", "symbols", "--out", "out.txt"], "must end in"),
         (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
         (["earnings", "--symbols", "symbols", "--out", "out.csv"], "earnings need their first day"),
         (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.models import NewOrder
-from brokerage_async.cli.order_words import read_order, read_ticket
+from brokerage_async.cli.order_words import Words, read_order, read_ticket
 from brokerage_async.errors import InvalidRequestError
 
 BLANK = dict.fromkeys(("limit", "stop", "value", "tif", "until", "source"))
@@ -32,14 +32,14 @@ DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
     ],
 )
 def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
-    ticket = read_ticket(**SHARE | words)  # type: ignore[arg-type]
+    ticket = read_ticket(Words(**SHARE | words))
     assert isinstance(ticket, NewOrder)
     assert {name: getattr(ticket, name) for name in expected} == expected
 
 
 def test_a_symbol_is_needed() -> None:
-    with pytest.raises(InvalidRequestError, match="say what to do"):
-        read_ticket("buy", None, "1", None, None, None, "Day", None, None)
+    with pytest.raises(InvalidRequestError, match="then a symbol"):
+        read_ticket(Words(action="buy", quantity="1"))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_symbol_is_needed() -> None:
 )
 def test_no_word_is_left_out_of_an_order(words: dict[str, Any], expected: str) -> None:
     with pytest.raises(InvalidRequestError, match=expected):
-        read_ticket(**SHARE | words)  # type: ignore[arg-type]
+        read_ticket(Words(**SHARE | words))
 
 
 def test_an_order_in_a_file(tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import sys
 
 import pytest
-from rich.console import Console
-from rich.table import Table
 
-from brokerage_async.cli.terminal import PlainConsole, PlainFormatter, printable, printable_json
+from brokerage_async.cli.terminal import PlainFormatter, printable, printable_json
 
 HOSTILE = {
     "\x1b[2J": "\\x1b[2J",
@@ -52,39 +49,6 @@ def test_printable_json_is_the_same_json(value: str) -> None:
     written = printable_json(json.dumps({"key": [value]}, ensure_ascii=False, indent=2))
     assert json.loads(written) == {"key": [value]}
     assert printable(written) == written
-
-
-def printed(thing: object, *, terminal: bool) -> str:
-    file = io.StringIO()
-    console = PlainConsole(file=file, force_terminal=terminal, width=200, color_system=None)
-    console.print(thing)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b31m", "\u202eab", "\x1b]8;;x\x07"], ids=ascii)
-def test_console_prints_strings_and_tables_without_control_sequences(hostile: str, terminal: bool) -> None:
-    table = Table(hostile, title=hostile, caption=hostile)
-    table.add_row(hostile)
-    for thing in (hostile, table):
-        output = printed(thing, terminal=terminal)
-        assert HOSTILE.get(hostile, printable(hostile)) in output
-    style_codes = ("\x1b[3m", "\x1b[1m", "\x1b[2;3m", "\x1b[2m", "\x1b[0m")  # those of the table itself
-    for code in style_codes:
-        output = output.replace(code, "")
-    assert printable(output) == output
-
-
-def test_console_takes_nothing_for_markup() -> None:
-    table = Table("[b]heading[/b]", title="[red]title[/red]")
-    table.add_row("[link=http://example.com]AAPL[/link] :smile:")
-    output = printed(table, terminal=True) + printed("[bold]x[/bold]", terminal=True)
-    for literal in ("[b]heading[/b]", "[red]title[/red]", "[link=http://example.com]AAPL[/link] :smile:", "[bold]x"):
-        assert literal in output
-
-
-def test_console_is_a_rich_console() -> None:
-    assert isinstance(PlainConsole(), Console)
 
 
 def test_log_records_are_printable() -> None:
