@@ -135,6 +135,13 @@ def order_entry(session: nox.Session) -> None:
 
 
 @nox.session
+def postgres_proof(session: nox.Session) -> None:
+    """Order entry over a PostgreSQL server that is killed and loses acknowledgements: ``-- IDENTIFIERS KILLS SEED``."""
+    session.install("-e", ".[postgres]", *group("tests"))
+    session.run("python", "-m", "tests.kill.postgres_proof", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Benchmarks beside the peers: ``nox -s bench -- --quick`` or ``-- --check``."""
     session.install("-e", EXTRAS, *group("bench"))

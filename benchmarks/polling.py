@@ -110,7 +110,7 @@ async def measure(base_url: str, polls: int, rounds: int) -> list[tuple[float, f
     async with (
         aiohttp.ClientSession() as session,
         Client(Environment.sandbox(base_url), StaticToken("token"), user_agent="bench/1") as client,
-        client.watch.orders("me", ["A1"], interval=watched, floor=0.0, initial=False) as watcher,
+        client.watch.orders("me", ["A1"], interval=watched, min_interval=0.0, initial=False) as watcher,
     ):
 
         async def bare(polls: int) -> None:

@@ -1,124 +1,142 @@
-"""What an argument has to be, wherever it comes in: functions that pass it on, or say what is wrong with it."""
+"""Argument checks: functions that return a valid value or raise, and attrs validators built from them.
+
+Every check is called as ``check(name, value)`` and raises an error of the form ``<name> must be <rule>, got <value>``.
+Settings raise ConfigurationError; arguments that become part of a request raise InvalidRequestError.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import Any, TypeGuard
 
 import attrs
 
-from .errors import ConfigurationError
+from .errors import ConfigurationError, InvalidRequestError
 
 __all__ = [
-    "a_count",
-    "a_flag",
-    "a_function",
-    "at_least_one",
     "check_count",
+    "check_date",
     "check_flag",
     "check_function",
     "check_methods",
+    "check_number",
+    "check_order_id",
+    "check_positive",
+    "check_rates",
     "check_seconds",
+    "check_timeout",
     "is_number",
-    "not_negative",
-    "positive",
-    "positive_rates",
+    "validator",
 ]
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether ``value`` is an integer or a float, and not a truth value."""
+    """Return True for an int or a float that is not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def check_seconds(name: str, value: float | None) -> float | None:
-    """``value`` if it is None or a finite number of seconds greater than 0."""
+def _is_finite(value: object) -> TypeGuard[float]:
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:  # an integer larger than any float
+        return False
+
+
+def check_number(name: str, value: object, *, maximum: float = math.inf) -> float:
+    """Return ``value`` if it is a finite number from 0 to ``maximum``."""
+    if not _is_finite(value) or not 0 <= value <= maximum:
+        rule = "a finite number of at least 0" if maximum == math.inf else f"a number from 0 to {maximum:g}"
+        raise ConfigurationError(f"{name} must be {rule}, got {value!r}")
+    return value
+
+
+def check_positive(name: str, value: object) -> float:
+    """Return ``value`` if it is a number greater than 0, infinity included."""
+    if not is_number(value) or not value > 0:
+        raise ConfigurationError(f"{name} must be a number greater than 0, got {value!r}")
+    return value
+
+
+def check_seconds(name: str, value: object) -> float:
+    """Return ``value`` if it is finite and greater than 0."""
+    if not _is_finite(value) or value <= 0:
+        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, got {value!r}")
+    return value
+
+
+def check_timeout(name: str, value: object) -> float | None:
+    """Return ``value`` if it is None, or finite and greater than 0."""
     if value is None:
         return None
-    try:
-        if is_number(value) and value > 0 and math.isfinite(value):
-            return value
-    except OverflowError:  # an integer larger than any float
-        pass
-    raise ConfigurationError(f"{name} must be a number of seconds greater than 0, or None, not {value!r}")
+    if not _is_finite(value) or value <= 0:
+        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, or None, got {value!r}")
+    return value
 
 
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """``value`` if it is an integer of at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name} must be an integer of at least {least}, not {value!r}")
+def check_count(name: str, value: object, *, minimum: int = 1) -> int:
+    """Return ``value`` if it is an integer of at least ``minimum``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+        raise ConfigurationError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return value
 
 
 def check_flag(name: str, value: object) -> bool:
-    """``value`` if it is True or False, for a text such as ``"false"`` is neither."""
+    """Return ``value`` if it is a bool; the string ``"false"`` is not."""
     if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} must be True or False, not {value!r}")
+        raise ConfigurationError(f"{name} must be True or False, got {value!r}")
     return value
 
 
-def check_function(name: str, value: object) -> None:
-    """Refuse what cannot be called, and a coroutine function, which would be called but never awaited."""
+def check_function(name: str, value: object) -> Callable[..., Any]:
+    """Return ``value`` if it is callable and not a coroutine function."""
     if not callable(value):
-        raise ConfigurationError(f"{name} must be a function, not {type(value).__name__}")
+        raise ConfigurationError(f"{name} must be a function, got {value!r}")
     if inspect.iscoroutinefunction(value):
-        raise ConfigurationError(f"{name} must be a plain function, not a coroutine function: nobody would await it")
+        raise ConfigurationError(f"{name} must be a plain function, not a coroutine function: it is never awaited")
+    return value
 
 
-def check_methods(name: str, value: object, *methods: str) -> None:
-    """Refuse what lacks one of two or more ``methods``, and a class in place of an object of it."""
+def check_methods(name: str, value: object, *methods: str) -> object:
+    """Return ``value`` if it is an instance with all ``methods``."""
     if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
         needed = f"{', '.join(methods[:-1])} and {methods[-1]}"
-        raise ConfigurationError(f"{name} must be an object with {needed}, not {value!r}")
+        raise ConfigurationError(f"{name} must be an object with {needed}, got {value!r}")
+    return value
 
 
-# The same as validators of attrs classes.
+def check_rates(name: str, value: object) -> Mapping[str, float]:
+    """Return ``value`` if it maps names to numbers greater than 0."""
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name} must map operation names to rates, got {value!r}")
+    for key, rate in value.items():
+        check_positive(f"{name}[{key!r}]", rate)
+    return value
 
 
-def _field(instance: Any, attribute: attrs.Attribute[Any]) -> str:
-    return f"{type(instance).__name__}.{attribute.name}"
+def check_date(name: str, value: object) -> date:
+    """Return ``value`` if it is a date and not a datetime."""
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise InvalidRequestError(f"{name} must be a datetime.date, got {value!r}")
+    return value
 
 
-def positive(instance: Any, attribute: attrs.Attribute[Any], value: float | None) -> None:
-    """None, or a number greater than 0."""
-    if value is not None and not (is_number(value) and value > 0):
-        raise ConfigurationError(f"{_field(instance, attribute)} must be greater than 0, not {value!r}")
+def check_order_id(name: str, value: object) -> str:
+    """Return an int or a non-blank str as a str."""
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise InvalidRequestError(f"{name} must be a non-empty str or an int, got {value!r}")
+    return str(value)
 
 
-def positive_rates(instance: Any, attribute: attrs.Attribute[Any], rates: Mapping[str, float]) -> None:
-    """Names with a number greater than 0 each."""
-    if not isinstance(rates, Mapping):
-        raise ConfigurationError(f"{attribute.name} must map names of operations to rates")
-    for name, rate in rates.items():
-        if not (is_number(rate) and rate > 0):
-            raise ConfigurationError(f"the rate of {name} must be greater than 0, not {rate!r}")
+def validator(
+    check: Callable[..., object], *, optional: bool = False, **options: object
+) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
+    """Build an attrs validator from a check; it names the field ``Class.field``."""
 
+    def validate(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is not None or not optional:
+            check(f"{type(instance).__name__}.{attribute.name}", value, **options)
 
-def not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    """A finite number from 0 on."""
-    if not (is_number(value) and 0 <= value <= sys.float_info.max):
-        raise ConfigurationError(f"{_field(instance, attribute)} must be a finite number of at least 0, not {value!r}")
-
-
-def at_least_one(instance: Any, attribute: attrs.Attribute[Any], value: int | None) -> None:
-    """None, or an integer from 1 on."""
-    if value is not None:
-        check_count(_field(instance, attribute), value)
-
-
-def a_count(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """An integer from 1 on."""
-    check_count(_field(instance, attribute), value)
-
-
-def a_flag(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """True or False."""
-    check_flag(_field(instance, attribute), value)
-
-
-def a_function(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """A plain function."""
-    check_function(_field(instance, attribute), value)
+    return validate

@@ -1,8 +1,8 @@
-"""Models as Arrow tables, every column typed by the model. Needs pyarrow: ``pip install "brokerage-async[arrow]"``.
+"""Arrow tables of models, every column typed by the model. Needs pyarrow: ``pip install "brokerage-async[arrow]"``.
 
-The columns of a table depend on the model alone, never on the rows at hand, so tables of the same model can be
-concatenated and written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly
-makes its column ``decimal256(76, 38)``, because a digit is worth more than a stable schema.
+The columns of a table depend on the model alone, never on its rows, so tables of the same model can be concatenated and
+written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly makes its column
+``decimal256(76, 38)``, because exact digits matter more than a stable schema.
 """
 
 from __future__ import annotations
@@ -41,25 +41,30 @@ _SCALARS: Mapping[Any, pa.DataType] = {
 
 @attrs.frozen
 class Column:
-    """One column: ``name`` of the field, its Arrow ``type``, and ``write``, which makes of a value what Arrow takes
-    (None: the value as it is)."""
+    """Column for one field.
+
+    ``write`` converts values for pyarrow, None if they need no conversion.
+    """
 
     name: str
     type: pa.DataType
     write: Callable[[Any], Any] | None = None
 
 
-_KNOWN: dict[type[Any], tuple[Column, ...]] = {}
+_COLUMNS: dict[type[Any], tuple[Column, ...]] = {}
 
 
 def schema_of(model: type[Any], *, key: bool = False) -> pa.Schema:
-    """The Arrow schema of a model's table; with ``key``, the text column ``key`` comes first."""
+    """Return the Arrow schema of a model's table, optionally with a ``key`` column."""
     keys = [pa.field("key", pa.string())] if key else []
     return pa.schema(keys + [pa.field(column.name, column.type) for column in columns_of(model)])
 
 
 def table_of(items: Collection[Any], model: type[Any], *, keys: Sequence[str] | None = None) -> pa.Table:
-    """One row for each of ``items``, all of class ``model``; ``keys``, one for each, become the first column."""
+    """Return a table with one row per item of class ``model``.
+
+    The ``keys``, one for each item, become the first column.
+    """
     names, arrays = ([], []) if keys is None else (["key"], [pa.array(keys, pa.string())])
     for column in columns_of(model):
         values = [getattr(item, column.name) for item in items]
@@ -71,15 +76,19 @@ def table_of(items: Collection[Any], model: type[Any], *, keys: Sequence[str] | 
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables of the same model as one; a column that is wide in one of them is wide in all."""
+    """Concatenate tables of the same model.
+
+    A column that is wide in one of them is wide in the result.
+    """
     return pa.concat_tables(tables, promote_options="permissive")
 
 
 def write_parquet(
     path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]
 ) -> None:
-    """Write keys and items, group by group, as one Parquet file. ``groups`` is called once more when a number turns up
-    that needs wide columns.
+    """Write groups of keys and items to one Parquet file.
+
+    ``groups`` is called a second time if a number needs wide columns.
 
     Raises:
         pyarrow.ArrowInvalid, OverflowError: a number is too large for the widest column.
@@ -100,7 +109,7 @@ def _write_parquet(
 
 
 def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> pa.Table:
-    """The values of a mapping, or the items of those that are lists, as rows beside their ``key``."""
+    """Return a table of values beside their ``key``; list values give several rows."""
     keys, items = list[str](), list[Any]()
     for key, value in found.items():
         several: Iterable[Any] = value if isinstance(value, (list, tuple)) else (value,)
@@ -113,19 +122,19 @@ def table_of_found(found: Mapping[str, Any], model: type[Any] | None = None) -> 
 
 
 def columns_of(model: type[Any]) -> tuple[Column, ...]:
-    """The columns of an attrs class, in the order of its fields."""
-    if model not in _KNOWN:
-        _KNOWN[model] = _columns(model, frozenset())
-    return _KNOWN[model]
+    """Return the columns of an attrs class, in field order."""
+    if model not in _COLUMNS:
+        _COLUMNS[model] = _columns(model, frozenset())
+    return _COLUMNS[model]
 
 
 def _columns(model: type[Any], outer: frozenset[type[Any]]) -> tuple[Column, ...]:
     hints = get_type_hints(model)
-    return tuple(Column(f.name, *_form(hints[f.name], outer | {model})) for f in attrs.fields(model))
+    return tuple(Column(f.name, *_arrow_type(hints[f.name], outer | {model})) for f in attrs.fields(model))
 
 
-def _form(hint: Any, outer: frozenset[type[Any]]) -> tuple[pa.DataType, Callable[[Any], Any] | None]:
-    """How values of a type hint are stored: the Arrow type, and the function that prepares a value for it."""
+def _arrow_type(hint: Any, outer: frozenset[type[Any]]) -> tuple[pa.DataType, Callable[[Any], Any] | None]:
+    """Return the Arrow type for a type hint, and its converter."""
     if get_origin(hint) in (Union, types.UnionType):
         inner = [argument for argument in get_args(hint) if argument is not types.NoneType]
         hint = inner[0] if len(inner) == 1 else Any
@@ -134,12 +143,12 @@ def _form(hint: Any, outer: frozenset[type[Any]]) -> tuple[pa.DataType, Callable
     if isinstance(hint, type) and issubclass(hint, Enum):
         return pa.string(), str
     if get_origin(hint) is tuple:
-        item, write = _form(get_args(hint)[0], outer)
+        item, write = _arrow_type(get_args(hint)[0], outer)
         return pa.list_(item), list if write is None else _each_by(write)
     if isinstance(hint, type) and attrs.has(hint) and hint not in outer:
         columns = _columns(hint, outer)
         return pa.struct([pa.field(column.name, column.type) for column in columns]), _struct_by(columns)
-    return pa.string(), _json_text  # raw JSON, and a model inside of itself
+    return pa.string(), _to_json  # raw JSON, and recursive models
 
 
 def _each_by(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -157,8 +166,8 @@ def _struct_by(columns: tuple[Column, ...]) -> Callable[[Any], Any]:
     return write
 
 
-def _json_text(value: Any) -> str | None:
-    """Raw JSON as text; nothing for an empty object, such as the ``extra`` of most rows."""
+def _to_json(value: Any) -> str | None:
+    """Encode raw JSON; None for an empty object, such as most ``extra``."""
     if value == {}:
         return None
     return json.dumps(value, default=_plain, ensure_ascii=False)
@@ -168,22 +177,22 @@ def _plain(value: Any) -> Any:
     return attrs.asdict(value, recurse=False) if attrs.has(type(value)) else str(value)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: list[Any], type_: pa.DataType) -> pa.Array:
     try:
-        return pa.array(values, kind)
+        return pa.array(values, type_)
     except pa.ArrowInvalid:
-        wide = _widened(kind)
-        if wide == kind:
+        wide = _widened(type_)
+        if wide == type_:
             raise
         return pa.array(values, wide)
 
 
-def _widened(kind: pa.DataType) -> pa.DataType:
-    """The same type with room for any number that a service can mean."""
-    if kind == DECIMAL:
+def _widened(type_: pa.DataType) -> pa.DataType:
+    """Return the type with its decimals as ``decimal256(76, 38)``."""
+    if type_ == DECIMAL:
         return _WIDE
-    if pa.types.is_list(kind):
-        return pa.list_(_widened(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_widened(field.type)) for field in kind])
-    return kind
+    if pa.types.is_list(type_):
+        return pa.list_(_widened(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_widened(field.type)) for field in type_])
+    return type_

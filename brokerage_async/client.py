@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
-from ._arguments import check_flag, check_function, check_methods, check_seconds
+from ._arguments import check_flag, check_function, check_methods, check_timeout
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
 from .auth.endpoint import TokenEndpoint
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .bulk.api import Bulk
     from .http.transport import Transport
     from .journal import Journal
-    from .order_entry.api import LookPlan, OrderEntry
+    from .order_entry import OrderEntry, ReconcilePolicy
     from .watch.api import Watch
 
 __all__ = ["Client"]
@@ -115,8 +115,8 @@ class Client(Endpoints):
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         transport = _transport(transport, limits, http_session, trace_configs)
         options = Options(
-            timeout=check_seconds("timeout", timeout),
-            deadline=check_seconds("deadline", deadline),
+            timeout=check_timeout("timeout", timeout),
+            deadline=check_timeout("deadline", deadline),
             retry=_checked_policy(retry),
             headers=headers,
             strict=check_flag("strict", strict),
@@ -172,9 +172,9 @@ class Client(Endpoints):
         """
         changes: dict[str, Any] = {}
         if timeout is not _UNSET:
-            changes["timeout"] = check_seconds("timeout", timeout)
+            changes["timeout"] = check_timeout("timeout", timeout)
         if deadline is not _UNSET:
-            changes["deadline"] = check_seconds("deadline", deadline)
+            changes["deadline"] = check_timeout("deadline", deadline)
         if retry is not _UNSET:
             changes["retry"] = _checked_policy(retry)
         if accept_version is not _UNSET:
@@ -228,12 +228,12 @@ class Client(Endpoints):
         return Watch(self)
 
     def order_entry(
-        self, journal: Journal | None = None, *, looks: LookPlan | None = None, lease: float = 30.0
+        self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0
     ) -> OrderEntry:
-        """Placing orders so that none is doubled or lost; see `OrderEntry`."""
-        from .order_entry.api import USUAL_PLAN, OrderEntry
+        """Return order entry over a journal: each order is submitted at most once; see `OrderEntry`."""
+        from .order_entry import OrderEntry, ReconcilePolicy
 
-        return OrderEntry(self, journal, looks=USUAL_PLAN if looks is None else looks, lease=lease)
+        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease)
 
 
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:

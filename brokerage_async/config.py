@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import attrs
 
-from ._arguments import a_count, a_flag, a_function, at_least_one, not_negative, positive, positive_rates
+from ._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
 from ._version import __version__
 from .errors import ConfigurationError, ErrorDetail
 
@@ -126,6 +126,15 @@ class Environment:
         """Whether this is the production environment."""
         return self.name == "production"
 
+    @property
+    def origin(self) -> str:
+        """``scheme://host[:port]`` of the service, in lower case and without a default port."""
+        parts = urlsplit(self.base_url)
+        host = parts.hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        default = {"http": 80, "https": 443}[parts.scheme]
+        return f"{parts.scheme}://{host}" if parts.port in (None, default) else f"{parts.scheme}://{host}:{parts.port}"
+
 
 @attrs.frozen(kw_only=True)
 class RefreshToken:
@@ -204,12 +213,14 @@ class RetryPolicy:
         jitter: source of random numbers in [0, 1), to be replaced where runs must be repeatable.
     """
 
-    max_attempts: int = attrs.field(default=4, validator=a_count)
-    base_delay: float = attrs.field(default=0.25, validator=not_negative)
-    max_delay: float = attrs.field(default=20.0, validator=not_negative)
-    max_retry_after: float = attrs.field(default=60.0, validator=not_negative)
-    budget: int | None = attrs.field(default=500, validator=at_least_one)
-    jitter: Callable[[], float] = attrs.field(default=random.random, eq=False, repr=False, validator=a_function)
+    max_attempts: int = attrs.field(default=4, validator=validator(check_count))
+    base_delay: float = attrs.field(default=0.25, validator=validator(check_number))
+    max_delay: float = attrs.field(default=20.0, validator=validator(check_number))
+    max_retry_after: float = attrs.field(default=60.0, validator=validator(check_number))
+    budget: int | None = attrs.field(default=500, validator=validator(check_count, optional=True))
+    jitter: Callable[[], float] = attrs.field(
+        default=random.random, eq=False, repr=False, validator=validator(check_function)
+    )
 
     @classmethod
     def none(cls) -> RetryPolicy:
@@ -231,13 +242,13 @@ class Limits:
         adaptive: on 429 halve the lane's bound, then let it grow back slowly.
     """
 
-    reads: int | None = attrs.field(default=32, validator=at_least_one)
-    trades: int | None = attrs.field(default=8, validator=at_least_one)
-    tokens: int | None = attrs.field(default=1, validator=at_least_one)
-    reads_per_second: float | None = attrs.field(default=None, validator=positive)
-    trades_per_second: float | None = attrs.field(default=None, validator=positive)
-    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=positive_rates)
-    adaptive: bool = attrs.field(default=True, validator=a_flag)
+    reads: int | None = attrs.field(default=32, validator=validator(check_count, optional=True))
+    trades: int | None = attrs.field(default=8, validator=validator(check_count, optional=True))
+    tokens: int | None = attrs.field(default=1, validator=validator(check_count, optional=True))
+    reads_per_second: float | None = attrs.field(default=None, validator=validator(check_positive, optional=True))
+    trades_per_second: float | None = attrs.field(default=None, validator=validator(check_positive, optional=True))
+    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=validator(check_rates))
+    adaptive: bool = attrs.field(default=True, validator=validator(check_flag))
 
     @classmethod
     def unlimited(cls) -> Limits:

@@ -15,14 +15,17 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
     │   ├── VersionNotSupportedError 406, RateLimitError 429, ServerError 5xx
     │   └── UnprocessableError 422 (PreflightError, OrderNotCancellableError)
-    └── OrderOutcomeUnknownError    an order may or may not exist: reconcile by its external identifier
+    └── OrderError                  what ``Placement.require()`` raises of an order
+        ├── OrderRefusedError           the service refused it: no such order exists
+        ├── OrderNotSentError           it was not sent: no such order exists, and it may be placed again
+        └── OrderOutcomeUnknownError    it may or may not exist: reconcile by its external identifier
 
 All of them pickle, and none carries a token or a secret.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -36,8 +39,11 @@ __all__ = [
     "ErrorDetail",
     "InvalidRequestError",
     "NotFoundError",
+    "OrderError",
     "OrderNotCancellableError",
+    "OrderNotSentError",
     "OrderOutcomeUnknownError",
+    "OrderRefusedError",
     "PermissionDeniedError",
     "PreflightError",
     "RateLimitError",
@@ -139,6 +145,10 @@ class TransportError(BrokerageError):
         self.maybe_processed: bool = self.default_maybe_processed if maybe_processed is None else maybe_processed
 
 
+WITHHELD = "withheld"
+"""Code of a `RequestNotSentError` of a request that its caller held back at the last moment."""
+
+
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
 
@@ -173,8 +183,34 @@ class TokenError(BrokerageError):
         self.transient = transient
 
 
+REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
+"""Statuses of the service document with which the service rejects a request before it changes anything."""
+
+
 class APIError(BrokerageError):
-    """The service answered with an error status. ``code`` is the service's code; clients branch on it."""
+    """An answer with an error status. ``code`` is the service's code; clients branch on it.
+
+    Attributes:
+        from_service: True only if the body is the documented error envelope, ``{"error": {"code": ...}}`` in JSON.
+            Anything else may come from a proxy, and a proxy may answer after the service has processed the request.
+    """
+
+    def __init__(self, message: str = "", *, from_service: bool = False, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.from_service = from_service
+
+    def __repr__(self) -> str:
+        fields = f"status={self.status}, code={self.code!r}, from_service={self.from_service}"
+        return f"{type(self).__name__}({self.message!r}, {fields})"
+
+    @property
+    def maybe_processed(self) -> bool:
+        """False only if the answer proves that nothing was changed.
+
+        Two answers prove it: the service's own envelope with a documented refusal status, and a 429, which stands in
+        the place of processing whoever sends it.
+        """
+        return self.status != 429 and not (self.from_service and self.status in REFUSAL_STATUSES)
 
 
 class BadRequestError(APIError):
@@ -223,12 +259,14 @@ class RateLimitError(APIError):
 class ServerError(APIError):
     """5xx, from the service or from a proxy before it; a mutation may have been processed."""
 
+    @property
+    def maybe_processed(self) -> bool:
+        """Always True, also where the code says so under another status."""
+        return True
 
-class OrderOutcomeUnknownError(BrokerageError):
-    """An order may or may not have been placed.
 
-    Look for ``external_identifier`` among the orders of ``account_number`` before placing it again.
-    """
+class OrderError(BrokerageError):
+    """An order was not placed, or may not have been; ``account_number`` and ``external_identifier`` name it."""
 
     def __init__(
         self,
@@ -241,3 +279,18 @@ class OrderOutcomeUnknownError(BrokerageError):
         super().__init__(message, **context)
         self.account_number = account_number
         self.external_identifier = external_identifier
+
+
+class OrderRefusedError(OrderError):
+    """The service refused the order, in its dry-run or when it was submitted: no such order exists."""
+
+
+class OrderNotSentError(OrderError):
+    """The order was not sent, or was rejected before processing: no such order exists, and it may be placed again."""
+
+
+class OrderOutcomeUnknownError(OrderError):
+    """An order may or may not have been placed.
+
+    Search for ``external_identifier`` among the orders of ``account_number`` before placing it again.
+    """

@@ -24,8 +24,9 @@ class Attempt:
         number: the attempt of this call, the first is 1.
         method, path: HTTP method and path template (never the filled-in path).
         status: HTTP status, None without an answer.
-        outcome: ``success``, ``not-sent``, ``lost``, ``server-error``, ``throttled``, ``unauthorized``, ``refused``,
-            or ``abandoned`` (cancelled, out of time before sending, or without a token).
+        outcome: ``success``, ``not-sent``, ``lost``, ``server-error``, ``throttled``, ``unauthorized``,
+            ``unauthorized-page``, ``refused``, ``ambiguous``, or ``abandoned`` (cancelled, out of time before sending,
+            or without a token).
         code: machine-readable error code of the service, if it sent one.
         request_bytes, response_bytes: sizes of the bodies, the latter after decompression.
         waited: seconds spent waiting for a lane and a token before sending.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import attrs
@@ -20,6 +20,7 @@ __all__ = [
     "BodyField",
     "Effect",
     "Executor",
+    "Guard",
     "Operation",
     "Page",
     "Pager",
@@ -28,6 +29,9 @@ __all__ = [
     "Rule",
     "Shape",
 ]
+
+Guard = Callable[[], str | None]
+"""Returns why a request must not be sent after all, or None. Called at the last moment before each send."""
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -224,8 +228,9 @@ class Executor(Protocol):
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
-        """Make the call and return its decoded result."""
+        """Make the call and return its decoded result; each send of it only if ``guard`` does not object."""
         ...
 
     async def reread(

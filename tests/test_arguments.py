@@ -1,69 +1,136 @@
-"""What an argument has to be, and what is said of one that is something else."""
+"""Argument checks: the values they accept, and the error that names the argument."""
 
 from __future__ import annotations
 
 import functools
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
+import attrs
 import pytest
 
-from brokerage_async._arguments import check_count, check_flag, check_function, check_methods, check_seconds, is_number
-from brokerage_async.errors import ConfigurationError
+from brokerage_async import _arguments as arguments
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
+
+NOT_SECONDS: list[Any] = [0, -1, True, "1", float("nan"), float("inf"), 10**400, Decimal(1), b"1", []]
 
 
-@pytest.mark.parametrize("value", [None, 1, 0.001, 1e9])
-def test_seconds(value):
-    assert check_seconds("wait", value) is value
+def shortened(value: object) -> str:
+    return repr(value)[:12]
 
 
-@pytest.mark.parametrize(
-    "value", [0, -1, True, "1", float("nan"), float("inf"), 10**400, Decimal(1), b"1", []], ids=lambda v: repr(v)[:12]
-)
-def test_no_seconds(value):
-    with pytest.raises(ConfigurationError, match="wait must be a number of seconds greater than 0, or None, not "):
-        check_seconds("wait", value)
+@pytest.mark.parametrize("value", [1, 0.001, 1e9])
+def test_check_seconds_valid_returns_it(value: float) -> None:
+    assert arguments.check_seconds("wait", value) is value
+    assert arguments.check_timeout("wait", value) is value
 
 
-@pytest.mark.parametrize("value", [2, 3, 10**400], ids=lambda v: repr(v)[:12])
-def test_count(value):
-    assert check_count("pages", value, least=2) is value
+@pytest.mark.parametrize("value", NOT_SECONDS, ids=shortened)
+def test_check_seconds_invalid_raises(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, got "):
+        arguments.check_seconds("wait", value)
+    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, or None, got "):
+        arguments.check_timeout("wait", value)
+
+
+def test_check_timeout_none_means_no_bound() -> None:
+    assert arguments.check_timeout("wait", None) is None
+    with pytest.raises(ConfigurationError, match="got None"):
+        arguments.check_seconds("wait", None)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 1])
+def test_check_number_within_bounds_returns_it(value: float) -> None:
+    assert arguments.check_number("share", value, maximum=1) is value
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, True, "0", None, float("nan")])
+def test_check_number_out_of_bounds_raises(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^share must be a number from 0 to 1, got "):
+        arguments.check_number("share", value, maximum=1)
+
+
+@pytest.mark.parametrize("value", [-1, float("inf"), 10**400, None], ids=shortened)
+def test_check_number_without_maximum_must_be_finite(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^delay must be a finite number of at least 0, got "):
+        arguments.check_number("delay", value)
+
+
+@pytest.mark.parametrize("value", [2, 3, 10**400], ids=shortened)
+def test_check_count_of_at_least_minimum_returns_it(value: int) -> None:
+    assert arguments.check_count("pages", value, minimum=2) is value
 
 
 @pytest.mark.parametrize("value", [1, 2.5, True, "2", None, float("inf")])
-def test_no_count(value):
-    with pytest.raises(ConfigurationError, match="pages must be an integer of at least 2, not "):
-        check_count("pages", value, least=2)
+def test_check_count_invalid_raises(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^pages must be an integer of at least 2, got "):
+        arguments.check_count("pages", value, minimum=2)
 
 
-def test_flag():
-    assert [check_flag("strict", value) for value in (True, False)] == [True, False]
+def test_check_flag_accepts_only_bool() -> None:
+    assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
     for value in (0, 1, None, "", "false"):
-        with pytest.raises(ConfigurationError, match="strict must be True or False, not "):
-            check_flag("strict", value)
+        with pytest.raises(ConfigurationError, match=r"^strict must be True or False, got "):
+            arguments.check_flag("strict", value)
 
 
-def test_function():
+def test_check_function_accepts_callables() -> None:
     for value in (print, len, lambda: None, functools.partial(print), str):
-        check_function("on_error", value)
-    for value in (None, 5, "print"):
-        with pytest.raises(ConfigurationError, match="on_error must be a function, not "):
-            check_function("on_error", value)
+        arguments.check_function("on_error", value)
+    for wrong in (None, 5, "print"):
+        with pytest.raises(ConfigurationError, match=r"^on_error must be a function, got "):
+            arguments.check_function("on_error", wrong)
 
 
-def test_coroutine_function_is_none_that_anybody_awaits():
-    async def hear(error): ...
+def test_check_function_coroutine_function_raises() -> None:
+    async def handle(error: Exception) -> None: ...
 
-    for value in (hear, functools.partial(hear)):
+    for value in (handle, functools.partial(handle)):
         with pytest.raises(ConfigurationError, match="on_error must be a plain function, not a coroutine function"):
-            check_function("on_error", value)
+            arguments.check_function("on_error", value)
 
 
-def test_numbers():
-    assert [is_number(value) for value in (1, 1.5, True, "1", Decimal(1))] == [True, True, False, False, False]
+def test_is_number_excludes_bool_and_decimal() -> None:
+    found = [arguments.is_number(value) for value in (1, 1.5, True, "1", Decimal(1))]
+    assert found == [True, True, False, False, False]
 
 
-def test_methods():
-    check_methods("door", {}, "get", "items")
+def test_check_methods_names_all_that_are_needed() -> None:
+    arguments.check_methods("store", {}, "get", "items")
     for wrong in (dict, None, [], object()):
-        with pytest.raises(ConfigurationError, match="door must be an object with get, keys and items, not "):
-            check_methods("door", wrong, "get", "keys", "items")
+        with pytest.raises(ConfigurationError, match=r"^store must be an object with get, keys and items, got "):
+            arguments.check_methods("store", wrong, "get", "keys", "items")
+
+
+def test_check_rates_names_the_rate_at_fault() -> None:
+    assert arguments.check_rates("rates", {"a": 1, "b": float("inf")})
+    for wrong in ({"a": 0}, {"a": "1"}, {"a": True}):
+        with pytest.raises(ConfigurationError, match=r"^rates\['a'\] must be a number greater than 0, got "):
+            arguments.check_rates("rates", wrong)
+    with pytest.raises(ConfigurationError, match=r"^rates must map operation names to rates, got "):
+        arguments.check_rates("rates", [("a", 1)])
+
+
+def test_check_date_datetime_raises() -> None:
+    assert arguments.check_date("start", date(2026, 1, 1)) == date(2026, 1, 1)
+    for wrong in ("2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)):
+        with pytest.raises(InvalidRequestError, match=r"^start must be a datetime.date, got "):
+            arguments.check_date("start", wrong)
+
+
+def test_check_order_id_returns_a_str() -> None:
+    assert [arguments.check_order_id("id", value) for value in (7, "7")] == ["7", "7"]
+    for wrong in (None, True, 1.5, "", " ", b"7"):
+        with pytest.raises(InvalidRequestError, match=r"^id must be a non-empty str or an int, got "):
+            arguments.check_order_id("id", wrong)
+
+
+def test_validator_names_class_and_field() -> None:
+    @attrs.frozen
+    class Options:
+        size: int = attrs.field(validator=arguments.validator(arguments.check_count, minimum=2))
+
+    assert Options(2).size == 2
+    with pytest.raises(ConfigurationError, match=r"^Options.size must be an integer of at least 2, got 1$"):
+        Options(1)

@@ -13,13 +13,13 @@ from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding.codec import Decoded
 
 pa = pytest.importorskip("pyarrow")
-frames = pytest.importorskip("brokerage_async.arrow")
+arrow = pytest.importorskip("brokerage_async.arrow")
 
 MOMENT = dt.datetime(2026, 3, 4, 9, 30, 0, 123456, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
 
 
-def test_columns_are_typed_by_the_model():
-    schema = frames.schema_of(models.Equity)
+def test_schema_of_columns_have_the_types_of_the_model():
+    schema = arrow.schema_of(models.Equity)
     assert schema.field("symbol").type == pa.string()
     assert schema.field("id").type == pa.int64()
     assert schema.field("is_etf").type == pa.bool_()
@@ -29,8 +29,8 @@ def test_columns_are_typed_by_the_model():
     assert schema.field("extra").type == pa.string()
     ticks = schema.field("tick_sizes").type.value_type
     assert ticks.field("threshold").type == pa.decimal128(38, 18)
-    assert frames.schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
-    product = frames.schema_of(models.FutureOption).field("future_option_product").type
+    assert arrow.schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
+    product = arrow.schema_of(models.FutureOption).field("future_option_product").type
     assert product.field("cash_settled").type == pa.bool_()
 
 
@@ -38,14 +38,14 @@ def test_columns_are_typed_by_the_model():
     "model", [models.Equity, models.EquityOption, models.FutureOption, models.Order, models.ComplexOrder,
               models.Transaction, models.MarginRequirements, models.Dividend, models.Watchlist]
 )  # fmt: skip
-def test_every_model_has_a_table(model):
-    table = frames.table_of([model()], model)
-    assert table.schema == frames.schema_of(model)
+def test_table_of_every_model_has_all_columns(model):
+    table = arrow.table_of([model()], model)
+    assert table.schema == arrow.schema_of(model)
     assert table.column_names == [field.name for field in attrs.fields(model)]
     assert all(value is None for value in table.to_pylist()[0].values())
 
 
-def test_values_come_out_as_they_went_in():
+def test_table_of_values_are_unchanged():
     equity = models.Equity(
         symbol="BRK/B",
         id=7,
@@ -59,7 +59,7 @@ def test_values_come_out_as_they_went_in():
         ),
         extra={"new-field": [1, {"deep": None}], "é": "ü"},
     )
-    row = frames.table_of([equity], models.Equity).to_pylist()[0]
+    row = arrow.table_of([equity], models.Equity).to_pylist()[0]
     assert row["symbol"] == "BRK/B"
     assert row["borrow_rate"] == Decimal("0.1")
     assert row["halted_at"] == MOMENT
@@ -70,31 +70,31 @@ def test_values_come_out_as_they_went_in():
     assert row["description"] is None
 
 
-def test_a_number_that_does_not_fit_widens_its_column_and_loses_no_digit():
+def test_table_of_long_decimal_widens_its_column():
     small, large = Decimal("0." + "1" * 25), Decimal("9" * 25)
     items = [models.Dividend(amount=small), models.Dividend(amount=large), models.Dividend()]
-    table = frames.table_of(items, models.Dividend)
+    table = arrow.table_of(items, models.Dividend)
     assert table.schema.field("amount").type == pa.decimal256(76, 38)
     assert table.column("amount").to_pylist() == [small, large, None]
 
     nested = models.Equity(tick_sizes=(models.TickSize(value=small),))
-    assert frames.table_of([nested], models.Equity).to_pylist()[0]["tick_sizes"][0]["value"] == small
+    assert arrow.table_of([nested], models.Equity).to_pylist()[0]["tick_sizes"][0]["value"] == small
 
-    both = frames.joined([frames.table_of([models.Dividend(amount=Decimal(1))], models.Dividend), table])
+    both = arrow.joined([arrow.table_of([models.Dividend(amount=Decimal(1))], models.Dividend), table])
     assert both.column("amount").to_pylist() == [1, small, large, None]
 
 
-def test_a_model_inside_of_itself_becomes_text():
+def test_table_of_recursive_model_has_a_json_column():
     @attrs.frozen
     class Leaf:
         text: str | None = None
 
-    table = frames.table_of([models.MarginRequirements()], models.MarginRequirements)
+    table = arrow.table_of([models.MarginRequirements()], models.MarginRequirements)
     assert "groups" in table.column_names
-    assert frames._json_text(Leaf("x")) == '{"text": "x"}'
+    assert arrow._to_json(Leaf("x")) == '{"text": "x"}'
 
 
-def test_found_values_stand_beside_their_key():
+def test_to_arrow_values_stand_beside_their_key():
     found = {"AAPL": models.Equity(symbol="AAPL"), "brk/b": models.Equity(symbol="BRK/B")}
     table = BulkResult(found=found, model=models.Equity).to_arrow()
     assert table.column_names[:1] == ["key"]
@@ -102,7 +102,7 @@ def test_found_values_stand_beside_their_key():
     assert table.column("symbol").to_pylist() == ["AAPL", "BRK/B"]
 
 
-def test_found_lists_are_a_row_for_each_item():
+def test_to_arrow_list_values_give_a_row_per_item():
     found = {
         "A": [models.Dividend(amount=Decimal(1)), models.Dividend(amount=Decimal(2))],
         "B": [],
@@ -113,13 +113,13 @@ def test_found_lists_are_a_row_for_each_item():
     assert table.column("amount").to_pylist() == [1, 2, None]
 
 
-def test_nothing_found_has_the_same_columns():
-    assert BulkResult(found={}, model=models.Dividend).to_arrow().schema == frames.schema_of(models.Dividend, key=True)
+def test_to_arrow_nothing_found_keeps_the_columns():
+    assert BulkResult(found={}, model=models.Dividend).to_arrow().schema == arrow.schema_of(models.Dividend, key=True)
     assert BulkResult(found={}).to_arrow().column_names == ["key"]
     assert BulkResult(found={"A": models.Dividend()}).to_arrow().num_rows == 1
 
 
-async def test_a_pager_becomes_a_table_page_by_page():
+async def test_to_arrow_of_a_pager_converts_page_by_page():
     operation = Operation(
         name="a.b", method="GET", path="/", effect=Effect.READ, shape=Shape.PAGE, result=models.Transaction
     )
@@ -132,12 +132,12 @@ async def test_a_pager_becomes_a_table_page_by_page():
     pager = OffsetPager(fetch, operation, None, {"per-page": 4})
     table = await pager.to_arrow()
     assert table.num_rows == 9
-    assert table.schema == frames.schema_of(models.Transaction)
+    assert table.schema == arrow.schema_of(models.Transaction)
     assert (await pager.to_arrow(max_items=5)).column("id").to_pylist() == ["0-0", "0-1", "0-2", "0-3", "1-0"]
 
 
-def test_without_pyarrow_the_message_says_what_to_install(monkeypatch):
+def test_to_arrow_without_pyarrow_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "brokerage_async.arrow")
-    with pytest.raises(ImportError, match=r"pip install .brokerage-async\[frames\]"):
+    with pytest.raises(ImportError, match=r"pip install .brokerage-async\[arrow\]"):
         BulkResult(found={}).to_arrow()

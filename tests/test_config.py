@@ -93,6 +93,21 @@ class TestEnvironment:
         assert Environment.sandbox(given).base_url == kept
 
     @pytest.mark.parametrize(
+        ("given", "origin"),
+        [
+            ("https://api.example.com/", "https://api.example.com"),
+            ("HTTPS://API.Example.com:443/v1", "https://api.example.com"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("http://localhost:80", "http://localhost"),
+            ("https://localhost:80/x", "https://localhost:80"),
+            ("http://[::1]:8080/", "http://[::1]:8080"),
+            ("https://[2001:DB8::1]", "https://[2001:db8::1]"),
+        ],
+    )
+    def test_origin_names_a_service_in_one_way(self, given, origin):
+        assert Environment.sandbox(given).origin == origin
+
+    @pytest.mark.parametrize(
         "wrong",
         ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
          "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",

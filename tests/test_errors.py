@@ -33,7 +33,7 @@ CONTEXT = {
                 "ResponseDecodeError",
                 "TokenError",
                 "APIError",
-                "OrderOutcomeUnknownError",
+                "OrderError",
             },
         ),
         (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
@@ -105,6 +105,25 @@ class TestMaybeProcessed:
         error = errors.DeadlineExceededError("x", maybe_processed=False, attempts=0)
         assert error.maybe_processed is False
         assert pickle.loads(pickle.dumps(error)).maybe_processed is False
+
+
+class TestFromService:
+    def test_is_false_unless_known_otherwise(self):
+        assert errors.APIError("x", status=403).from_service is False
+
+    def test_survives_pickling_and_shows_in_the_repr(self):
+        error = errors.NotFoundError("no such order", status=404, code="record_not_found", from_service=True)
+        again = pickle.loads(pickle.dumps(error))
+        assert again.from_service is True
+        assert repr(again) == "NotFoundError('no such order', status=404, code='record_not_found', from_service=True)"
+
+    @pytest.mark.parametrize("kind", [kind for kind in CLASSES if issubclass(kind, APIError)])
+    @pytest.mark.parametrize("from_service", [True, False])
+    @pytest.mark.parametrize("status", [None, 200, 302, *range(400, 430), 451, 499, 503])
+    def test_only_a_documented_refusal_proves_that_nothing_changed(self, kind, from_service, status):
+        refusal = from_service and status in (400, 401, 403, 404, 406, 422)
+        proven = (refusal or status == 429) and kind is not errors.ServerError
+        assert kind("x", status=status, from_service=from_service).maybe_processed is not proven
 
 
 def test_what_only_some_errors_carry():

@@ -1,4 +1,4 @@
-"""Modules import from lower layers only, or from their own layer without cycles; nobody imports the package root."""
+"""Modules import from lower layers, or acyclically from their own room; no feature room imports another."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ LAYERS = (
     {"__main__"},
 )
 """Lowest first; a folder stands for all that is in it."""
+
+FEATURES = {"bulk", "journal", "order_entry", "watch"}
+OPENINGS = {("order_entry", "journal")}
+"""Walls stand between feature rooms, but for these (importer, imported)."""
+
+EDGES = {"cli", "pytest_plugin", "simulator"}
+"""Rooms that no other one imports, but for `OUTER`, which start the embedded simulator."""
+OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 
 SIMULATOR_SEES = {"errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
 SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
@@ -74,13 +82,49 @@ def layer(module: str) -> int:
     raise AssertionError(f"{module} has no place in the layers")
 
 
+def breaches(module: str, imported: set[str]) -> set[str]:
+    """Return the imports of a module that lead upwards, through a wall, or to the package root."""
+    room = place(module)
+    found = {name for name in imported if name == PACKAGE}
+    for name in imported - found:
+        other = place(name)
+        if other == room or (module, other) == (SIMULATOR_SHELL, "client"):
+            continue
+        behind_wall = {room, other} <= FEATURES and (room, other) not in OPENINGS
+        behind_edge = other in EDGES and (room, other) not in OUTER and room != "__main__"
+        if layer(name) > layer(module) or behind_wall or behind_edge:
+            found.add(name)
+    return found
+
+
 @pytest.mark.parametrize("module", WITHIN)
-def test_a_module_imports_from_its_layer_or_below(module: str) -> None:
-    assert PACKAGE not in IMPORTS[module], "the package root is for users"
-    above = {name for name in IMPORTS[module] if layer(name) > layer(module)}
-    if module == SIMULATOR_SHELL:
-        above -= {f"{PACKAGE}.client"}
-    assert not above
+def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
+    assert not breaches(module, IMPORTS[module])
+
+
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        ("watch.api", "order_entry.decisions"),
+        ("bulk.api", "watch.poll"),
+        ("journal.sql", "order_entry.results"),
+        ("order_entry.place", "bulk.fetch"),
+        ("protocol.retry", "http.session"),
+        ("http.session", "auth.manager"),
+        ("client", "simulator"),
+        ("order_entry.api", ""),
+    ],
+)
+def test_forbidden_import_is_found(module: str, forbidden: str) -> None:
+    """What a wall forbids would be noticed: it is added to the real imports of the module here."""
+    name = f"{PACKAGE}.{forbidden}".rstrip(".")
+    assert breaches(f"{PACKAGE}.{module}", IMPORTS[f"{PACKAGE}.{module}"] | {name}) == {name}
+
+
+@pytest.mark.parametrize("room", sorted({place(module) for module in WITHIN if FILES[module].parent != ROOT}))
+def test_door_of_a_room_is_small(room: str) -> None:
+    lines = (ROOT / room / "__init__.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 40
 
 
 def test_there_are_no_cycles() -> None:

@@ -18,8 +18,8 @@ from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.http.transport import Transport
-from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome, Placement
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
@@ -36,7 +36,7 @@ NOTHING_LISTED = (
     b'"total-items":0,"total-pages":0,"current-item-count":0}}'
 )
 FAILED = b'{"data":{"errors":[{"code":"margin_check_failed","message":"Not enough buying power"}]},"context":"/"}'
-PLAN = LookPlan()
+POLICY = ReconcilePolicy()
 TIMEOUT = 5.0
 
 
@@ -75,9 +75,13 @@ class Floor:
     async def journaled(self) -> list[JournalEntry]:
         return await self.journal.entries("sandbox")
 
+    def key(self, external_identifier: str) -> EntryKey:
+        """Key of an entry of this account."""
+        return EntryKey(self.client.environment.origin, "sandbox", self.account, external_identifier)
+
     def another_entry(self) -> OrderEntry:
         """Order entry of a process that starts later, over the same journal."""
-        return OrderEntry(self.client, self.journal, looks=PLAN)
+        return OrderEntry(self.client, self.journal, reconcile=POLICY)
 
 
 @asynccontextmanager
@@ -92,7 +96,7 @@ async def floor(*, seed: int = 0, latency: float = 0.1, **options: Any) -> Async
             wire=wire,
             client=client,
             journal=journal,
-            entry=OrderEntry(client, journal, looks=PLAN),
+            entry=OrderEntry(client, journal, reconcile=POLICY),
             account=sim.account_numbers[0],
         )
 

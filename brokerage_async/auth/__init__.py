@@ -1,4 +1,4 @@
-"""Access tokens: one refresh for all callers, kept fresh ahead of time."""
+"""Access tokens: one refresh for all calls, ahead of expiry."""
 
 from .store import FileTokenStore, StoredToken, TokenStore
 

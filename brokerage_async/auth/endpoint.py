@@ -1,4 +1,4 @@
-"""One request to the token endpoint: through its own lane, sent once, its answer read."""
+"""The token endpoint: one request per call, sent once, through a lane of its own."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["TokenEndpoint"]
 
 
 class TokenEndpoint:
-    """Exchanges credentials for an access token at one environment's address.
+    """Client of the token endpoint of one environment.
 
     Args:
-        base_url: base address of the environment: the only place where these credentials go.
+        base_url: base address of the environment, the only destination of these credentials.
         headers: headers of every request of the client.
-        timeout: seconds that one request may take.
+        timeout: maximum seconds of one request.
     """
 
     __slots__ = ("_base_url", "_headers", "_lane", "_policy", "_timeout", "_transport")
@@ -52,10 +52,10 @@ class TokenEndpoint:
         self._timeout = timeout
 
     async def __call__(self, credentials: RefreshToken | AuthorizationCode) -> Grant:
-        """Ask once.
+        """Exchange credentials for an access token, with one request.
 
         Raises:
-            TokenError: there was no answer, or it was a refusal; see `read_grant`.
+            TokenError: the answer is missing, or rejects the credentials; see `read_grant`.
         """
         request = build(
             OAUTH_TOKEN,
@@ -64,7 +64,7 @@ class TokenEndpoint:
             body=grant_request(credentials),
             timeout=self._timeout,
         )
-        # A failure keeps the frames that it came through, those of aiohttp among them, where the body is a local.
+        # Tracebacks keep frames, also those of aiohttp, in which the body is a local variable.
         request = attrs.evolve(request, body=SecretBytes(request.body or b""))
         loop = asyncio.get_running_loop()
         if not self._lane.try_acquire(loop.time()):

@@ -1,4 +1,4 @@
-"""One access token for everybody: fetched once however many wait, renewed before it ends, not hammered when refused."""
+"""Access tokens shared by all calls: one refresh at a time, ahead of expiry, with pauses after failures."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ T = TypeVar("T")
 logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
 TERMINAL_PAUSE = 60.0
-"""Seconds after a refusal of the credentials during which the token endpoint is left alone."""
+"""Seconds without a token request after the credentials were rejected."""
 
 TRANSIENT_PAUSE = 1.0
-LONGEST_TRANSIENT_PAUSE = 16.0
-"""The same after a passing failure: each further one in a row doubles it."""
+MAX_TRANSIENT_PAUSE = 16.0
+"""The same after a transient failure: each further one in a row doubles it, up to the maximum."""
 
+MAX_FRESH_REJECTIONS = 5
+"""Fresh tokens in a row that may be rejected before the manager pauses."""
 
-PATIENCE = 5.0
-PATIENCE_INTERVAL = 20.0
-"""So many refused tokens in a row are replaced at once, and then one every so many seconds."""
+REJECTION_PAUSE = 20.0
+"""Seconds without a token request, and without a token, after that many."""
 
-STORE_PATIENCE = 5.0
-"""Seconds that a token store may take."""
+STORE_TIMEOUT = 5.0
+"""Maximum seconds of an operation of a token store."""
 
-LEAST_STORED_LIFE = 30.0
-"""Seconds that a token from a store must still live to be taken."""
+MIN_STORED_LIFETIME = 30.0
+"""Minimum remaining lifetime in seconds of a token loaded from a store."""
 
 
 class ProvidedTokens:
-    """Tokens that come from a `TokenProvider`."""
+    """Adapter of a `TokenProvider` to the interface of `TokenManager`."""
 
     __slots__ = ("_fixed", "_provider")
 
@@ -51,14 +52,14 @@ class ProvidedTokens:
         self._fixed = Secret(f"Bearer {provider.access_token}") if isinstance(provider, StaticToken) else None
 
     def peek(self, now: float) -> str | None:
-        """A static token; any other provider is asked for every attempt."""
+        """Return a static token; any other provider is called for every attempt."""
         return self._fixed
 
     async def get(self) -> str:
-        """The provider's token.
+        """Return the provider's token.
 
         Raises:
-            TokenError: the provider raised something; its text is left out, for it may hold the token.
+            TokenError: the provider raised an exception; its message is left out because it may contain the token.
         """
         try:
             token = await self._provider.get_token()
@@ -70,14 +71,14 @@ class ProvidedTokens:
             if is_token(token):
                 return Secret(f"Bearer {token}")
             token = ""  # an error keeps its frames, and this one would show it
-            failure = TokenError("the token provider gave no usable token")
-        raise failure  # out here, where the provider's exception does not become its context
+            failure = TokenError("the token provider returned an unusable token")
+        raise failure  # outside of the handler: the provider's exception must not become its context
 
     def invalidate(self, authorization: str) -> bool:
-        """Pass it on.
+        """Invalidate the token; return True if the provider has another.
 
         Raises:
-            TokenError: the provider raised something; see `get`.
+            TokenError: the provider raised an exception; see `get`.
         """
         try:
             return self._provider.invalidate(Secret(authorization.removeprefix("Bearer "))) is not False
@@ -87,27 +88,31 @@ class ProvidedTokens:
             failure = self._failed("invalidate", error)
         raise failure
 
+    def accept(self, authorization: str) -> None:
+        """Do nothing: a provider decides by itself how long its token serves."""
+
     @staticmethod
     def _failed(method: str, error: Exception) -> TokenError:
         return TokenError(f"the token provider's {method} failed with {type(error).__name__}")
 
     async def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing: no background task runs."""
 
 
 class TokenManager:
-    """Makes access tokens from credentials and shares them.
+    """Source of access tokens for one set of credentials, shared by all calls.
 
-    A refresh runs in a task of its own, so that it outlives the call that started it. Its clock is the event loop's,
-    which no change of the wall clock touches. A clock that stood still (a suspended machine) is found out by the 401
-    that follows, which invalidates the token.
+    A refresh runs in a task of its own and therefore survives the call that started it. Its clock is the event loop's,
+    which does not follow changes of the wall clock. After a suspension of the machine that stopped this clock, a 401
+    invalidates the expired token.
 
     Args:
-        credentials: what to make tokens from.
+        credentials: exchanged for tokens.
         exchange: sends one token request and returns the grant; raises `TokenError`.
-        policy: how often and how soon a passing failure is tried again within one refresh.
-        store, store_key: where to keep access tokens between runs.
-        wall_clock: epoch seconds, used for the store only.
+        policy: retries and pauses for transient failures within one refresh.
+        store: keeps access tokens between runs.
+        store_key: identifies the credentials in the store.
+        wall_clock: returns epoch seconds, used for the store only.
     """
 
     def __init__(
@@ -127,22 +132,26 @@ class TokenManager:
         self._store_key = store_key
         self._wall_clock = wall_clock
         self._lease: Lease | None = None
-        self._refused: str | None = None
+        self._accepted: str | None = None
+        self._rejected: str | None = None
+        self._fresh_rejections = 0
         self._failure: TokenError | None = None
         self._failures = 0
         self._rest_until = float("-inf")
-        self._patience, self._patience_at = PATIENCE, 0.0
         self._task: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
         self._closed = False
 
     @property
     def credentials(self) -> RefreshToken | AuthorizationCode:
-        """What tokens are made from now; an authorization code gives way to the refresh token that it brought."""
+        """The current credentials: the refresh token, once a code was exchanged."""
         return self._credentials
 
     def peek(self, now: float) -> str | None:
-        """The present token's header value if it still serves, starting a refresh behind the scenes when it is due."""
+        """Return the header value of a valid token, or None.
+
+        A background refresh starts when it is due.
+        """
         lease = self._lease
         if lease is None or now >= lease.expires_at:
             return None
@@ -151,10 +160,12 @@ class TokenManager:
         return lease.authorization
 
     async def get(self) -> str:
-        """A token's header value, after the refresh that it takes; all callers share one refresh.
+        """Return a token's header value, after a refresh if necessary.
+
+        All callers share one refresh.
 
         Raises:
-            TokenError: no token could be had, or the last refusal was so recent that the service is left alone.
+            TokenError: the refresh failed, or the pause after an earlier failure is not over.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -171,28 +182,33 @@ class TokenManager:
             assert self._done is not None
             await asyncio.shield(self._done)
             if self._lease is not None and self._failure is None and not self._closed:
-                return self._lease.authorization  # just made: however short it lives, it is not made again for nothing
+                return self._lease.authorization  # new: used even if its lifetime is over already
 
     def invalidate(self, authorization: str) -> bool:
-        """Drop the token that the service refused, unless a newer one has taken its place.
+        """Drop a rejected token; return True if another is available.
 
-        A service that refuses one fresh token after the other is not asked for more and more of them: it answers False
-        then, and the token stays for the time being.
+        A newer token stays. A service that rejects one fresh token after another gets a pause, in which `get` raises.
         """
         lease = self._lease
         if lease is not None and lease.authorization == authorization:
-            now = asyncio.get_running_loop().time()
-            self._patience = min(PATIENCE, self._patience + (now - self._patience_at) / PATIENCE_INTERVAL)
-            self._patience_at = now
-            if self._patience < 1:
-                return False
-            self._patience -= 1
-            self._refused = lease.token
             self._lease = None
-        return True
+            self._rejected = lease.token
+            self._fresh_rejections += authorization != self._accepted
+            if self._fresh_rejections >= MAX_FRESH_REJECTIONS:
+                logger.warning("%d fresh access tokens in a row were rejected", self._fresh_rejections)
+                message = f"the service rejected {self._fresh_rejections} fresh access tokens in a row"
+                self._rest(TokenError(message, transient=True), REJECTION_PAUSE)
+        if self._lease is not None or self._fresh_rejections < MAX_FRESH_REJECTIONS:
+            return True
+        return asyncio.get_running_loop().time() >= self._rest_until
+
+    def accept(self, authorization: str) -> None:
+        """Record that the service accepted a token."""
+        self._accepted = authorization
+        self._fresh_rejections = 0
 
     async def close(self) -> None:
-        """Stop a running refresh; whoever waits for it is told."""
+        """Cancel a running refresh; its waiters get an error."""
         self._closed = True
         task = self._task
         if task is not None:
@@ -211,41 +227,44 @@ class TokenManager:
         if done is not None and not done.done():
             done.set_result(None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            told = f": {error}" if isinstance(error, BrokerageError) else ""  # only ours are known to hold no secret
-            text = f"the token refresh failed with {type(error).__name__}{told}"
-            self._rest(TokenError(text, transient=True), TRANSIENT_PAUSE)
+            detail = f": {error}" if isinstance(error, BrokerageError) else ""  # others may contain a secret
+            message = f"the token refresh failed with {type(error).__name__}{detail}"
+            self._rest(TokenError(message, transient=True), TRANSIENT_PAUSE)
 
     async def _run(self) -> None:
-        """One refresh: look into the store, then ask, repeating passing failures."""
+        """Load a token from the store, or request one with retries."""
         loop = asyncio.get_running_loop()
         if await self._load(loop.time()):
             return
-        attempt, most = 1, self._policy.max_attempts if self._failures == 0 else 1  # in an outage: one look at a time
+        attempt, max_attempts = 1, self._policy.max_attempts if self._failures == 0 else 1  # in an outage: single tries
         while True:
-            asked_at = loop.time()
+            requested_at = loop.time()
             try:
                 grant = await self._exchange(self._credentials)
             except TokenError as error:
                 error.attempts = attempt
-                if not self._may_repeat(error) or attempt >= most:
+                if not self._may_retry(error) or attempt >= max_attempts:
                     self._note_failure(error)
                     return
-                logger.info("token refresh: attempt %d failed (%s), trying again", attempt, error.status or "no answer")
+                logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")
                 wait = throttle_pause(self._policy, attempt, self._policy.jitter())
                 await asyncio.sleep(max(wait, min(error.retry_after or 0.0, self._policy.max_retry_after)))
                 attempt += 1
             else:
-                await self._accept(grant, asked_at)
+                await self._accept(grant, requested_at)
                 return
 
-    def _may_repeat(self, error: TokenError) -> bool:
-        """A refresh token may be used any number of times; a code only once, so it is repeated only if never used."""
+    def _may_retry(self, error: TokenError) -> bool:
+        """Return True if another request is safe.
+
+        A code can be used only once, a refresh token any number of times.
+        """
         if isinstance(self._credentials, AuthorizationCode):
             return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
         return error.transient
 
-    async def _accept(self, grant: Grant, asked_at: float) -> None:
-        self._lease = Lease.start(grant.access_token, grant.expires_in, asked_at)
+    async def _accept(self, grant: Grant, requested_at: float) -> None:
+        self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         self._failure, self._failures, self._rest_until = None, 0, float("-inf")
         credentials = self._credentials
         if isinstance(credentials, AuthorizationCode) and grant.refresh_token is not None:
@@ -254,24 +273,24 @@ class TokenManager:
                 refresh_token=grant.refresh_token,
                 client_id=credentials.client_id,
             )
-        logger.info("token refresh: a token for %d s", grant.expires_in)
+        logger.info("token refresh: got a token for %d s", grant.expires_in)
         if self._store is not None:
-            kept = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
-            await _from_store("save", partial(self._store.save, self._store_key, kept))
+            stored = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
+            await _from_store("save", partial(self._store.save, self._store_key, stored))
 
     async def _load(self, now: float) -> bool:
-        """Take a token from the store, if it holds a serving one that was not just refused or about to end."""
+        """Load a token from the store; return False unless it is usable."""
         if self._store is None or isinstance(self._credentials, AuthorizationCode):
-            return False  # a code has to be exchanged in any case: only that brings its refresh token
+            return False  # only the exchange of the code returns its refresh token
         stored = await _from_store("load", partial(self._store.load, self._store_key))
         if (
             not isinstance(stored, StoredToken)
-            or stored.access_token == self._refused
+            or stored.access_token == self._rejected
             or not is_token(stored.access_token)
         ):
             return False
         left = stored.expires_at - self._wall_clock()
-        if not left >= LEAST_STORED_LIFE or (self._lease is not None and self._lease.token == stored.access_token):
+        if not left >= MIN_STORED_LIFETIME or (self._lease is not None and self._lease.token == stored.access_token):
             return False
         self._lease = Lease.start(stored.access_token, left, now)
         return True
@@ -279,7 +298,7 @@ class TokenManager:
     def _note_failure(self, error: TokenError) -> None:
         if error.transient:
             self._failures += 1
-            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), LONGEST_TRANSIENT_PAUSE)
+            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), MAX_TRANSIENT_PAUSE)
             pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
         else:
             pause = TERMINAL_PAUSE
@@ -292,7 +311,10 @@ class TokenManager:
 
     @staticmethod
     def _remembered(error: TokenError, seconds: float) -> TokenError:
-        """A fresh copy to raise: one exception raised in many tasks would collect all their tracebacks."""
+        """Return a copy to raise.
+
+        One exception raised in many tasks would collect all their tracebacks.
+        """
         again = copy.copy(error)
         again.__cause__ = error.__cause__
         again.retry_after = seconds
@@ -300,11 +322,11 @@ class TokenManager:
 
 
 async def _from_store(method: str, work: Callable[[], Awaitable[T]]) -> T | None:
-    """What a token store does, or None when it fails: tokens can be had without it, and are not to wait for it long."""
+    """Return the result of a token store, or None if it fails."""
     try:
-        async with asyncio.timeout(STORE_PATIENCE):
+        async with asyncio.timeout(STORE_TIMEOUT):
             return await work()
     except Exception as error:
-        told = f": {error}" if isinstance(error, OSError) else ""  # others may tell the token
-        logger.warning("token store: %s failed with %s%s", method, type(error).__name__, told)
+        detail = f": {error}" if isinstance(error, OSError) else ""  # other messages may contain the token
+        logger.warning("token store: %s failed with %s%s", method, type(error).__name__, detail)
         return None

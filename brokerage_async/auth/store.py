@@ -1,4 +1,4 @@
-"""Where access tokens may be kept between runs, so that a short-lived process need not ask for one each time."""
+"""Storage of access tokens between runs, which spares short-lived processes a token request each."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
 
 @attrs.frozen
 class StoredToken:
-    """An access token and the epoch second at which it ends. Never a refresh token or a client secret."""
+    """An access token and the epoch second of its expiry; never a refresh token or a client secret."""
 
     access_token: str = attrs.field(converter=Secret)
     expires_at: float = attrs.field(converter=float)
 
 
 class TokenStore(Protocol):
-    """Keeps access tokens. ``key`` stands for one set of credentials in one environment.
+    """Keeps access tokens. ``key`` identifies one set of credentials in one environment.
 
     A store that fails, or takes more than a few seconds, is logged and otherwise ignored.
     """
 
     async def load(self, key: str) -> StoredToken | None:
-        """The token kept under ``key``, or None."""
+        """Return the token kept under ``key``, or None."""
         ...
 
     async def save(self, key: str, token: StoredToken) -> None:
@@ -41,13 +41,13 @@ class TokenStore(Protocol):
 
 
 class FileTokenStore:
-    """Keeps access tokens in one JSON file that only its owner can read, replaced as a whole at each write."""
+    """One JSON file of access tokens, readable by its owner only and replaced as a whole at each write."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
 
     async def load(self, key: str) -> StoredToken | None:
-        """The token kept under ``key``, or None when there is none or the file does not make sense."""
+        """Return the token kept under ``key``; None also if the file is invalid."""
         entry = (await asyncio.to_thread(self._read)).get(key)
         match entry:
             case {"access_token": str(token), "expires_at": int() | float() as expires_at} if token:
@@ -68,7 +68,9 @@ class FileTokenStore:
     def _write(self, key: str, token: StoredToken) -> None:
         content = self._read() | {key: {"access_token": str(token.access_token), "expires_at": token.expires_at}}
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")  # made with mode 0600
+        descriptor, name = tempfile.mkstemp(
+            dir=self._path.parent, prefix=f".{self._path.name}."
+        )  # created with mode 0600
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(content, file)
@@ -81,7 +83,7 @@ class FileTokenStore:
 
 
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:
-    """A name for these credentials in this environment, from which they cannot be told."""
+    """Return a one-way identifier of these credentials in this environment."""
     secret = credentials.refresh_token if isinstance(credentials, RefreshToken) else credentials.code
     parts = (environment.name, environment.base_url, credentials.client_id or "", credentials.client_secret, secret)
     scope = (credentials.scope or "") if isinstance(credentials, RefreshToken) else ""

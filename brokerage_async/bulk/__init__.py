@@ -1,20 +1,23 @@
-"""Definitions and events of many instruments at once: ``client.bulk``.
+"""Bulk fetches: the definitions and events of many instruments at once (``client.bulk``).
 
-Every method returns a `BulkFetch`, which asks for nothing until it is iterated or awaited. What is found is found under
-the symbol as it was asked for.
+Every method returns a `BulkFetch`, which sends nothing until it is iterated or awaited. Results are keyed by the
+symbols exactly as they were requested.
 """
 
-from .api import Bulk, BulkFetch, BulkResult, Fetch, Progress, Symbols, Verdict, judge, over_range, split_range
+from .api import Bulk, Symbols
+from .bisect import FailureScope, FetchBatch, failure_scope
+from .date_ranges import over_range, split_range
+from .fetch import BulkFetch, BulkResult, Progress
 
 __all__ = [
     "Bulk",
     "BulkFetch",
     "BulkResult",
-    "Fetch",
+    "FailureScope",
+    "FetchBatch",
     "Progress",
     "Symbols",
-    "Verdict",
-    "judge",
+    "failure_scope",
     "over_range",
     "split_range",
 ]

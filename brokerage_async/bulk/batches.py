@@ -1,4 +1,4 @@
-"""Cutting the keys of a bulk fetch into batches: every key once, and as many together as one request can hold."""
+"""Batching of the keys of a bulk fetch: every key once, as many per request as fit."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from urllib.parse import quote
 
 import attrs
 
-from ..errors import ConfigurationError, InvalidRequestError
+from ..errors import InvalidRequestError
 from ..http.dedup import Seen
 
-__all__ = ["Batch", "Cutter", "url_length"]
+__all__ = ["Batch", "Batcher", "url_length"]
 
 T = TypeVar("T")
 
 
 @attrs.define
 class Batch(Generic[T]):
-    """Keys that are asked in one request, and what became of them. ``index`` counts the batches of a fetch from 0."""
+    """Keys of one request, with their values, the missing ones and the failed ones."""
 
-    index: int
     keys: tuple[str, ...]
     found: dict[str, T] = attrs.field(factory=dict)
     missing: list[str] = attrs.field(factory=list)
@@ -38,70 +37,74 @@ class Batch(Generic[T]):
 
 
 def url_length(keys: Sequence[str]) -> int:
-    """Characters that ``keys`` take in a URL as values of an array parameter, its repeated name included."""
-    text = "".join(keys)
-    encoded = text if text.isascii() and text.isalnum() else quote(text, safe="", errors="replace")
+    """Return the characters that ``keys`` add to a URL as array parameter.
+
+    The name of the parameter, which repeats, is included.
+    """
+    joined = "".join(keys)
+    encoded = joined if joined.isascii() and joined.isalnum() else quote(joined, safe="", errors="replace")
     return 16 * len(keys) + len(encoded)
 
 
-class Cutter:
-    """Reads keys no further than is needed for the next batch.
+class Batcher:
+    """Cuts keys into batches, reading no further than the next batch needs.
 
     Args:
-        source: any iterable or async iterable of strings, of any length.
-        size, room: how many keys a batch holds at most, and how many characters.
-        length: the characters that keys add to a request.
+        source: iterable or async iterable of strings, of any length.
+        max_size: maximum number of keys in a batch.
+        max_length: maximum number of characters in a batch, as ``length`` measures them.
+        length: returns the characters that keys add to a request.
 
     Raises:
-        InvalidRequestError: ``source`` is no iterable of texts; what only shows while it is read, when it is met.
+        InvalidRequestError: ``source`` is not an iterable of strings. Keys of an iterator are checked as they are read.
 
     Attributes:
-        total: how many keys there are, None for a source that does not know.
-        passed: how many of the keys read so far are in no batch: those that came before, and the empty one.
-        refused: keys that cannot be asked for, each with its error.
+        total: the number of keys, None if the source has no length.
+        skipped: the number of keys read so far that are in no batch: repeated keys and the empty one.
+        rejected: keys that cannot be requested, with their errors.
     """
 
     def __init__(
         self,
         source: Iterable[str] | AsyncIterable[str],
         *,
-        size: int,
-        room: int,
+        max_size: int,
+        max_length: int,
         length: Callable[[Sequence[str]], int],
     ) -> None:
         _check_source(source)
         self._source = source
-        self._size = size
-        self._room = room
+        self._max_size = max_size
+        self._max_length = max_length
         self._length = length
         self.total: int | None = len(source) if isinstance(source, Sized) else None
-        self.passed: int = 0
-        self.refused: dict[str, Exception] = {}
+        self.skipped: int = 0
+        self.rejected: dict[str, Exception] = {}
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
-        """The batches, each as soon as it is full or the keys end."""
-        seen, pending, index = Seen(), list[str](), itertools.count()
-        async with aclosing(_slices(self._source, self._size)) as slices:
-            async for keys in slices:
+        """Yield each batch as soon as it is full."""
+        seen, pending = Seen(), list[str]()
+        async with aclosing(_chunks(self._source, self._max_size)) as chunks:
+            async for keys in chunks:
                 _check_keys(keys)
                 fresh = seen.new(keys)
-                if "" in fresh:  # it would be no filter at all, and fetch everything
+                if "" in fresh:  # as a filter it would match everything
                     fresh.remove("")
-                    self.refused[""] = ConfigurationError("an empty symbol cannot be asked for")
-                self.passed += len(keys) - len(fresh)
+                    self.rejected[""] = InvalidRequestError("symbol must not be empty, got ''")
+                self.skipped += len(keys) - len(fresh)
                 pending += fresh
-                while len(pending) >= self._size:
-                    yield Batch(next(index), self._take(pending))
+                while len(pending) >= self._max_size:
+                    yield Batch(self._take(pending))
         while pending:
-            yield Batch(next(index), self._take(pending))
+            yield Batch(self._take(pending))
 
     def _take(self, pending: list[str]) -> tuple[str, ...]:
-        """The keys of the next batch, taken from the head of those that wait."""
-        count = min(self._size, len(pending))
-        if self._length(pending[:count]) > self._room:
+        """Remove and return the keys of the next batch."""
+        count = min(self._max_size, len(pending))
+        if self._length(pending[:count]) > self._max_length:
             lengths = itertools.accumulate(self._length((key,)) for key in pending)
-            fitting = itertools.takewhile(lambda length: length <= self._room, lengths)
-            count = max(1, sum(1 for _ in fitting))  # a key that is too long by itself goes alone
+            fitting = itertools.takewhile(lambda length: length <= self._max_length, lengths)
+            count = max(1, sum(1 for _ in fitting))  # an oversized key goes alone
         keys = tuple(pending[:count])
         del pending[: len(keys)]
         return keys
@@ -109,9 +112,9 @@ class Cutter:
 
 def _check_source(keys: object) -> None:
     if isinstance(keys, str | bytes | bytearray):
-        raise InvalidRequestError(f"an iterable of symbols is needed, not the one string {keys!r}")
+        raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {keys!r}")
     if not isinstance(keys, Iterable | AsyncIterable):
-        raise InvalidRequestError(f"an iterable of symbols is needed, not {type(keys).__name__}")
+        raise InvalidRequestError(f"symbols must be an iterable of str, got {keys!r}")
     if isinstance(keys, Collection):
         _check_keys(keys)
 
@@ -119,11 +122,11 @@ def _check_source(keys: object) -> None:
 def _check_keys(keys: Iterable[object]) -> None:
     for key in keys:
         if not isinstance(key, str):
-            raise InvalidRequestError(f"every symbol must be a text, not {type(key).__name__} {key!r}")
+            raise InvalidRequestError(f"every symbol must be a str, got {key!r}")
 
 
-async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
-    """The keys of either kind of source, up to ``size`` at a time, read no further than that."""
+async def _chunks(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
+    """Yield the keys of any source, up to ``size`` at a time."""
     if isinstance(source, AsyncIterable):
         keys: list[str] = []
         iterator = aiter(source)
@@ -134,7 +137,7 @@ async def _slices(source: Iterable[str] | AsyncIterable[str], size: int) -> Asyn
                     yield keys
                     keys = []
         finally:
-            if isinstance(iterator, AsyncGenerator):  # nobody else can close it
+            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
                 await iterator.aclose()
         yield keys
     else:

@@ -1,4 +1,4 @@
-"""A batch that cannot be answered is halved until the keys at fault stand alone, unless the fault is no key's."""
+"""Bisection of a failing batch until the offending keys are isolated."""
 
 from __future__ import annotations
 
@@ -20,65 +20,73 @@ from ..errors import (
 )
 from .batches import Batch
 
-__all__ = ["Fetch", "Halving", "Verdict", "judge"]
+__all__ = ["Bisection", "FailureScope", "FetchBatch", "failure_scope"]
 
 T = TypeVar("T")
-Fetch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
-"""Asks for one batch: takes a tuple of keys, returns the values by key."""
+FetchBatch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
+"""Requests one batch: takes a tuple of keys, returns the values by key."""
 
-PATIENCE = 64
-"""At least so many doubtful failures in a row, with no answer between them, before they are taken for the service's
-fault and end a fetch. Large batches have more: halving one down to its first key alone fails once at every step."""
+MAX_CONSECUTIVE_AMBIGUOUS = 64
+"""Minimum number of ambiguous failures in a row, with no success between them, that ends a fetch. Large batches allow
+more: bisecting one down to its first key alone fails once at every step."""
 
-LONGEST_WAIT = 60.0
-"""Seconds that a service may ask to be left alone; a longer wish is cut to this."""
-
-
-class Verdict(enum.Enum):
-    """Whose fault a failed batch is, and so what becomes of it."""
-
-    KEYS = "one of the keys is at fault: halve the batch"
-    DOUBT = "one of the keys or the service is at fault: halve the batch while other requests are answered"
-    AGAIN = "no key is at fault and waiting helps: ask the same batch again"
-    END = "nothing that is asked can be answered: end the fetch"
+MAX_THROTTLE_PAUSE = 60.0
+"""Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
 
 
-def judge(error: Exception) -> Verdict:
-    """The verdict on an error of this library; anything that is no such error ends the fetch."""
+class FailureScope(enum.Enum):
+    """What a failed batch says about its keys, and therefore how the fetch continues."""
+
+    KEYS = "at least one key is at fault: bisect the batch"
+    AMBIGUOUS = "a key or the service is at fault: bisect the batch as long as other requests succeed"
+    THROTTLED = "no key is at fault and waiting helps: request the same batch again"
+    FETCH = "no request can succeed: end the fetch"
+
+
+def failure_scope(error: Exception) -> FailureScope:
+    """Classify an error of this library; any other exception ends the fetch."""
     match error:
         case RateLimitError():
-            return Verdict.AGAIN
+            return FailureScope.THROTTLED
         case ServerError() | ResponseLostError():
-            return Verdict.DOUBT
+            return FailureScope.AMBIGUOUS
         case AuthenticationError() | PermissionDeniedError() | VersionNotSupportedError():
-            return Verdict.END
+            return FailureScope.FETCH
         case APIError() | InvalidRequestError() | ResponseDecodeError():
-            return Verdict.KEYS
+            return FailureScope.KEYS
         case _:
-            return Verdict.END
+            return FailureScope.FETCH
 
 
-class Halving(Generic[T]):
-    """Asks for the batches of one fetch.
+class Bisection(Generic[T]):
+    """Resolves the batches of one fetch, splitting those that fail.
 
     Args:
-        fetch: asks for one batch.
-        verdict: whose fault an error of ``fetch`` is.
-        concurrency, size: how many batches are in flight at most, and how many keys a batch holds at most.
+        fetch: requests one batch.
+        scope: classifies an error of ``fetch``.
+        concurrency: maximum number of batches in flight.
+        max_size: maximum number of keys in a batch.
     """
 
     def __init__(
-        self, fetch: Fetch[T], verdict: Callable[[Exception], Verdict], *, concurrency: int, size: int
+        self,
+        fetch: FetchBatch[T],
+        scope: Callable[[Exception], FailureScope],
+        *,
+        concurrency: int,
+        max_size: int,
     ) -> None:
         self._fetch = fetch
-        self._verdict = verdict
-        self._doubts = 0
-        self._patience = max(PATIENCE, 2 * concurrency * size.bit_length())
+        self._scope = scope
+        self._ambiguous = 0
+        self._max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * concurrency * max_size.bit_length())
 
-    async def answer(self, batch: Batch[T]) -> None:
-        """Ask for a batch, then for ever smaller parts of it, until every key is found, missing or failed.
+    async def resolve(self, batch: Batch[T]) -> Batch[T]:
+        """Request a batch, and bisect it until every key is resolved.
 
-        Raises whatever is no key's fault, and whatever has been in doubt for too long.
+        Each key ends as found, missing or failed.
+
+        Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
         """
         parts = [batch.keys]
         while parts:
@@ -86,25 +94,30 @@ class Halving(Generic[T]):
             try:
                 answer = await self._fetch(keys)
             except Exception as error:
-                verdict = self._verdict(error)
-                self._doubts = self._doubts + 1 if verdict in (Verdict.DOUBT, Verdict.AGAIN) else 0
-                if verdict is Verdict.END or self._doubts >= self._patience:
-                    raise
-                if verdict is Verdict.AGAIN:
-                    await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, LONGEST_WAIT))
-                    parts.append(keys)
-                elif len(keys) == 1:
-                    batch.failed[keys[0]] = error
-                else:
-                    middle = len(keys) // 2
-                    parts += keys[middle:], keys[:middle]
+                parts += await self._parts_after(error, keys, batch)
             else:
-                self._doubts = 0
-                _sort(keys, answer, batch)
+                self._ambiguous = 0
+                _record(keys, answer, batch)
+        return batch
+
+    async def _parts_after(self, error: Exception, keys: tuple[str, ...], batch: Batch[T]) -> list[tuple[str, ...]]:
+        """Return the parts to request next, or raise ``error``."""
+        scope = self._scope(error)
+        self._ambiguous = self._ambiguous + 1 if scope in (FailureScope.AMBIGUOUS, FailureScope.THROTTLED) else 0
+        if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:
+            raise error
+        if scope is FailureScope.THROTTLED:
+            await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, MAX_THROTTLE_PAUSE))
+            return [keys]
+        if len(keys) == 1:
+            batch.failed[keys[0]] = error
+            return []
+        middle = len(keys) // 2
+        return [keys[middle:], keys[:middle]]
 
 
-def _sort(keys: tuple[str, ...], answer: Mapping[str, Any], batch: Batch[Any]) -> None:
-    """Put what was answered where it belongs; keys that the answer lacks are missing."""
+def _record(keys: tuple[str, ...], answer: Mapping[str, Any], batch: Batch[Any]) -> None:
+    """Record the values of an answer; keys absent from it are missing."""
     found = {key: answer[key] for key in keys if key in answer}
     batch.found |= found
     if len(found) < len(keys):

@@ -1,4 +1,4 @@
-"""Long ranges of dates for endpoints that allow only so many months at once: split, asked in parts, joined.
+"""Long date ranges for endpoints that accept a limited number of months: split, fetched in parts, joined.
 
 ::
 
@@ -10,48 +10,36 @@
 
 from __future__ import annotations
 
-import asyncio
-import calendar
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TypeVar
 
-from .._arguments import check_count
+from .._arguments import check_count, check_date
 from ..errors import InvalidRequestError
+from ..http.concurrency import map_in_order
+from ..protocol.validation.rules import add_months
 
-__all__ = ["add_months", "check_date", "over_range", "split_range"]
+__all__ = ["over_range", "split_range"]
 
 T = TypeVar("T")
 
-MONTHS = 9
-"""The longest span between two dates of one request."""
+MAX_MONTHS = 9
+"""Maximum span between the two dates of one request."""
 
 
-def check_date(name: str, value: object) -> None:
-    """Refuse what is no date, and points in time, whose day depends on the time zone."""
-    if not isinstance(value, date) or isinstance(value, datetime):
-        raise InvalidRequestError(f"{name} must be a datetime.date, not {value!r}")
+def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
+    """Split a range into the fewest consecutive ranges shorter than ``months``.
 
-
-def add_months(day: date, months: int) -> date:
-    """The same day so many months later, or the last day of that month where it is shorter; at most ``date.max``."""
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    if year > date.max.year:
-        return date.max
-    return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
-
-
-def split_range(from_date: date, to_date: date, *, months: int = MONTHS) -> list[tuple[date, date]]:
-    """The range, both ends included, as the fewest ranges in order that share no day and span less than ``months``.
+    Both ends of every range are included.
 
     Raises:
-        InvalidRequestError: the range ends before it begins, or one of its ends is no date.
+        InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
         ConfigurationError: ``months`` is less than 1.
     """
     check_date("from_date", from_date)
     check_date("to_date", to_date)
     if to_date < from_date:
-        raise InvalidRequestError(f"the range ends before it begins: {from_date} to {to_date}")
+        raise InvalidRequestError(f"to_date must not be before from_date, got {from_date} to {to_date}")
     check_count("months", months)
     parts = []
     while from_date < (following := add_months(from_date, months)) <= to_date:
@@ -65,24 +53,16 @@ async def over_range(
     from_date: date,
     to_date: date,
     *,
-    months: int = MONTHS,
+    months: int = MAX_MONTHS,
     concurrency: int = 8,
 ) -> list[T]:
-    """The results of ``fetch(from_date, to_date)`` over a range of any length, joined in the order of the dates.
+    """Return the joined results of ``fetch`` over a range of any length.
 
-    ``concurrency`` parts are asked at a time. When one of them fails, the others are cancelled and its error raised.
+    ``fetch(from_date, to_date)`` is called for each part; the results keep the order of the dates.
+
+    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
     """
-    lanes = asyncio.Semaphore(check_count("concurrency", concurrency))
+    check_count("concurrency", concurrency)
     parts = split_range(from_date, to_date, months=months)
-
-    async def ask(start: date, end: date) -> Iterable[T]:
-        async with lanes:
-            return await fetch(start, end)
-
-    tasks = [asyncio.create_task(ask(*part)) for part in parts]
-    try:
-        return [item for part in await asyncio.gather(*tasks) for item in part]
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    found = await map_in_order(lambda part: fetch(*part), parts, concurrency=concurrency)
+    return [item for part in found for item in part]

@@ -1,7 +1,7 @@
-"""Asking for many keys in few requests: the engine under ``client.bulk``, for any coroutine ``fetch(batch) -> values``.
+"""Many keys in few requests: the engine of ``client.bulk``, for any coroutine function ``fetch(batch) -> values``.
 
-Keys are cut into batches (``batches``), a bounded number of batches is in flight, each is asked for until all of its
-keys are answered (``halving``), and what arrives is handed on.
+Keys are cut into batches (``batches``), a bounded number of batches is in flight (``http.concurrency``), and each is
+resolved down to single keys if necessary (``bisect``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing
-from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,8 +16,9 @@ import attrs
 
 from .._arguments import check_count, check_function
 from ..errors import ConfigurationError
-from .batches import Batch, Cutter, url_length
-from .bisect import Fetch, Halving, Verdict, judge
+from ..http.concurrency import ConcurrentMap
+from .batches import Batch, Batcher, url_length
+from .bisect import Bisection, FailureScope, FetchBatch, failure_scope
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,18 +27,18 @@ __all__ = ["BulkFetch", "BulkResult", "Progress"]
 
 T = TypeVar("T")
 Progress = Callable[[int, "int | None", float], object]
-"""Told ``(keys done, total or None, elapsed seconds)``."""
+"""Called with ``(keys done, total or None, elapsed seconds)``."""
 
 
 @attrs.frozen(kw_only=True)
 class BulkResult(Generic[T]):
-    """What a whole bulk fetch brought.
+    """Result of a whole bulk fetch.
 
     Attributes:
-        found: the values by the key that was asked, in the order of the input.
+        found: the values by key, in the order of the input.
         missing: the keys that the service does not know, in the order of the input.
-        failed: the keys that could not be answered, each with its error.
-        model: the class of the values (or of their items, where a value is a list), if it is known.
+        failed: the keys whose request failed, with their errors.
+        model: the class of the values (or of their items, where a value is a list), if known.
     """
 
     found: dict[str, T]
@@ -47,10 +47,12 @@ class BulkResult(Generic[T]):
     model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
 
     def to_arrow(self) -> pyarrow.Table:
-        """What was found as an Arrow table (extra ``frames``): a column ``key``, then one for each field of the model.
+        """Return the values as an Arrow table (extra ``arrow``).
+
+        The first column is ``key``, followed by one for each field of the model.
 
         A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
-        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields JSON text in ``extra``.
+        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields are JSON in ``extra``.
         """
         from ..arrow import table_of_found  # only here: pyarrow is an extra
 
@@ -58,7 +60,9 @@ class BulkResult(Generic[T]):
 
 
 class BulkFetch(Generic[T]):
-    """Values for many keys. Nothing is asked before it is iterated or awaited, and it runs once::
+    """Values for many keys, fetched in batches.
+
+    Nothing is sent before it is iterated or awaited, and it runs once::
 
         async for symbol, equity in client.bulk.equities(symbols): ...       # as they arrive, in bounded memory
         result = await client.bulk.equities(symbols)                         # a BulkResult, in the order of the input
@@ -67,59 +71,58 @@ class BulkFetch(Generic[T]):
             print(fetch.missing, fetch.failed)
 
     Args:
-        keys: any iterable or async iterable of strings, of any length; a key that comes twice is asked once. A batch
-            is asked as soon as it is full or the keys end.
-        fetch: asks for one batch: takes a tuple of keys, returns the values by key.
-        concurrency: how many batches are in flight at most.
-        batch_size, batch_length: how many keys a batch holds at most, and how many characters (as ``length`` measures).
-        length: the characters that keys add to a request.
+        keys: any iterable or async iterable of strings, of any length; a repeated key is requested once. A batch is
+            sent as soon as it is full or the keys end.
+        fetch: requests one batch: takes a tuple of keys, returns the values by key.
+        concurrency: maximum number of batches in flight.
+        batch_size: maximum number of keys in a batch.
+        batch_length: maximum number of characters in a batch, as ``length`` measures them.
+        length: returns the characters that keys add to a request.
         on_progress: called as ``on_progress(done, total, elapsed)`` after each batch; ``total`` is None for keys
-            without a length, ``elapsed`` is in seconds. What it raises ends the fetch.
-        verdict: whose fault an error of ``fetch`` is.
+            without a length, ``elapsed`` is in seconds. An exception that it raises ends the fetch.
+        failure_scope: classifies an error of ``fetch``.
         model: the class of the values, for ``BulkResult.to_arrow``.
 
     Raises:
-        InvalidRequestError: ``keys`` are no iterable of texts; what only shows while they are read, when it is met.
-        ConfigurationError: another argument cannot be used.
+        InvalidRequestError: ``keys`` is not an iterable of strings. Keys of an iterator are checked as they are read.
+        ConfigurationError: another argument is invalid.
 
     Attributes:
         missing: keys that the service does not know, so far.
-        failed: keys that could not be answered, each with its error, so far.
+        failed: keys whose request failed, with their errors, so far.
     """
 
     def __init__(
         self,
         keys: Iterable[str] | AsyncIterable[str],
-        fetch: Fetch[T],
+        fetch: FetchBatch[T],
         *,
         concurrency: int = 8,
         batch_size: int = 100,
         batch_length: int = 6_000,
         length: Callable[[Sequence[str]], int] = url_length,
         on_progress: Progress | None = None,
-        verdict: Callable[[Exception], Verdict] = judge,
+        failure_scope: Callable[[Exception], FailureScope] = failure_scope,
         model: type[Any] | None = None,
     ) -> None:
         for name, bound in (("concurrency", concurrency), ("batch_size", batch_size), ("batch_length", batch_length)):
             check_count(name, bound)
-        for name, function in (("length", length), ("verdict", verdict), ("on_progress", on_progress or _no_progress)):
+        for name, function in (("length", length), ("failure_scope", failure_scope)):
             check_function(name, function)
+        if on_progress is not None:
+            check_function("on_progress", on_progress)
         if not callable(fetch):
-            raise ConfigurationError(f"fetch must be a coroutine function, not {type(fetch).__name__}")
-        self._cutter = Cutter(keys, size=batch_size, room=batch_length, length=length)
-        self._halving = Halving(fetch, verdict, concurrency=concurrency, size=batch_size)
+            raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
+        self._batcher = Batcher(keys, max_size=batch_size, max_length=batch_length, length=length)
+        self._bisection = Bisection(fetch, failure_scope, concurrency=concurrency, max_size=batch_size)
         self._concurrency = concurrency
-        self._on_progress = on_progress or _no_progress
+        self._on_progress = on_progress
         self._model = model
-        self._answered_keys = 0
+        self._resolved = 0
         self._closed = self._complete = False
-        self._batches: AsyncGenerator[Batch[T], None] | None = None
-        self._lanes: list[asyncio.Task[None]] = []
-        self._answers: asyncio.Queue[Batch[T] | asyncio.Task[None]] = asyncio.Queue()
-        self._turn = asyncio.Lock()
-        self._room = asyncio.Semaphore(concurrency)
+        self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
         self.missing: list[str] = []
-        self.failed: dict[str, Exception] = self._cutter.refused
+        self.failed: dict[str, Exception] = self._batcher.rejected
 
     async def __aenter__(self) -> BulkFetch[T]:
         return self
@@ -130,12 +133,13 @@ class BulkFetch(Generic[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel what is in flight and wait until it is gone. An iteration that goes on finds nothing more; who awaits
-        the whole result gets a RuntimeError."""
+        """Cancel the requests in flight and wait for their end.
+
+        An iteration that continues yields nothing more; awaiting the whole result raises RuntimeError.
+        """
         self._closed = True
-        for lane in self._lanes:
-            lane.cancel()
-        await asyncio.gather(*self._lanes, return_exceptions=True)
+        if self._calls is not None:
+            await self._calls.aclose()
 
     def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
         return self._pairs(self._start())
@@ -143,83 +147,55 @@ class BulkFetch(Generic[T]):
     def __await__(self) -> Generator[Any, None, BulkResult[T]]:
         return self._collect(self._start()).__await__()
 
-    def _start(self) -> AsyncGenerator[Batch[T], None]:
-        if self._batches is not None:
-            raise RuntimeError("a bulk fetch runs once: make a new one to ask again")
-        self._batches = self._cutter.batches()
-        return self._answered(self._batches)
+    def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        if self._calls is not None:
+            raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
+        batches = self._batcher.batches()
+        self._calls = ConcurrentMap(self._bisection.resolve, batches, concurrency=self._concurrency)
+        return self._run(batches, self._calls)
 
-    async def _pairs(self, answered: AsyncGenerator[Batch[T], None]) -> AsyncIterator[tuple[str, T]]:
-        async with aclosing(answered):
-            async for batch in answered:
+    async def _pairs(self, resolved: AsyncGenerator[tuple[int, Batch[T]], None]) -> AsyncIterator[tuple[str, T]]:
+        async with aclosing(resolved):
+            async for _, batch in resolved:
                 for pair in batch.found.items():
                     yield pair
 
-    async def _collect(self, answered: AsyncGenerator[Batch[T], None]) -> BulkResult[T]:
-        async with aclosing(answered):
-            batches = [batch async for batch in answered]
+    async def _collect(self, resolved: AsyncGenerator[tuple[int, Batch[T]], None]) -> BulkResult[T]:
+        async with aclosing(resolved):
+            batches = {index: batch async for index, batch in resolved}
         if not self._complete:
-            raise RuntimeError("the bulk fetch was closed before every key was answered")
-        batches.sort(key=attrgetter("index"))
+            raise RuntimeError("the bulk fetch was closed before every key was resolved")
         result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self._model)
-        for batch in batches:
-            result.found.update(batch.found)
-            result.missing.extend(batch.missing)
+        for index in sorted(batches):
+            result.found.update(batches[index].found)
+            result.missing.extend(batches[index].missing)
         return result
 
-    async def _answered(self, batches: AsyncGenerator[Batch[T], None]) -> AsyncGenerator[Batch[T], None]:
-        """The batches as they are answered. Further ones are in flight while the consumer is busy; no more than
-        ``concurrency`` of them wait for it."""
-        clock, total = asyncio.get_running_loop().time, self._cutter.total
+    async def _run(
+        self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
+    ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        """Yield the batches as they are resolved."""
+        clock = asyncio.get_running_loop().time
         started, reported = clock(), 0
-        most = self._concurrency if total is None else max(1, min(self._concurrency, total))
-        running = 0 if self._closed else most
-        self._lanes = [asyncio.create_task(self._lane(batches)) for _ in range(running)]
-        for lane in self._lanes:
-            lane.add_done_callback(self._answers.put_nowait)
-        try:
-            while running:
-                batch = await self._answers.get()
-                if isinstance(batch, asyncio.Task):
-                    if self._closed:
-                        return
-                    batch.result()
-                    running -= 1
-                    continue
-                self._room.release()
-                self._note(batch)
-                self._on_progress(self._done, total, clock() - started)
+        if self._closed:
+            await calls.aclose()
+        async with aclosing(batches), aclosing(aiter(calls)) as resolved:
+            async for index, batch in resolved:
+                self._resolved += len(batch.keys)
+                self.missing.extend(batch.missing)
+                self.failed.update(batch.failed)
                 reported = self._done
-                yield batch
+                self._report(clock() - started)
+                yield index, batch
             if reported < self._done:  # the last keys were duplicates
-                self._on_progress(self._done, total, clock() - started)
+                self._report(clock() - started)
             self._complete = not self._closed
-        finally:
-            await self.aclose()
-            await batches.aclose()
 
     @property
     def _done(self) -> int:
-        """How many of the keys that were read need nothing more."""
-        return self._cutter.passed + self._answered_keys
+        """Number of the keys read so far that need nothing more."""
+        return self._batcher.skipped + self._resolved
 
-    def _note(self, batch: Batch[T]) -> None:
-        self._answered_keys += len(batch.keys)
-        self.missing.extend(batch.missing)
-        self.failed.update(batch.failed)
-
-    async def _lane(self, batches: AsyncIterator[Batch[T]]) -> None:
-        """Ask for one batch after the other. The next one is sent before anybody looks at the last: lanes whose answers
-        come together would otherwise wait for all of them to be decoded, and stay in step for good."""
-        while True:
-            async with self._turn:
-                batch = await anext(batches, None)
-            if batch is None:
-                return
-            await self._halving.answer(batch)
-            await self._room.acquire()
-            self._answers.put_nowait(batch)
-
-
-def _no_progress(done: int, total: int | None, elapsed: float) -> None:
-    """What is told when nobody wants to know."""
+    def _report(self, elapsed: float) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self._done, self._batcher.total, elapsed)

@@ -13,7 +13,7 @@ import attrs
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..bulk.api import Bulk, BulkFetch
+from ..bulk import Bulk, BulkFetch
 from ..models import Dividend, EarningsReport, Equity, EquityOption, FutureOption, converter
 from .commands.options import Kind
 from .console import err, say

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
-from ..order_entry.results import OrderChange, Placement
+from ..order_entry import OrderChange, Placement
 
 __all__ = [
     "change_json",

@@ -17,8 +17,7 @@ import typer
 from ..errors import InvalidRequestError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, PlacedOrderResponse
-from ..order_entry.api import ChangeOutcome, OrderEntry, Outcome, Placement
-from ..order_entry.results import OrderChange
+from ..order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, Placement
 from .console import columns, confirm, echo_json, err, out, say, show
 from .order_tables import (
     change_json,
@@ -59,7 +58,7 @@ class Submission:
     external_identifier: str | None = None
     allow_warnings: bool = False
     resubmit: int = 0
-    settle: float | None = None
+    visibility_delay: float | None = None
 
 
 @attrs.frozen
@@ -134,7 +133,7 @@ async def place(options: Trading, words: Words, submission: Submission) -> None:
                 ticket,
                 allow_warnings=submission.allow_warnings,
                 resubmit=submission.resubmit,
-                settle=submission.settle,
+                visibility_delay=submission.visibility_delay,
             )
     if options.as_json:
         echo_json(placement_json(placement))

@@ -14,8 +14,7 @@ from rich.live import Live
 from rich.table import Table
 
 from ..models import MarketSession, Order, QuoteAlert, converter
-from ..watch.diff import Change
-from ..watch.poll import Watcher
+from ..watch import Change, Watcher
 from .console import complain, echo_json, out, say
 from .order_tables import legs_of, price_of
 from .service import connect

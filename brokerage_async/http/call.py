@@ -19,7 +19,7 @@ from ..observers import Attempt
 from ..operation import Operation
 from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
-from ..protocol.retry import Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
+from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
 from .shared import Engine, Options
 
 __all__ = ["Call"]
@@ -27,6 +27,10 @@ __all__ = ["Call"]
 T = TypeVar("T")
 
 NEVER = -1.0
+
+_UNAUTHORIZED = frozenset({Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE})
+_ANSWERED = _UNAUTHORIZED | {Outcome.REFUSED, Outcome.AMBIGUOUS}
+"""Failures that are answers, and no sign of too many requests."""
 
 
 class Call:
@@ -119,13 +123,17 @@ class Call:
         engine = self._engine
         self._sent_at = self._loop.time()
         try:
-            response = await engine.transport.send(self._next_request())
+            request = self._next_request()
+            request.check_guard()
+            response = await engine.transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt
             return None, error
+        engine.service_clock.observe(response.headers.get("date"), self._loop.time())
         if is_success(response):
             self._lane.succeeded(self._sent_at)
             engine.budget.earn(self._refund)
+            engine.tokens.accept(self._authorization)
             return response, None
         return response, read_error(self._operation, response, attempts=self.attempt, now=time.time())
 
@@ -149,6 +157,7 @@ class Call:
             operation=self._operation,
             timeout=timeout,
             known=request.known,
+            guard=request.guard,
         )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:
@@ -165,20 +174,28 @@ class Call:
         """Tell lane and tokens of a failed attempt, and look up what to do about it."""
         policy, lane, outcome = self._options.retry, self._lane, outcome_of(failure)
         another_token = True
-        if outcome is Outcome.LOST or outcome is Outcome.SERVER_ERROR:
-            self.maybe_processed = True
-        elif outcome is Outcome.THROTTLED:
+        self.maybe_processed |= outcome.maybe_processed
+        if outcome is Outcome.THROTTLED:
             wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
             lane.throttled(
                 self._loop.time(), self._sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction)
             )
-        elif outcome is Outcome.UNAUTHORIZED:
-            another_token = self._engine.tokens.invalidate(self._authorization)
-        if outcome is Outcome.REFUSED or outcome is Outcome.UNAUTHORIZED:
+        elif outcome in _UNAUTHORIZED:
+            another_token = self._drop_token(outcome)
+        if outcome in _ANSWERED:
             lane.succeeded(self._sent_at)
         if self._engine.closed or not another_token:
             return Action.RAISE
         return decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)
+
+    def _drop_token(self, outcome: Outcome) -> bool:
+        """Invalidate the token that was rejected; return whether another one can be had."""
+        try:
+            return self._engine.tokens.invalidate(self._authorization)
+        except BrokerageError:
+            if TABLE[self._operation.effect][outcome] is Action.REFRESH:
+                raise
+            return False  # the error to raise is the answer: the mutation may have been processed
 
     def _pause(self, action: Action, outcome: Outcome, failure: BrokerageError) -> float | None:
         """The seconds until the next attempt, or None when there is to be none."""

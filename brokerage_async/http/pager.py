@@ -105,7 +105,7 @@ class OffsetPager(Pager[E], Generic[E]):
         The first page is always fetched alone, because it tells how many there are. Where it does not tell, every
         page is.
         """
-        check_count("pages", pages, least=0)
+        check_count("pages", pages, minimum=0)
         return OffsetPager(self._fetch, self._operation, self._path, self._query, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
@@ -317,7 +317,7 @@ def _identifying(model: type[Any] | None) -> str | None:
 
 def _check_bound(max_items: object) -> None:
     if max_items is not None:
-        check_count("max_items", max_items, least=0)
+        check_count("max_items", max_items, minimum=0)
 
 
 def _pages_in_all(page: Page[Any]) -> int:

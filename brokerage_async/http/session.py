@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from ..errors import ConfigurationError, ResponseDecodeError
-from ..operation import Effect, Operation, Shape
+from ..operation import Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import next_offset
@@ -20,7 +21,7 @@ from ..protocol.request import build
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
-from .shared import Engine, Options
+from .shared import Closeable, Engine, Options
 
 __all__ = ["BrokerageSession"]
 
@@ -49,9 +50,13 @@ class BrokerageSession:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
-        """Make the call and return its decoded result, whole also where the service delivers it in pages."""
-        found = await self.fetch(operation, path=path, query=query, body=body)
+        """Make the call and return its decoded result, whole also where the service delivers it in pages.
+
+        ``guard`` may withhold each send at the last moment.
+        """
+        found = await self.fetch(operation, path=path, query=query, body=body, guard=guard)
         if _is_only_a_part(operation, found):
             return await self._gather(operation, path, query)
         return found.value
@@ -81,12 +86,13 @@ class BrokerageSession:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it.
 
         A success whose body holds an error beside its data is raised as that error.
         """
-        call = self._call(operation, path, query, body)
+        call = self._call(operation, path, query, body, guard=guard)
         response = await call.run()
         return await self._read(operation, response, call.attempt)
 
@@ -97,6 +103,7 @@ class BrokerageSession:
         query: Mapping[str, object] | None,
         body: object | None,
         known: bytes | None = None,
+        guard: Guard | None = None,
     ) -> Call:
         """The call, checked and ready to run; nothing is sent yet."""
         loop = self.engine.enter()
@@ -111,6 +118,7 @@ class BrokerageSession:
             body=body,
             strict=options.strict,
             known=known,
+            guard=guard,
         )
         return Call(self.engine, options, operation, request, loop)
 
@@ -124,12 +132,20 @@ class BrokerageSession:
         """The pages of a paginated read; nothing is sent yet."""
         return OffsetPager(self.fetch, operation, path, query)
 
+    def close_with_client(self, resource: Closeable) -> None:
+        """Close ``resource`` when the client is closed, unless it is garbage-collected before."""
+        self.engine.resources.add(resource)
+
     async def _gather(
         self, operation: Operation[T], path: Mapping[str, object] | None, query: Mapping[str, object] | None
     ) -> T:
         """Every page of a list that is documented to come whole, the first asked for again, so that they agree."""
         pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("Operation[list[Any]]", operation), path, query)
         return cast("T", await pager.collect())
+
+    def service_now(self) -> datetime | None:
+        """Return the time by the service's clock, or None until an answer has shown it."""
+        return self.engine.service_clock.now(asyncio.get_running_loop().time())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:

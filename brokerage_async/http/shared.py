@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 import attrs
 
@@ -13,11 +14,12 @@ from ..errors import ConfigurationError, RequestNotSentError
 from ..observers import Watchers
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
+from .service_clock import ServiceClock
 
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
 
-__all__ = ["Engine", "Options", "Tokens"]
+__all__ = ["Closeable", "Engine", "Options", "Tokens"]
 
 
 @attrs.frozen(kw_only=True)
@@ -47,8 +49,20 @@ class Tokens(Protocol):
         """Hear that the service refused this value; answer whether another one can be had."""
         ...
 
+    def accept(self, authorization: str) -> None:
+        """Record that the service accepted this value."""
+        ...
+
     async def close(self) -> None:
         """Stop what runs in the background."""
+        ...
+
+
+class Closeable(Protocol):
+    """A background activity of a client, such as a polling loop, that ends with the client."""
+
+    async def aclose(self) -> None:
+        """End it and wait for its end."""
         ...
 
 
@@ -62,6 +76,8 @@ class Engine:
         "closed",
         "environment",
         "limiter",
+        "resources",
+        "service_clock",
         "tokens",
         "transport",
         "watchers",
@@ -82,7 +98,9 @@ class Engine:
         self.tokens: Tokens = tokens
         self.budget: RetryBudget = budget
         self.watchers: Watchers = watchers
+        self.service_clock: ServiceClock = ServiceClock()
         self.closed: bool = False
+        self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def enter(self) -> asyncio.AbstractEventLoop:
@@ -107,6 +125,10 @@ class Engine:
         self.closed = True
         self.limiter.close(lambda: RequestNotSentError("the client was closed"))
         try:
-            await self.tokens.close()
+            for resource in list(self.resources):
+                await resource.aclose()
         finally:
-            await self.transport.close()
+            try:
+                await self.tokens.close()
+            finally:
+                await self.transport.close()

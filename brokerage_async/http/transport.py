@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -37,7 +38,7 @@ class Transport(Protocol):
         """Send ``request`` once and return the whole answer, whatever its status, within ``request.timeout`` seconds.
 
         Raises:
-            RequestNotSentError: it provably did not reach the service.
+            RequestNotSentError: it provably did not reach the service, or its guard objected.
             ResponseLostError: it may have been processed, and no complete answer came.
             ResponseDecodeError: the body of a success is larger than the transport reads.
         """
@@ -46,6 +47,10 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Release every connection. Calling it again does nothing."""
         ...
+
+
+_GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
+"""The request that the running task is about to send: a pool calls its guard once it has a connection."""
 
 
 class _Once:
@@ -107,6 +112,13 @@ class _Pool(aiohttp.TCPConnector):
             connection.close()
         if protocol is not None:
             self._known.add(protocol)
+        request = _GUARDED.get()
+        if request is not None:  # after any wait for a connection; nothing waits from here to the first byte
+            try:
+                request.check_guard()
+            except RequestNotSentError:
+                connection.release()
+                raise
         return connection
 
 
@@ -126,7 +138,8 @@ class AiohttpTransport:
     Args:
         http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
             of its own do not see these requests, because they could send one twice. Its pool is its own: it may reuse
-            a connection on which something unasked-for has arrived, and take that for the answer.
+            a connection on which something unasked-for has arrived, and take that for the answer. A request's guard is
+            called before such a pool is asked for a connection, not after.
         trace_configs: aiohttp trace configurations for the transport's own pool.
         connections: most connections open at once, 0 for no bound.
         max_body: largest body in bytes that is read.
@@ -165,6 +178,8 @@ class AiohttpTransport:
         """Send ``request`` once; see `Transport.send`."""
         once = _Once()
         response: aiohttp.ClientResponse | None = None
+        request.check_guard()
+        guarded = _GUARDED.set(request)
         try:
             response = await (self._session or self._open()).request(
                 request.method,
@@ -190,6 +205,8 @@ class AiohttpTransport:
                 status = None if response is None else response.status
                 raise _failure(request, error, once.written, status) from _harmless(error)
             body = b""  # the status of an error answer tells enough
+        finally:
+            _GUARDED.reset(guarded)
         return Response(status=response.status, headers=response.headers, body=body)
 
     async def close(self) -> None:

@@ -1,17 +1,18 @@
-"""Where orders are written down before they are sent: the public door to the journals.
+"""Journals: durable records of orders, written before the orders are sent.
 
 - ``SqliteJournal(path)``: one file on this machine, shared by its processes; needs nothing but Python.
 - ``PostgresJournal(dsn)``: one table for workers on several machines; extra ``[postgres]``.
 - ``MemoryJournal()``: nothing survives the process; for tests and simulations.
 
-Anything else with the methods of ``Journal`` serves as well. Databases are imported only when they are asked for.
+Databases are imported on first use.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError
+from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError, renew_claims
 from .memory import MemoryJournal
 
 if TYPE_CHECKING:
@@ -27,16 +28,14 @@ __all__ = [
     "MemoryJournal",
     "PostgresJournal",
     "SqliteJournal",
+    "renew_claims",
 ]
 
 
+_LAZY = {"PostgresJournal": ".postgres", "SqliteJournal": ".sqlite"}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "SqliteJournal":
-        from .sqlite import SqliteJournal
-
-        return SqliteJournal
-    if name == "PostgresJournal":
-        from .postgres import PostgresJournal
-
-        return PostgresJournal
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name], __name__), name)

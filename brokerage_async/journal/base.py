@@ -1,28 +1,30 @@
-"""What a journal of orders keeps, and what every journal can do.
+"""Values that a journal of orders keeps, and the protocol of every journal.
 
-A journal remembers each order *before* its first byte leaves, so that a process that dies in the middle of placing
-one leaves enough behind to find out what became of it. It holds the body of the order as it was sent and never a
-token or a secret.
+A journal records each order *before* its first byte leaves, so that a crash in the middle of placing one leaves
+enough behind to find out its outcome. It holds the body of the order as it was sent and never a token or a secret.
 
-An entry is worked on by one worker at a time: the worker holds a *claim* that expires by itself (the lease), so a
-dead worker never blocks an entry for longer than that.
+One worker at a time works on an entry. It holds a *claim* that expires by itself (the lease), so a crashed worker never
+blocks an entry for longer than that. Every statement that a worker makes about an entry is fenced by its ownership and
+safe to repeat: a worker that lost the entry changes nothing, and a lost acknowledgement does no harm.
 """
 
 from __future__ import annotations
 
+import asyncio
 import enum
+from collections.abc import Mapping
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import attrs
 
 from ..errors import BrokerageError
 
-__all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError"]
+__all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError", "renew_claims"]
 
 
 class JournalError(BrokerageError):
-    """The journal could not be read or written (disk full, read-only, no database); the text says why.
+    """The journal cannot be read or written (disk full, read-only, no database); the message says why.
 
     Raised by ``OrderEntry.place`` before anything was sent: an order that cannot be journaled is not placed.
     """
@@ -31,10 +33,10 @@ class JournalError(BrokerageError):
 
 
 class EntryState(enum.StrEnum):
-    """What is known of a journaled order."""
+    """State of a journaled order."""
 
     OPEN = "open"
-    """It may have been sent and its outcome is not known yet: what ``recover()`` looks after."""
+    """It may have been sent, and its outcome is not known yet; ``recover()`` looks for it."""
     PLACED = "placed"
     """The service has it."""
     REFUSED = "refused"
@@ -43,13 +45,21 @@ class EntryState(enum.StrEnum):
     """It provably never reached the service, or was turned away unread; the same order may be placed again under the
     same identifier."""
     ABANDONED = "abandoned"
-    """A person decided that it needs no more looking after."""
+    """A person decided that it needs no further attention."""
 
 
 @attrs.frozen
 class EntryKey:
-    """What names an entry: the environment, the account and the external identifier of the order."""
+    """Identity of an entry.
 
+    Attributes:
+        origin: ``scheme://host[:port]`` of the service, as `Environment.origin` gives it. Entries written before
+            origins were recorded have "".
+        environment: ``production`` or ``sandbox``.
+        account_number, external_identifier: the account, and the identifier of the order within it.
+    """
+
+    origin: str
     environment: str
     account_number: str
     external_identifier: str
@@ -57,18 +67,19 @@ class EntryKey:
 
 @attrs.frozen(kw_only=True)
 class JournalEntry:
-    """One order as the journal knows it. Times are aware UTC date-times by the journal's own clock.
+    """One order in the journal. Times are aware UTC date-times by the journal's own clock.
 
     Attributes:
-        key: environment, account and external identifier.
+        key: origin, environment, account and external identifier.
         body: the exact bytes that were, or were about to be, submitted.
-        state: what is known of it.
+        state: open, or its outcome.
         attempts: how many submits were begun, the one under way included.
-        order_id: the order that it became, once known.
+        order_id: id of the order at the service, once known.
         note: why it has this state, in words.
         opened_at, closed_at: when it was journaled, and when its outcome became known.
         looked_at: when a worker last finished looking for it without an answer.
         owner, claimed_until: the worker that holds it, and until when.
+        closed_by: the worker that recorded the outcome.
     """
 
     key: EntryKey
@@ -82,66 +93,117 @@ class JournalEntry:
     looked_at: datetime | None = None
     owner: str | None = None
     claimed_until: datetime | None = None
+    closed_by: str | None = None
 
 
 class Journal(Protocol):
-    """A durable record of orders, shared by any number of workers. Every method is atomic.
+    """Durable record of orders, shared by any number of workers. Every method is atomic.
 
-    Every method raises ``JournalError`` when the record cannot be read or written; what a method has returned from
-    is durable.
+    Every method raises ``JournalError`` when the record cannot be read or written. The effect of a method is durable
+    when it returns. When it raises, its effect is unknown, and the call may be repeated as it was.
+
+    ``owner`` names one stretch of work on one entry, from opening or claiming it to closing or releasing it, and is
+    used for no other.
     """
 
     async def now(self) -> datetime:
-        """The time by the clock that leases are measured with."""
+        """Return the time by the clock that leases are measured with."""
         ...
 
     async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
         """Record that ``body`` is about to be sent, claimed by ``owner`` for ``lease`` seconds.
 
-        ``owner`` names one placing of one order and is never used for another.
-
         Returns:
             The new entry and True; or, when the key is known already, the entry as it stands, unchanged, and False.
-            An entry that is ``NOT_SENT`` with the same body is opened again and counts as new.
+            An entry that is ``NOT_SENT`` with the same body is opened again and counts as new, unless this very owner
+            closed it. An entry that this owner opened already counts as new: the call was repeated.
         """
         ...
 
     async def find(self, key: EntryKey) -> JournalEntry | None:
-        """The entry of this key, or None."""
+        """Return the entry of this key, or None."""
         ...
 
-    async def entries(self, environment: str | None = None, *, state: EntryState | None = None) -> list[JournalEntry]:
-        """All entries, oldest first; of one environment and of one state only, if given."""
-        ...
-
-    async def claim(
-        self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None
+    async def entries(
+        self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
     ) -> list[JournalEntry]:
-        """Take the open entries that nobody holds, for ``lease`` seconds; oldest first.
+        """Return all entries, oldest first; only those of one environment, origin and state, if given."""
+        ...
 
-        ``key`` limits it to one entry; ``due_at`` to those opened, and not looked at, since then. Of several workers
-        that claim at once, each entry goes to exactly one.
+    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
+        """Hold an open entry for ``lease`` seconds, unless another worker holds it.
+
+        Of several workers that claim it at once, exactly one gets it. An owner that holds it already gets it again.
+
+        Returns:
+            The entry as it is now, or None when it is not open or another worker holds it.
         """
         ...
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
-        """Hold an entry for ``lease`` seconds from now, and record the number of ``attempts`` if given.
+        """Hold an entry for ``lease`` seconds from now, and raise its number of ``attempts`` to this if given.
 
-        Returns False, and changes nothing, when the entry is not open or another worker holds it.
+        Returns False, and changes nothing, when the entry is not open or ``owner`` does not hold it.
         """
         ...
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        """Let go of an open entry whose outcome is still unknown, and note why. False when it was not held.
+        """Give up the claim on an entry whose outcome is still unknown, and note why.
 
-        ``looked`` records that this worker has finished looking for it.
+        ``looked`` records that this worker has finished looking for it. Returns False, and changes nothing, when the
+        entry is not open or ``owner`` does not hold it (any more); so does a repeated call.
         """
         ...
 
-    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
-        """Record the outcome of an open entry. False when it was not open (any more)."""
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
+        """Record the outcome of an open entry that ``owner`` holds.
+
+        Returns:
+            True when ``owner`` has closed the entry with this ``state``, by this call or by an earlier one that is
+            repeated here. False when the entry is not this worker's any more; nothing was changed then.
+        """
+        ...
+
+    async def abandon(self, key: EntryKey, *, note: str) -> bool:
+        """Close an open entry as abandoned, even while a worker holds it. Return False when it is not open."""
+        ...
+
+    async def adopt(self, key: EntryKey, *, origin: str) -> bool:
+        """Move an open entry to another ``origin``: its service has changed its address.
+
+        Returns:
+            True when the entry is under ``origin`` now, also when the call is repeated. False when there is no such
+            open entry, a worker holds it, or ``origin`` has an entry of this key already; nothing was changed then.
+        """
         ...
 
     async def aclose(self) -> None:
-        """Let go of files and connections; harmless when repeated."""
+        """Release files and connections. Repeating it is harmless."""
         ...
+
+
+@runtime_checkable
+class BatchRenewal(Protocol):
+    """Optional method of a journal that renews many claims in one statement."""
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        """Renew each claim for its owner as ``Journal.renew`` does. Return the keys that are still held."""
+        ...
+
+
+async def renew_claims(journal: Journal, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+    """Renew the claims of each key's owner, and return the keys that are still held.
+
+    A journal that has ``renew_many`` does this in one statement; for others `Journal.renew` is called for each key, and
+    an error is raised after all of them were tried.
+    """
+    if isinstance(journal, BatchRenewal):
+        return await journal.renew_many(claims, lease=lease)
+    renewing = (journal.renew(key, owner=owner, lease=lease) for key, owner in claims.items())
+    results = dict(zip(claims, await asyncio.gather(*renewing, return_exceptions=True), strict=True))
+    for result in results.values():
+        if isinstance(result, BaseException):
+            raise result
+    return {key for key, held in results.items() if held is True}

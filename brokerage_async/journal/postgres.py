@@ -1,15 +1,21 @@
-"""The journal of a fleet: one PostgreSQL table, shared by workers on any number of machines."""
+"""Journal of a fleet: one PostgreSQL table, shared by workers on any number of machines."""
 
 from __future__ import annotations
 
-import asyncio
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from .._arguments import check_count, check_timeout
+from ..config import Secret
 from ..errors import ConfigurationError
 from .base import JournalError
-from .sql import SqlJournal, schema_of, text_of
+from .connections import ConnectionPool
+from .process import ProcessGuard
+from .schema import VERSION, creation, postgres_migration, version_of
+from .sql import SqlJournal, text_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -18,89 +24,162 @@ __all__ = ["PostgresJournal"]
 
 NOW = "EXTRACT(EPOCH FROM statement_timestamp())::float8"
 SCHEMA_LOCK = 0x6A6F75726E616C
-"""Advisory lock under which one worker at a time creates the table."""
+"""Advisory lock under which one worker at a time creates or migrates the table."""
+SECRETS = ("password", "sslpassword", "oauth_client_secret")
+"""Parameters of a connection string that are secrets."""
+
+SETTINGS = """
+SELECT set_config('client_min_messages', 'warning', false), set_config('statement_timeout', %s, false),
+       set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
+  FROM current_setting('synchronous_commit') AS setting
+"""
+TABLE_STATE = """
+SELECT obj_description(oid, 'pg_class'),
+       ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = oid AND attnum > 0 AND NOT attisdropped)
+  FROM pg_class WHERE oid = to_regclass(%s)
+"""
+COMMENT = "brokerage-async journal, schema version"
+"""The version of the schema is in the comment of the table: everyone who may use the table can read it."""
 
 
 class PostgresJournal(SqlJournal):
-    """A journal in a PostgreSQL database, in ``table`` (created when it is not there).
+    """Journal in a PostgreSQL database, in ``table``, which is created if it is missing.
 
-    ``dsn`` is a libpq connection string or URL. It may hold a password, so it never shows in ``repr`` or in an error.
-    Leases are measured with the clock of the server, and each write is committed with ``synchronous_commit = on``
-    before its method returns. A statement that takes longer than ``timeout`` seconds has failed. Needs the extra
-    ``brokerage-async[postgres]``.
+    Each write is committed with ``synchronous_commit = on`` (or ``remote_apply`` where that is set) before its method
+    returns, and leases are measured with
+    the clock of the server. A table of an earlier release is migrated when it is first used, which takes its owner; a
+    table that is up to date asks for no right to create. A forked process needs a journal of its own.
+
+    Args:
+        dsn: libpq connection string or URL. Its password never shows in ``repr``, errors or tracebacks.
+        table: a plain name.
+        timeout: seconds after which a statement without an answer has failed.
+        connections: most connections for ordinary statements; one more renews claims, ahead of them all.
 
     Raises:
-        ConfigurationError: psycopg is not installed, or ``table`` is not a plain name.
+        ConfigurationError: psycopg is not installed (extra ``brokerage-async[postgres]``), or an argument is invalid.
     """
 
-    def __init__(self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0) -> None:
+    def __init__(
+        self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0, connections: int = 4
+    ) -> None:
+        server = _Server(dsn, table, timeout)
+        del dsn  # the variables of this frame may show up in a traceback
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
-            raise ConfigurationError(f"not a plain table name: {table!r}")
-        try:
-            import psycopg  # noqa: F401  (an extra: told at construction, not at the first order)
-        except ImportError as error:
-            raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
-        self._dsn = dsn
+            raise ConfigurationError(f"table must be a plain lower-case name of at most 58 characters, got {table!r}")
+        if check_timeout("timeout", timeout) is None:
+            raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
+        check_count("connections", connections)
         self._table = table
-        self._timeout = timeout
-        self._lock = asyncio.Lock()
-        self._connection: psycopg.AsyncConnection[Any] | None = None
-        self._closed = False
+        self._process = ProcessGuard(f"the journal table {table}")
+        server.check()
+        self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
+        self._renewals = ConnectionPool(server.connect, server.reason_of, size=1, timeout=timeout)
 
     def __repr__(self) -> str:
         return f"PostgresJournal(table={self._table!r})"
 
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        import psycopg
-
-        text = text_of(statement, table=self._table, now=NOW, skip_locked="FOR UPDATE SKIP LOCKED")
-        query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", text)
-        async with self._lock:
-            # A connection may have broken while it was idle. Every statement can be repeated: an entry that the
-            # first run opened is known by its owner, and all others find their work done.
-            repeatable = self._connection is not None
-            while True:
-                try:
-                    async with asyncio.timeout(self._timeout):
-                        connection = await self._connected()
-                        cursor = await connection.execute(query.encode(), values)
-                        return await cursor.fetchall()
-                except (psycopg.Error, OSError) as error:
-                    await self._drop()
-                    if not (repeatable and isinstance(error, psycopg.OperationalError)):
-                        reason = str(error) or f"no answer within {self._timeout:g} s"
-                        raise JournalError(f"the journal table {self._table} cannot be used: {reason}") from error
-                    repeatable = False
-                except asyncio.CancelledError:
-                    # The statement may be half way: the next one starts on a fresh connection.
-                    await self._drop()
-                    raise
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        self._process.check()
+        text = text_of(statement, table=self._table, now=NOW)
+        query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", text).encode()
+        return await (self._renewals if renewal else self._statements).run(query, values)
 
     async def aclose(self) -> None:
-        """Close the connection, after the statement that is under way."""
-        async with self._lock:
-            self._closed = True
-            await self._drop()
+        """Close the connections, after the statements under way. In a forked process, leave them to the parent."""
+        if not self._process.is_forked:
+            await self._statements.aclose()
+            await self._renewals.aclose()
 
-    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+
+class _Server:
+    """Address of the database. Holds the connection string, and keeps its secrets out of messages."""
+
+    __slots__ = ("_dsn", "_is_prepared", "_secrets", "_table", "_timeout")
+
+    def __init__(self, dsn: str, table: str, timeout: float) -> None:
+        self._dsn = Secret(dsn)
+        self._secrets: tuple[Secret, ...] = ()
+        self._table = table
+        self._timeout = timeout
+        self._is_prepared = False
+
+    def check(self) -> None:
+        """Raise ConfigurationError if psycopg is missing, or the connection string is invalid."""
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
+        secrets = _secrets_of(self._dsn)
+        if secrets is None:
+            raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
+        self._secrets = secrets
+
+    async def connect(self) -> psycopg.AsyncConnection[Any]:
+        """Open a connection. The first one makes sure that the table is there and up to date."""
         import psycopg
 
-        if self._closed:
-            raise JournalError(f"the journal table {self._table} is closed")
-        if self._connection is None or self._connection.closed:
-            connection = await psycopg.AsyncConnection.connect(
-                self._dsn, autocommit=True, application_name="brokerage-async journal"
-            )
-            self._connection = connection
-            await connection.execute("SET synchronous_commit = on")
-            await connection.execute("SET client_min_messages = warning")
-            async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-                for statement in schema_of(table=self._table, binary="BYTEA", seconds="DOUBLE PRECISION"):
-                    await connection.execute(statement.encode())
-        return self._connection
-
-    async def _drop(self) -> None:
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
+        connection = await psycopg.AsyncConnection.connect(
+            self._dsn, autocommit=True, application_name="brokerage-async journal"
+        )
+        try:
+            # A statement that was given up here ends in the server a second later: it has no effect after that.
+            await connection.execute(SETTINGS, (str(math.ceil(1000 * (self._timeout + 1))),))
+            if not self._is_prepared:
+                await _prepare_table(connection, self._table)
+                self._is_prepared = True
+        except BaseException:
             await connection.close()
+            raise
+        return connection
+
+    def reason_of(self, error: BaseException) -> str:
+        """Return the message for a failed statement, without secrets."""
+        text = str(error) or type(error).__name__
+        for secret in self._secrets:
+            text = text.replace(secret, "<secret>")
+        named = f"the journal table {self._table}"
+        return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
+
+
+def _secrets_of(dsn: Secret) -> tuple[Secret, ...] | None:
+    """Return the secrets in a connection string as they are and as they are in a URL; None if it is invalid.
+
+    libpq quotes parts of an invalid string in its message, which may be parts of a password.
+    """
+    from psycopg import Error
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parameters = conninfo_to_dict(dsn)
+    except (Error, UnicodeError):
+        return None
+    plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
+    return tuple(Secret(secret) for secret in sorted({*plain, *map(quote, plain)}, key=len, reverse=True))
+
+
+async def _prepare_table(connection: psycopg.AsyncConnection[Any], table: str) -> None:
+    """Create or migrate the table where needed; one that is up to date is used as it is."""
+    if await _table_version(connection, table) == VERSION:
+        return
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
+        version = await _table_version(connection, table)  # as another worker may have left it in the meantime
+        if version == VERSION:
+            return
+        if version is None:
+            statements = creation(table=table, binary="BYTEA", seconds="DOUBLE PRECISION")
+        else:
+            statements = postgres_migration(table)
+        for statement in (*statements, f"COMMENT ON TABLE {table} IS '{COMMENT} {VERSION}'"):
+            await connection.execute(statement.encode())
+
+
+async def _table_version(connection: psycopg.AsyncConnection[Any], table: str) -> int | None:
+    row = await (await connection.execute(TABLE_STATE, (table,))).fetchone()
+    if row is None:
+        return None
+    recorded = re.search(rf"{COMMENT} (\d+)", row[0] or "")
+    return version_of(f"the journal table {table}", int(recorded[1]) if recorded else None, row[1])

@@ -1,4 +1,4 @@
-"""The journal as SQL: one set of statements that SQLite and PostgreSQL both understand.
+"""Journal over SQL: one set of statements that SQLite and PostgreSQL both understand.
 
 Times are epoch seconds by one clock, ``{now}``: the machine's for SQLite, the server's for PostgreSQL, so that workers
 on machines with different clocks agree on when a lease ends.
@@ -12,52 +12,32 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .base import EntryKey, EntryState, JournalEntry
+import attrs
 
-__all__ = ["SqlJournal", "schema_of", "text_of"]
+from .base import EntryKey, EntryState, JournalEntry
+from .schema import COLUMNS, KEY
+
+__all__ = ["SqlJournal", "text_of"]
 
 J = TypeVar("J", bound="SqlJournal")
 
-COLUMNS = (
-    "environment, account_number, external_identifier, body, state, attempts, order_id, note, "
-    "opened_at, closed_at, looked_at, owner, claimed_until"
-)
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS {table} (
-    environment         TEXT NOT NULL,
-    account_number      TEXT NOT NULL,
-    external_identifier TEXT NOT NULL,
-    body                {bytes} NOT NULL,
-    state               TEXT NOT NULL,
-    attempts            INTEGER NOT NULL,
-    order_id            TEXT,
-    note                TEXT NOT NULL,
-    opened_at           {seconds} NOT NULL,
-    closed_at           {seconds},
-    looked_at           {seconds},
-    owner               TEXT,
-    claimed_until       {seconds},
-    PRIMARY KEY (environment, account_number, external_identifier)
-)
-"""
-
-INDEX = "CREATE INDEX IF NOT EXISTS {table}_open ON {table} (environment, opened_at) WHERE state = 'open'"
-
 SAME_KEY = (
-    "environment = :environment AND account_number = :account_number AND external_identifier = :external_identifier"
+    "origin = :origin AND environment = :environment AND account_number = :account_number "
+    "AND external_identifier = :external_identifier"
 )
 
 NOW = "SELECT {now}"
 
 OPEN = """
 INSERT INTO {table} AS known ({columns})
-VALUES (:environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
-        {now}, NULL, NULL, :owner, {now} + :lease)
-ON CONFLICT (environment, account_number, external_identifier) DO UPDATE
+VALUES (:origin, :environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
+        {now}, NULL, NULL, :owner, {now} + :lease, NULL)
+ON CONFLICT ({key}) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,
-       closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until
+       closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until,
+       closed_by = NULL
  WHERE known.state = 'not_sent' AND known.body = excluded.body
+   AND (known.closed_by IS NULL OR known.closed_by <> excluded.owner)
 RETURNING {columns}
 """
 
@@ -66,30 +46,28 @@ FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 ENTRIES = """
 SELECT {columns} FROM {table}
  WHERE (CAST(:environment AS TEXT) IS NULL OR environment = :environment)
+   AND (CAST(:origin AS TEXT) IS NULL OR origin = :origin)
    AND (CAST(:state AS TEXT) IS NULL OR state = :state)
  ORDER BY opened_at
 """
 
-CLAIM_KEY = """
+CLAIM = """
 UPDATE {table} SET owner = :owner, claimed_until = {now} + :lease
- WHERE {same_key} AND state = 'open' AND (claimed_until IS NULL OR claimed_until <= {now})
-RETURNING {columns}
-"""
-
-CLAIM_DUE = """
-UPDATE {table} SET owner = :owner, claimed_until = {now} + :lease
- WHERE (environment, account_number, external_identifier) IN (
-    SELECT environment, account_number, external_identifier FROM {table}
-     WHERE state = 'open' AND environment = :environment AND (claimed_until IS NULL OR claimed_until <= {now})
-       AND opened_at <= :due_at AND (looked_at IS NULL OR looked_at <= :due_at)
-    {skip_locked})
+ WHERE {same_key} AND state = 'open' AND (claimed_until IS NULL OR claimed_until <= {now} OR owner = :owner)
 RETURNING {columns}
 """
 
 RENEW = """
-UPDATE {table} SET claimed_until = {now} + :lease, attempts = COALESCE(:attempts, attempts)
+UPDATE {table} SET claimed_until = {now} + :lease,
+       attempts = CASE WHEN CAST(:attempts AS INTEGER) > attempts THEN CAST(:attempts AS INTEGER) ELSE attempts END
  WHERE {same_key} AND state = 'open' AND owner = :owner
 RETURNING attempts
+"""
+
+RENEW_MANY = """
+UPDATE {table} SET claimed_until = {now} + :lease
+ WHERE state = 'open' AND ({key}, owner) IN (VALUES {claims})
+RETURNING {key}
 """
 
 RELEASE = """
@@ -101,27 +79,38 @@ RETURNING attempts
 
 CLOSE = """
 UPDATE {table} SET state = :state, order_id = :order_id, note = :note, closed_at = {now},
+       owner = NULL, claimed_until = NULL, closed_by = :owner
+ WHERE {same_key} AND state = 'open' AND owner = :owner
+RETURNING attempts
+"""
+
+ABANDON = """
+UPDATE {table} SET state = 'abandoned', order_id = NULL, note = :note, closed_at = {now},
        owner = NULL, claimed_until = NULL
  WHERE {same_key} AND state = 'open'
 RETURNING attempts
 """
 
-FAR_FUTURE = 1e12
-"""A time that no entry reaches: stands for 'whenever it was opened'."""
+ADOPT = """
+UPDATE {table} SET origin = :new_origin, owner = NULL, claimed_until = NULL
+ WHERE {same_key} AND state = 'open' AND (claimed_until IS NULL OR claimed_until <= {now})
+   AND NOT EXISTS (
+    SELECT 1 FROM {table} WHERE origin = :new_origin AND environment = :environment
+       AND account_number = :account_number AND external_identifier = :external_identifier)
+RETURNING attempts
+"""
+
+MAX_CLAIMS = 500
+"""Claims that one statement renews: five values each, and older SQLite libraries take 32,766 of them."""
 
 
-def text_of(statement: str, *, table: str, now: str, skip_locked: str = "") -> str:
-    """A statement of this module for one table of one database; its ``:names`` stay to be bound."""
-    return statement.format(table=table, now=now, skip_locked=skip_locked, columns=COLUMNS, same_key=SAME_KEY)
-
-
-def schema_of(*, table: str, binary: str, seconds: str) -> tuple[str, str]:
-    """The statements that create the table and its index, with the database's names for bytes and seconds."""
-    return SCHEMA.format(table=table, bytes=binary, seconds=seconds), INDEX.format(table=table)
+def text_of(statement: str, *, table: str, now: str) -> str:
+    """Return a statement of this module for one table of one database, with ``:names`` to be bound."""
+    return statement.format(table=table, now=now, columns=COLUMNS, key=KEY, same_key=SAME_KEY)
 
 
 class SqlJournal(ABC):
-    """Everything that a journal does, over one method that runs a statement durably."""
+    """Methods of a journal over one method that runs a statement durably."""
 
     async def __aenter__(self: J) -> J:
         return self
@@ -132,12 +121,17 @@ class SqlJournal(ABC):
         await self.aclose()
 
     @abstractmethod
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        """Run one statement in a transaction of its own, committed and durable on return; its rows."""
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        """Run one statement in a transaction of its own, and return its rows once it is durable.
+
+        A ``renewal`` must not wait for other statements: the claim that it renews may expire.
+        """
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Let go of files and connections; harmless when repeated."""
+        """See ``Journal.aclose``."""
 
     async def now(self) -> datetime:
         """See ``Journal.now``."""
@@ -149,51 +143,79 @@ class SqlJournal(ABC):
         if rows:
             return _entry(rows[0]), True
         known = _entry((await self._run(FIND, _names(key)))[0])
-        return known, known.state is EntryState.OPEN and known.owner == owner  # ours already: the write was repeated
+        return known, known.state is EntryState.OPEN and known.owner == owner
 
     async def find(self, key: EntryKey) -> JournalEntry | None:
         """See ``Journal.find``."""
         rows = await self._run(FIND, _names(key))
         return _entry(rows[0]) if rows else None
 
-    async def entries(self, environment: str | None = None, *, state: EntryState | None = None) -> list[JournalEntry]:
+    async def entries(
+        self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
+    ) -> list[JournalEntry]:
         """See ``Journal.entries``."""
-        values = {"environment": environment, "state": None if state is None else state.value}
+        values = {"environment": environment, "origin": origin, "state": None if state is None else state.value}
         return [_entry(row) for row in await self._run(ENTRIES, values)]
 
-    async def claim(
-        self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None
-    ) -> list[JournalEntry]:
+    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
         """See ``Journal.claim``."""
-        values: dict[str, object] = {"environment": environment, "owner": owner, "lease": lease}
-        if key is not None:
-            rows = await self._run(CLAIM_KEY, {**values, **_names(key)})
-        else:
-            due = FAR_FUTURE if due_at is None else due_at.timestamp()
-            rows = await self._run(CLAIM_DUE, {**values, "due_at": due})
-        return sorted((_entry(row) for row in rows), key=lambda entry: entry.opened_at)
+        rows = await self._run(CLAIM, {**_names(key), "owner": owner, "lease": lease})
+        return _entry(rows[0]) if rows else None
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         """See ``Journal.renew``."""
-        return bool(await self._run(RENEW, {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}))
+        values = {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}
+        return bool(await self._run(RENEW, values, renewal=True))
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        """See ``BatchRenewal.renew_many``."""
+        held = set[EntryKey]()
+        # Two statements about the same rows lock them in the same order.
+        ordered = sorted(claims.items(), key=lambda claim: attrs.astuple(claim[0]))
+        for start in range(0, len(ordered), MAX_CLAIMS):
+            statement, values = _renewal(ordered[start : start + MAX_CLAIMS])
+            held |= {EntryKey(*row) for row in await self._run(statement, {**values, "lease": lease}, renewal=True)}
+        return held
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
         """See ``Journal.release``."""
         values = {**_names(key), "owner": owner, "note": note, "looked": int(looked)}
         return bool(await self._run(RELEASE, values))
 
-    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
         """See ``Journal.close``."""
-        values = {**_names(key), "state": state.value, "order_id": order_id, "note": note}
-        return bool(await self._run(CLOSE, values))
+        values = {**_names(key), "owner": owner, "state": state.value, "order_id": order_id, "note": note}
+        if await self._run(CLOSE, values):
+            return True
+        known = await self.find(key)  # a close that is repeated finds its own work
+        return known is not None and (known.state, known.closed_by) == (state, owner)
+
+    async def abandon(self, key: EntryKey, *, note: str) -> bool:
+        """See ``Journal.abandon``."""
+        return bool(await self._run(ABANDON, {**_names(key), "note": note}))
+
+    async def adopt(self, key: EntryKey, *, origin: str) -> bool:
+        """See ``Journal.adopt``."""
+        if await self._run(ADOPT, {**_names(key), "new_origin": origin}):
+            return True
+        adopted = await self.find(attrs.evolve(key, origin=origin))  # entries are never deleted: it was moved before
+        return adopted is not None and await self.find(key) is None
 
 
 def _names(key: EntryKey) -> dict[str, object]:
-    return {
-        "environment": key.environment,
-        "account_number": key.account_number,
-        "external_identifier": key.external_identifier,
-    }
+    return attrs.asdict(key)
+
+
+def _renewal(claims: Sequence[tuple[EntryKey, str]]) -> tuple[str, dict[str, object]]:
+    """Return the statement that renews these claims, and its values."""
+    rows, values = list[str](), dict[str, object]()
+    for number, (key, owner) in enumerate(claims):
+        row = {f"c{number}_{place}": value for place, value in enumerate((*attrs.astuple(key), owner))}
+        rows.append(f"({', '.join(f':{name}' for name in row)})")
+        values |= row
+    return RENEW_MANY.replace("{claims}", ", ".join(rows)), values
 
 
 def _time(seconds: float) -> datetime:
@@ -205,9 +227,9 @@ def _optional_time(seconds: float | None) -> datetime | None:
 
 
 def _entry(row: Sequence[Any]) -> JournalEntry:
-    environment, account, identifier, body, state, attempts, order_id, note, opened, closed, looked, owner, until = row
+    (*key, body, state, attempts, order_id, note, opened, closed, looked, owner, until, closed_by) = row
     return JournalEntry(
-        key=EntryKey(environment, account, identifier),
+        key=EntryKey(*key),
         body=bytes(body),
         state=EntryState(state),
         attempts=attempts,
@@ -218,4 +240,5 @@ def _entry(row: Sequence[Any]) -> JournalEntry:
         looked_at=_optional_time(looked),
         owner=owner,
         claimed_until=_optional_time(until),
+        closed_by=closed_by,
     )

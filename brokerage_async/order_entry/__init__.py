@@ -1,10 +1,13 @@
-"""Order entry: every order is placed once, or known to be unknown.
+"""Order entry: an order is submitted at most once, and its outcome is never silently lost.
 
 The service does not recognise a repeated order, and a request whose answer got lost may have been processed. So
-`OrderEntry.place` writes each order down before it is sent, sends it once, and when no answer tells what became of
-it, looks for its external identifier among the orders of the account.
+`OrderEntry.place` journals each order before it is sent, submits it once, and searches the order lists of the account
+for its external identifier when no answer shows the outcome. docs/design/at-most-once.md states the promise and its
+assumptions.
 """
 
-from .api import ChangeOutcome, LookPlan, OrderChange, OrderEntry, Outcome, Placement
+from .api import OrderEntry
+from .decisions import ReconcilePolicy
+from .results import ChangeOutcome, OrderChange, Outcome, Placement
 
-__all__ = ["ChangeOutcome", "LookPlan", "OrderChange", "OrderEntry", "Outcome", "Placement"]
+__all__ = ["ChangeOutcome", "OrderChange", "OrderEntry", "Outcome", "Placement", "ReconcilePolicy"]

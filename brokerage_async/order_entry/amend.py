@@ -1,12 +1,14 @@
-"""Cancelling, replacing and editing: sent once, and when no answer comes, the order itself is read back.
+"""Cancel, replace and edit orders: each request is sent once, and without an answer the order is read back.
 
-None of these needs a journal: each names an order that exists, the service refuses a second replacement of the same
-order by itself, and at any later time the order shows what became of it.
+No journal is needed: each change names an order that exists, the service rejects a second replacement of the same order
+by itself, and the order shows the result at any later time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
@@ -17,56 +19,64 @@ from .._generated.operations import COMPLEX_ORDERS_EDIT_PAIRS, COMPLEX_ORDERS_GE
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..operation import Executor, Operation
 from .decisions import (
-    Fate,
-    LookPlan,
+    DeliveryOutcome,
+    ReconcilePolicy,
     cancel_shown,
-    fate_of,
+    delivery_of,
     pairs_shown,
-    preflight_fate_of,
+    preflight_outcome,
     replace_shown,
-    successor_differs_in,
 )
-from .preflight import errors_told, is_blank, objection
-from .results import ChangeOutcome, OrderChange
-from .search import START, OrderLists, Sighting, Window, look_until, terms_of
+from .matching import successor_differs_in, terms_of
+from .preflight import is_blank, listed_errors, rejection
+from .results import ChangeOutcome, OrderChange, Outcome
+from .search import START, OrderLists, Sighting, Window, poll_until
 
 __all__ = ["cancel", "edit_pairs", "replace"]
 
+NOT_SENT = "was not sent"
+MAY_BE_APPLIED = "may have been applied: the order shows it"
+
 T = TypeVar("T")
 
-OUTCOMES = {
-    Fate.ANSWERED: ChangeOutcome.APPLIED,
-    Fate.ACCEPTED: ChangeOutcome.UNKNOWN,  # until the order shows it: any 2xx may come from a captive portal
-    Fate.REFUSED: ChangeOutcome.REFUSED,
-    Fate.NOT_SENT: ChangeOutcome.NOT_SENT,
-    Fate.UNKNOWN: ChangeOutcome.UNKNOWN,
+CHANGE_OUTCOMES = {
+    DeliveryOutcome.CONFIRMED: ChangeOutcome.APPLIED,
+    DeliveryOutcome.ACCEPTED: ChangeOutcome.UNKNOWN,  # until the order shows it: any 2xx may come from a captive portal
+    DeliveryOutcome.REFUSED: ChangeOutcome.REFUSED,
+    DeliveryOutcome.NOT_SENT: ChangeOutcome.NOT_SENT,
+    DeliveryOutcome.UNKNOWN: ChangeOutcome.UNKNOWN,
 }
+UNCERTAIN = (DeliveryOutcome.UNKNOWN, DeliveryOutcome.ACCEPTED)
 
 
 @attrs.frozen
 class _Attempt(Generic[T]):
-    """How a change that was sent once went: its fate, the answer if it shows the result, and the error."""
+    """The end of a change that was sent once: its outcome, the answer if it shows the result, and the error."""
 
-    fate: Fate
+    delivery: DeliveryOutcome
     answer: T | None
     error: BrokerageError | None
 
 
-async def cancel(executor: Executor, account_number: str, order_id: str, plan: LookPlan) -> OrderChange:
-    """Ask for the cancellation of an order once; see `OrderEntry.cancel`."""
+async def cancel(executor: Executor, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
+    """Request the cancellation of an order once; see `OrderEntry.cancel`."""
     path = {"account_number": account_number, "id": order_id}
-    attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda answer: _shows_cancel(answer, order_id))
-    fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
-    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
-        fate = await reader.read_until(plan, lambda seen: cancel_shown(seen.status, seen.replacing_order_id)) or fate
-    elif fate is Fate.REFUSED:
-        await reader.read()
-    return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+    reader = _OrderReader(executor, account_number, order_id)
+    with _describing(path, MAY_BE_APPLIED):
+        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, order_id))
+        delivery = attempt.delivery
+        if delivery in UNCERTAIN:
+            shown = await reader.read_until(policy, lambda seen: cancel_shown(seen.status, seen.replacing_order_id))
+            delivery = shown or delivery
+        elif delivery is DeliveryOutcome.REFUSED:
+            await reader.read()
+    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
 
 
 def _shows_cancel(answer: Order, order_id: str) -> bool:
-    """Whether the answer is this very order, cancelled or about to be: it may have filled in the same moment."""
-    return answer.id in (None, order_id) and cancel_shown(answer.status, answer.replacing_order_id) is Fate.ANSWERED
+    """Return True if the answer is this very order, cancelled or about to be: it may have filled in that moment."""
+    shown = cancel_shown(answer.status, answer.replacing_order_id)
+    return answer.id in (None, order_id) and shown is DeliveryOutcome.CONFIRMED
 
 
 async def replace(
@@ -75,90 +85,126 @@ async def replace(
     account_number: str,
     order_id: str,
     body: bytes,
-    plan: LookPlan,
+    policy: ReconcilePolicy,
     allow_warnings: bool | Collection[str],
 ) -> OrderChange:
-    """Dry-run and then make a replacement (or an edit) once; see `OrderEntry.replace`."""
+    """Dry-run a replacement or an edit, then send it once; see `OrderEntry.replace`."""
     path = {"account_number": account_number, "id": order_id}
     try:
-        preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN, path=path, body=body)
+        with _describing(path, NOT_SENT):
+            preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN, path=path, body=body)
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
         shown = getattr(error, "data", None)
         return OrderChange(
-            outcome=OUTCOMES[preflight_fate_of(error)],
+            outcome=_not_made(preflight_outcome(error)),
             preview=shown if isinstance(shown, PlacedOrderResponse) else None,
             error=error,
         )
     warnings = preview.warnings or ()
-    if (stopped := objection(preview, allow_warnings)) is not None:
-        return OrderChange(outcome=OUTCOMES[stopped.fate], preview=preview, warnings=warnings, error=stopped.error)
-    change = await _replace(executor, operation, path, body, plan)
+    if (stopped := rejection(preview, allow_warnings)) is not None:
+        outcome = _not_made(stopped.outcome)
+        return OrderChange(outcome=outcome, preview=preview, warnings=warnings, error=stopped.error)
+    with _describing(path, MAY_BE_APPLIED):
+        change = await _replace(executor, operation, path, body, policy)
     return attrs.evolve(change, preview=preview, warnings=warnings)
 
 
+def _not_made(outcome: Outcome) -> ChangeOutcome:
+    return ChangeOutcome.REFUSED if outcome is Outcome.REFUSED else ChangeOutcome.NOT_SENT
+
+
 async def _replace(
-    executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, plan: LookPlan
+    executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
 ) -> OrderChange:
     account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
     attempt = await _attempt(
         executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id, edit)
     )
-    fate, reader = attempt.fate, _OrderReader(executor, account_number, order_id)
-    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
-        shown = await reader.read_until(plan, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
+    delivery, reader = attempt.delivery, _OrderReader(executor, account_number, order_id)
+    if delivery in UNCERTAIN:
+        shown = await reader.read_until(policy, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
-        if shown is Fate.ANSWERED and successor is not None:
+        if shown is DeliveryOutcome.CONFIRMED and successor is not None:
             reader = _OrderReader(executor, account_number, successor)
-            await reader.read_until(plan, lambda seen: Fate.ANSWERED)
+            await reader.read_until(policy, lambda seen: DeliveryOutcome.CONFIRMED)
             if edit is not None and reader.order is not None and successor_differs_in(edit, reader.order) is not None:
-                shown = Fate.UNKNOWN  # somebody else has replaced the order, it seems
-        fate = shown or fate
-    elif fate is Fate.REFUSED:
+                shown = DeliveryOutcome.UNKNOWN  # replaced by someone else, it seems
+        delivery = shown or delivery
+    elif delivery is DeliveryOutcome.REFUSED:
         await reader.read()
-    return OrderChange(outcome=OUTCOMES[fate], order=attempt.answer or reader.order, error=attempt.error)
+    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
 
 
 def _shows_replacement(answer: Order, order_id: str, edit: OrderEdit | None) -> bool:
-    """Whether the answer is the order that replaces this one, or this one itself, edited in place: with its new terms,
-    not with those that it had before."""
+    """Return True if the answer is the new order, or this one edited in place, with its new terms."""
     if answer.id == order_id:
         return not answer.replacing_order_id and (edit is None or successor_differs_in(edit, answer) is None)
     return bool(answer.id) and answer.replaces_order_id in (None, order_id)
 
 
 async def edit_pairs(
-    executor: Executor, account_number: str, complex_order_id: str, edit: PairsEdit, plan: LookPlan
+    executor: Executor, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
 ) -> OrderChange:
     """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
     path = {"account_number": account_number, "id": complex_order_id}
-    operation = COMPLEX_ORDERS_EDIT_PAIRS
-    attempt = await _attempt(executor, operation, path, edit, shows=lambda answer: not is_blank(answer))
-    told = attempt.answer and errors_told(attempt.answer, "the edit found errors", operation.name)
-    fate = attempt.fate if told is None else Fate.REFUSED
-    seen: ComplexOrder | None = None
-    shown: Fate | None = None
+    reader = _PairsReader(executor, path, edit)
+    with _describing(path, MAY_BE_APPLIED):
+        attempt = await _attempt(
+            executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda answer: not is_blank(answer)
+        )
+        name = COMPLEX_ORDERS_EDIT_PAIRS.name
+        listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
+        delivery = attempt.delivery if listed is None else DeliveryOutcome.REFUSED
+        if delivery in UNCERTAIN:
+            await poll_until(policy, reader.poll)
+            delivery = reader.shown or delivery
+        elif delivery is DeliveryOutcome.REFUSED:
+            await reader.poll()
+            if listed is not None and reader.shown is DeliveryOutcome.CONFIRMED:
+                delivery = DeliveryOutcome.UNKNOWN  # errors, and yet the order has its new terms
+    return OrderChange(
+        outcome=CHANGE_OUTCOMES[delivery],
+        complex_order=reader.order,
+        preview=attempt.answer,
+        error=listed or attempt.error,
+    )
 
-    async def look() -> tuple[bool, Sighting]:
-        nonlocal seen, shown
+
+class _PairsReader:
+    """Reads a complex order back; ``shown`` is what it last showed about the edit."""
+
+    def __init__(self, executor: Executor, path: dict[str, str], edit: PairsEdit) -> None:
+        self._executor = executor
+        self._path = path
+        self._wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+        self.order: ComplexOrder | None = None
+        self.shown: DeliveryOutcome | None = None
+
+    async def poll(self) -> tuple[bool, Sighting]:
+        """Read it once; see `poll_until`."""
         try:
-            seen = await executor.execute(COMPLEX_ORDERS_GET, path=path)
+            seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET, path=self._path)
         except BrokerageError as failure:
             return False, Sighting(orders={}, complete=False, error=failure)
-        wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+        self.order = seen
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        shown = pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
-        return shown is not None, Sighting(orders={}, complete=True)
+        self.shown = pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
+        return self.shown is not None, Sighting(orders={}, complete=True)
 
-    if fate in (Fate.UNKNOWN, Fate.ACCEPTED):
-        await look_until(plan, look)
-        fate = shown or fate
-    elif fate is Fate.REFUSED:
-        await look()
-        if told is not None and shown is Fate.ANSWERED:  # errors, and yet the order is as it was asked to be
-            fate = Fate.UNKNOWN
-    return OrderChange(outcome=OUTCOMES[fate], complex_order=seen, preview=attempt.answer, error=told or attempt.error)
+
+@contextmanager
+def _describing(path: dict[str, str], fate: str) -> Iterator[None]:
+    """Put on a cancellation of the block the names of the order, and ``fate``."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        account_number, order_id = path["account_number"], path["id"]
+        cancelled.account_number = account_number  # type: ignore[attr-defined]
+        cancelled.order_id = order_id  # type: ignore[attr-defined]
+        cancelled.add_note(f"the change of order {order_id} of account {account_number} {fate}")
+        raise
 
 
 async def _attempt(
@@ -175,13 +221,13 @@ async def _attempt(
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
-        return _Attempt(fate_of(error), None, error)
+        return _Attempt(delivery_of(error), None, error)
     shown = bool(shows(answer))
-    return _Attempt(fate_of(None, shown=shown), answer if shown else None, None)
+    return _Attempt(delivery_of(None, shown=shown), answer if shown else None, None)
 
 
 class _OrderReader:
-    """Reads one order of an account back from the lists; ``order`` is how it was last seen."""
+    """Reads one order of an account back from the lists; ``order`` is the order as last seen."""
 
     def __init__(self, executor: Executor, account_number: str, order_id: str) -> None:
         self._lists = OrderLists(executor)
@@ -190,28 +236,30 @@ class _OrderReader:
         self.order: Order | None = None
 
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
-        """Look once, as far ``back`` as said. However old an order is, a change makes it part of today's list."""
+        """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
         now = datetime.now(UTC)
         window = Window.since(now - back, now)
-        sighting = await self._lists.look(self._account_number, {self._order_id}, window, by=lambda order: order.id)
+        sighting = await self._lists.poll(self._account_number, {self._order_id}, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self._order_id, self.order)
         return sighting
 
-    async def read_until(self, plan: LookPlan, judge: Callable[[Order], Fate | None]) -> Fate | None:
-        """Look as the plan says until the order allows a judgement; None when it never does.
+    async def read_until(
+        self, policy: ReconcilePolicy, judge: Callable[[Order], DeliveryOutcome | None]
+    ) -> DeliveryOutcome | None:
+        """Poll as the policy says until the order allows a judgement; None if it never does.
 
-        An order that no look has shown was not changed for days: it is looked for once more, further back.
+        An order that no poll has shown was not changed for days: one more poll goes further back.
         """
-        judgement: Fate | None = None
+        judgement: DeliveryOutcome | None = None
 
-        async def look() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting]:
             nonlocal judgement
             sighting = await self.read()
             if self._order_id in sighting.orders:
                 judgement = judge(sighting.orders[self._order_id])
             return judgement is not None, sighting
 
-        await look_until(plan, look)
+        await poll_until(policy, poll)
         if self.order is None:
             await self.read(back=START)
             judgement = None if self.order is None else judge(self.order)

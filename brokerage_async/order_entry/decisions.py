@@ -1,15 +1,14 @@
-"""What became of an order that was sent: the decisions, apart from every I/O.
+"""Decide the outcome of an order that was sent: pure functions, without I/O and without a clock.
 
-The service does not recognise a repeated order, so nothing may be concluded from a missing answer. Three questions
-are answered here, each as a table that tests read line by line:
+The service does not recognise a repeated order, so a missing answer proves nothing. Three tables answer, and the tests
+read them line by line:
 
-- `fate_of`: what does the end of one submit prove?
-- `next_look`: after these looks through the lists, look again (when?), or conclude what?
-- `decide`: from both, is the order placed, refused, not sent or unknown, or may it be sent again?
+- `delivery_of`: what the end of one submit proves.
+- `next_poll`: whether to poll the order lists again and when, or what the polls have shown.
+- `decide`: from both, the outcome of the order or the next step.
 
-And for an order that is listed: is it provably another one than ours, in spite of its identifier (`differs_in`)? For
-changes of an order that exists already: what does the order, read back, say about the change (`cancel_shown`,
-`replace_shown`, `successor_differs_in`, `pairs_shown`)?
+For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `replace_shown`,
+`pairs_shown`).
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 
-from .._arguments import a_count, is_number
-from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
+from .._arguments import check_count, is_number, validator
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -37,309 +36,261 @@ from ..errors import (
     TransportError,
 )
 from ..protocol.order_status import TERMINAL
+from .results import Outcome
 
 __all__ = [
-    "Decision",
-    "Fate",
-    "Finding",
-    "Look",
-    "LookPlan",
+    "DeliveryOutcome",
+    "Poll",
+    "ReconcilePolicy",
+    "SearchResult",
+    "Step",
     "cancel_shown",
     "decide",
-    "differs_in",
-    "fate_of",
-    "is_hopeless",
-    "next_look",
+    "delivery_of",
+    "is_permanent",
+    "next_poll",
     "pairs_shown",
-    "preflight_fate_of",
+    "poll_timeout",
+    "predates",
+    "preflight_outcome",
     "replace_shown",
-    "successor_differs_in",
 ]
 
-AMBIGUOUS = frozenset({408, 409, 425, 499})
-"""Client-error statuses that proxies send while the service may still be at work, or that hint at an earlier copy."""
+UNPROCESSED = frozenset({401, 429})
+"""Statuses with which the service rejects a request before processing."""
+
+MAX_FACTOR = 1000.0
+"""Beyond it, growing intervals overflow to infinity."""
+
+MIN_POLL_TIMEOUT = 10.0
+"""Seconds that the last poll may take even when `ReconcilePolicy.give_up` has passed."""
 
 
-class Fate(enum.StrEnum):
-    """What the end of one request proves about it."""
+class DeliveryOutcome(enum.StrEnum):
+    """The result of one request, as far as its end proves it."""
 
-    ANSWERED = "answered"
+    CONFIRMED = "confirmed"
     """Done, and the answer shows the result."""
     ACCEPTED = "accepted"
-    """Done, but the answer does not show the result: it could not be read, lacks the order, or tells of an error."""
+    """Answered with success, but the answer does not show the result: unreadable, incomplete, or listing errors."""
     REFUSED = "refused"
-    """Not done: the service said no."""
+    """Not done: the service itself said no."""
     NOT_SENT = "not_sent"
-    """Not done: it never reached the service, or was turned away unread (429, 401)."""
+    """Not done: it never reached the service, or was rejected before processing (429, 401)."""
     UNKNOWN = "unknown"
-    """It may have been done, and may still be."""
+    """It may have been done, or may still be."""
 
 
-class Finding(enum.StrEnum):
-    """What looking through the lists of orders has shown."""
+class SearchResult(enum.StrEnum):
+    """The result of searching the order lists."""
 
     FOUND = "found"
     ABSENT = "absent"
-    """Not listed, in repeated complete looks, after the settling time."""
+    """Not listed in repeated complete polls after the visibility delay."""
     UNDETERMINED = "undetermined"
     """The lists could not be read often enough."""
     CONFLICT = "conflict"
-    """Not listed as far as the lists could be read, but another order is, under the same identifier."""
+    """Another order carries the identifier; ours is not listed as far as the lists could be read."""
 
 
-class Decision(enum.StrEnum):
-    """What to do about an order."""
+class Step(enum.StrEnum):
+    """The next step towards an outcome."""
 
-    PLACED = "placed"
-    REFUSED = "refused"
-    NOT_SENT = "not_sent"
-    UNKNOWN = "unknown"
-    LOOK = "look"
-    """Look for it in the lists first."""
+    SEARCH = "search"
+    """Search the order lists."""
     RESUBMIT = "resubmit"
-    """Send the same bytes again: it is absent, and the caller asked for this."""
-
-
-MOST_FACTOR = 1000.0
-"""Beyond it, pauses that grow are no numbers any more."""
+    """Send the same bytes again: the order is absent, and the caller asked for resubmission."""
 
 
 def _number(
     least: float, *, or_more: bool = True, most: float = sys.float_info.max
 ) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """A validator for numbers from ``least`` on, or above it, up to ``most``: infinity would make looking endless."""
+    """Build a validator for finite numbers from ``least`` to ``most``: infinity would make the search endless."""
 
-    def check(plan: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    def check(policy: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if not is_number(value) or not (value >= least if or_more else value > least) or value > most:
             bound = f"of at least {least:g}" if or_more else f"greater than {least:g}"
             end = "" if most == sys.float_info.max else f" and at most {most:g}"
-            raise ConfigurationError(f"LookPlan.{attribute.name} must be a finite number {bound}{end}, not {value!r}")
+            name = f"{type(policy).__name__}.{attribute.name}"
+            raise ConfigurationError(f"{name} must be a finite number {bound}{end}, got {value!r}")
 
     return check
 
 
 @attrs.frozen(kw_only=True)
-class LookPlan:
-    """How an order of unknown outcome is looked for. Times are seconds since it can last have been sent.
+class ReconcilePolicy:
+    """How to search for an order of unknown outcome. Times are seconds since it can last have been sent.
 
-    The first look comes after ``first`` seconds; each pause is ``factor`` times the one before, up to ``longest``.
-    An order counts as absent after ``confirmations`` complete looks that began at ``settle`` or later and did not
-    show it. When the lists cannot be read, looking ends at ``give_up``.
+    The first poll of the order lists comes after ``first`` seconds. Each interval is ``factor`` times the previous one,
+    up to ``max_interval``. An order is absent after ``confirmations`` complete polls that began at ``visibility_delay``
+    or later and did not show it. When the lists cannot be read, the search ends at ``give_up``; a single poll is cut
+    off there as well, but is given at least 10 seconds.
 
-    ``settle`` is the one assumption: *an order that has reached the service is listed within so many seconds*. Make
-    it longer rather than shorter; nothing but ``resubmit`` ever acts on it.
+    ``visibility_delay`` is the one assumption: *an order that has reached the service is listed within that time*.
+    Longer is safer. Only resubmission ever acts on it.
 
-    Every number is finite, so that looking always ends; ``factor`` is at most 1000.
+    Every number is finite, so that the search always ends; ``factor`` is at most 1000.
     """
 
-    settle: float = attrs.field(default=20.0, validator=_number(0))
+    visibility_delay: float = attrs.field(default=20.0, validator=_number(0))
     first: float = attrs.field(default=0.5, validator=_number(0, or_more=False))
-    factor: float = attrs.field(default=2.0, validator=_number(1, most=MOST_FACTOR))
-    longest: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
-    confirmations: int = attrs.field(default=2, validator=a_count)
+    factor: float = attrs.field(default=2.0, validator=_number(1, most=MAX_FACTOR))
+    max_interval: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
+    confirmations: int = attrs.field(default=2, validator=validator(check_count))
     give_up: float = attrs.field(default=120.0, validator=_number(0))
 
 
 @attrs.frozen(kw_only=True)
-class Look:
-    """One look through the lists: when it began, whether every page could be read, whether the order was there,
-    whether looking again is ``hopeless`` (see `is_hopeless`), and whether there was a ``conflict``: another order
-    under the same identifier."""
+class Poll:
+    """One poll of the order lists: when it began, and what it showed.
+
+    ``complete``: every page could be read. ``permanent``: polling again fails in the same way (see `is_permanent`).
+    ``conflict``: another order carries the identifier.
+    """
 
     at: float
     complete: bool = True
     found: bool = False
-    hopeless: bool = False
+    permanent: bool = False
     conflict: bool = False
 
 
-def fate_of(error: BrokerageError | None, *, shown: bool = False) -> Fate:
-    """What the end of a request that changes something proves: ``error``, or success with the result ``shown`` or not.
+def delivery_of(error: BrokerageError | None, *, shown: bool = False) -> DeliveryOutcome:
+    """Return what the end of a mutation proves: ``error``, or success with the result ``shown`` or not.
 
-    Only two things prove that nothing was done: the request never left, or the service itself said no (4xx). Turned
-    away for the request rate or the token, the request was not even judged: that counts as not sent.
+    Two things prove that nothing was done: the request never left, or the service itself refused it, in its own error
+    envelope. An error page of a proxy proves nothing, because the service may have processed the request behind it. A
+    429, or a 401 of the service, rejects a request before processing: that counts as not sent.
     """
     if error is None:
-        return Fate.ANSWERED if shown else Fate.ACCEPTED
+        return DeliveryOutcome.CONFIRMED if shown else DeliveryOutcome.ACCEPTED
     if isinstance(error, ResponseDecodeError):
-        return Fate.ACCEPTED
+        return DeliveryOutcome.ACCEPTED
     if isinstance(error, TransportError):
-        return Fate.UNKNOWN if error.maybe_processed else Fate.NOT_SENT
-    if isinstance(error, APIError) and error.status is not None and 200 <= error.status < 300:
-        return Fate.ACCEPTED  # an error beside the data of a success
-    if isinstance(error, ServerError):
-        return Fate.UNKNOWN  # by its code, if not by its status: a proxy may have put a 4xx on a failure half-way
+        return DeliveryOutcome.UNKNOWN if error.maybe_processed else DeliveryOutcome.NOT_SENT
     if isinstance(error, APIError):
-        if error.status is None or not 400 <= error.status < 500 or error.status in AMBIGUOUS:
-            return Fate.UNKNOWN
-        return Fate.NOT_SENT if isinstance(error, RateLimitError | AuthenticationError) else Fate.REFUSED
-    return Fate.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
+        return _delivery_of_answer(error)
+    return DeliveryOutcome.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
 
 
-def preflight_fate_of(error: BrokerageError) -> Fate:
-    """What a failed dry-run says about the order, of which nothing was submitted: refused, or just not sent."""
+def _delivery_of_answer(error: APIError) -> DeliveryOutcome:
+    if error.status is not None and 200 <= error.status < 300:
+        return DeliveryOutcome.ACCEPTED  # an error beside the data of a success
+    if error.maybe_processed:
+        return DeliveryOutcome.UNKNOWN
+    return DeliveryOutcome.NOT_SENT if error.status in UNPROCESSED else DeliveryOutcome.REFUSED
+
+
+def preflight_outcome(error: BrokerageError) -> Outcome:
+    """Return the outcome of an order whose dry-run failed: refused by the service, or just not sent."""
     if not isinstance(error, APIError) or isinstance(error, RateLimitError | AuthenticationError | ServerError):
-        return Fate.NOT_SENT
-    judged = (Fate.REFUSED, Fate.ACCEPTED)  # accepted: the error came beside the preview
-    return Fate.REFUSED if fate_of(error) in judged else Fate.NOT_SENT
+        return Outcome.NOT_SENT
+    judged = (DeliveryOutcome.REFUSED, DeliveryOutcome.ACCEPTED)  # accepted: the error came beside the preview
+    return Outcome.REFUSED if delivery_of(error) in judged else Outcome.NOT_SENT
 
 
-def is_hopeless(error: BrokerageError) -> bool:
-    """Whether a read that failed like this will fail again: refused for what was asked or who asks, not by chance."""
+def is_permanent(error: BrokerageError) -> bool:
+    """Return True if a read that failed like this fails again: rejected for its content or its caller."""
     if isinstance(error, TokenError):
         return not error.transient
     if isinstance(error, APIError):
-        return fate_of(error) in (Fate.REFUSED, Fate.NOT_SENT) and not isinstance(error, RateLimitError)
+        settled = (DeliveryOutcome.REFUSED, DeliveryOutcome.NOT_SENT)
+        return delivery_of(error) in settled and not isinstance(error, RateLimitError)
     return isinstance(error, ConfigurationError | InvalidRequestError)
 
 
-def next_look(plan: LookPlan, looks: Sequence[Look]) -> float | Finding:
-    """After these looks: the time of the next one (it may be past already), or what they have shown."""
-    if any(look.found for look in looks):
-        return Finding.FOUND
-    settled = [look for look in looks if look.complete and look.at >= plan.settle]
-    conflict = Finding.CONFLICT if any(look.conflict for look in looks) else None
-    if len(settled) >= plan.confirmations:
-        return conflict or Finding.ABSENT
-    if not looks:
-        return plan.first
-    last = looks[-1]
-    if last.hopeless or (last.at >= max(plan.give_up, plan.settle) and not last.complete):
-        return conflict or Finding.UNDETERMINED
-    pause = min(plan.first * plan.factor ** min(len(looks), 64), plan.longest)
-    # One look falls on the settling time itself instead of somewhat later.
-    return plan.settle if last.at < plan.settle < last.at + pause else last.at + pause
+def next_poll(policy: ReconcilePolicy, polls: Sequence[Poll]) -> float | SearchResult:
+    """Return the time of the next poll (it may have passed already), or the result of these polls."""
+    if any(poll.found for poll in polls):
+        return SearchResult.FOUND
+    settled = [poll for poll in polls if poll.complete and poll.at >= policy.visibility_delay]
+    conflict = SearchResult.CONFLICT if any(poll.conflict for poll in polls) else None
+    if len(settled) >= policy.confirmations:
+        return conflict or SearchResult.ABSENT
+    if not polls:
+        return policy.first
+    last = polls[-1]
+    if last.permanent or (last.at >= _end(policy) and not last.complete):
+        return conflict or SearchResult.UNDETERMINED
+    pause = min(policy.first * policy.factor ** min(len(polls), 64), policy.max_interval)
+    # One poll falls on the visibility delay itself instead of somewhat later.
+    delay = policy.visibility_delay
+    return delay if last.at < delay < last.at + pause else last.at + pause
 
 
-def decide(fate: Fate, finding: Finding | None = None, *, doubt: bool = False, resubmits_left: int = 0) -> Decision:
-    """What to do after a submit of this fate and, once looked for, this finding.
+def poll_timeout(policy: ReconcilePolicy, at: float) -> float:
+    """Return the seconds that a poll that begins at ``at`` may take, so that an endless list cannot hold it."""
+    return max(_end(policy) - at, MIN_POLL_TIMEOUT)
 
-    ``doubt`` says that an earlier submit of the same order ended unknown and was then found absent: what happens to
-    a repetition never settles the earlier one, so the lists are asked again.
 
-    An order that was accepted without being shown is placed only once it is seen, for a 2xx may come from anything on
-    the way (a captive portal, a proxy); and it is never sent again, for the service may well have taken it.
+def _end(policy: ReconcilePolicy) -> float:
+    return max(policy.give_up, policy.visibility_delay)
+
+
+def decide(
+    delivery: DeliveryOutcome, search: SearchResult | None = None, *, doubt: bool = False, resubmits_left: int = 0
+) -> Outcome | Step:
+    """Return the outcome of a submit with this delivery and, once searched for, this search result; or the next step.
+
+    ``doubt``: an earlier submit of the same order ended unknown and was then found absent. The fate of a repetition
+    never settles the earlier one, so the lists are searched again.
+
+    An order that was accepted without being shown is placed only once it is seen, because a 2xx may come from anything
+    on the way (a captive portal, a proxy). It is never sent again, because the service may well have taken it.
     """
-    if fate is Fate.ANSWERED:
-        return Decision.PLACED
-    if fate in (Fate.REFUSED, Fate.NOT_SENT) and not doubt:
-        return Decision(fate.value)
-    if finding is None:
-        return Decision.LOOK
-    if finding is Finding.FOUND:
-        return Decision.PLACED
-    if finding is not Finding.ABSENT or fate is Fate.ACCEPTED:
-        return Decision.UNKNOWN
-    if fate is Fate.REFUSED:
-        return Decision.REFUSED
-    return Decision.RESUBMIT if resubmits_left > 0 else Decision.UNKNOWN
+    if delivery is DeliveryOutcome.CONFIRMED:
+        return Outcome.PLACED
+    if delivery is DeliveryOutcome.REFUSED and not doubt:
+        return Outcome.REFUSED
+    if delivery is DeliveryOutcome.NOT_SENT and not doubt:
+        return Outcome.NOT_SENT
+    if search is None:
+        return Step.SEARCH
+    if search is SearchResult.FOUND:
+        return Outcome.PLACED
+    if search is not SearchResult.ABSENT or delivery is DeliveryOutcome.ACCEPTED:
+        return Outcome.UNKNOWN
+    if delivery is DeliveryOutcome.REFUSED:
+        return Outcome.REFUSED
+    return Step.RESUBMIT if resubmits_left > 0 else Outcome.UNKNOWN
 
 
-REPORTED_TYPES = frozenset({"Marketable Limit", "Liquidity Allocation"})
-"""Order types that the service may report in place of the one asked for."""
+def predates(received_at: datetime | None, age: float, service_now: datetime | None) -> bool:
+    """Return True if an order was received more than ``age`` seconds ago by the service's clock.
 
-
-def differs_in(asked: NewOrder, order: Order) -> str | None:
-    """In which term a listed order is provably not the one that was ``asked`` for.
-
-    None when it can be that one. What is absent on either side proves nothing. An order that came about by an edit
-    or a replacement keeps the instruments and actions only; one that was replaced keeps its own terms.
+    Without the service's time nothing is concluded. Times are compared as numbers: a `datetime` has a smallest year.
     """
-    edited = bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
-    if _legs_differ(asked.legs, order.legs or (), edited=edited):
-        return "legs"
-    return None if edited else successor_differs_in(asked, order)
-
-
-def successor_differs_in(asked: NewOrder | OrderEdit, order: Order) -> str | None:
-    """In which term the order that replaced another is provably not what was ``asked`` for."""
-    if order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type):
-        return "order type"
-    if _differ(asked.time_in_force, order.time_in_force):
-        return "time in force"
-    if _differ(_amount(asked.stop_trigger), _amount(order.stop_trigger)):
-        return "stop trigger"
-    if _money_differs((asked.price, asked.price_effect), (order.price, order.price_effect)):
-        return "price"
-    if _money_differs((asked.value, asked.value_effect), (order.value, order.value_effect)):
-        return "value"
-    return None
-
-
-def _differ(asked: object, seen: object) -> bool:
-    return asked is not None and seen is not None and asked != seen
-
-
-_Money = tuple[Decimal | None, PriceEffect | None]
-
-
-def _amount(amount: Decimal | None) -> Decimal | None:
-    if amount is None or not amount.is_finite():
-        return None
-    return amount.copy_abs()  # abs() would round, and fail on the largest ones
-
-
-def _money_differs(asked: _Money, seen: _Money) -> bool:
-    """Whether two amounts, with Debit or Credit beside them where told, differ."""
-    ours, theirs = _amount(asked[0]), _amount(seen[0])
-    if ours is None or theirs is None:
+    if received_at is None or service_now is None:
         return False
-    opposite = {asked[1], seen[1]} == {PriceEffect.DEBIT, PriceEffect.CREDIT}
-    return ours != theirs or (opposite and ours != 0)
+    return service_now.timestamp() - received_at.timestamp() > age
 
 
-def _legs_differ(asked: Sequence[NewOrderLeg] | None, seen: Sequence[OrderLeg], *, edited: bool) -> bool:
-    """Whether legs, in any order, cannot be the same."""
-    if asked is None or not seen or not all(leg.symbol for leg in seen):
-        return False
-    left = list(seen)
-    for leg in asked:
-        match = next((each for each in left if not _leg_differs(leg, each, edited=edited)), None)
-        if match is None:
-            return True
-        left.remove(match)
-    return bool(left)
+def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> DeliveryOutcome | None:
+    """Return what an order shows about an unanswered cancellation; None: nothing yet.
 
-
-def _leg_differs(asked: NewOrderLeg, seen: OrderLeg, *, edited: bool) -> bool:
-    if _differ(_symbol(asked.symbol), _symbol(seen.symbol)):
-        return True
-    action, shown = str(asked.action or ""), str(seen.action or "")
-    plain = " " not in action or " " not in shown  # `Buy` may be reported as `Buy to Open`
-    if action and shown and (action.split()[0] != shown.split()[0] if plain else action != shown):
-        return True
-    return not edited and _differ(_amount(asked.quantity), _amount(seen.quantity))
-
-
-def _symbol(symbol: str | None) -> str | None:
-    """A symbol by its letters and digits: padding and separators are written in several ways."""
-    return None if symbol is None else "".join(filter(str.isalnum, symbol)).upper()
-
-
-def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> Fate | None:
-    """What an order says about a cancellation that got no answer; None: nothing yet, look again.
-
-    One that was replaced reads `Cancelled` as well, but the new order works in its place.
+    A replaced order reads `Cancelled` as well, but the new order works in its place.
     """
     if replacing_order_id and status in TERMINAL:
-        return Fate.REFUSED
+        return DeliveryOutcome.REFUSED
     if status in ("Cancelled", "Cancel Requested"):
-        return Fate.ANSWERED
-    return Fate.REFUSED if status in TERMINAL else None
+        return DeliveryOutcome.CONFIRMED
+    return DeliveryOutcome.REFUSED if status in TERMINAL else None
 
 
-def replace_shown(status: str | None, replacing_order_id: str | None) -> Fate | None:
-    """What the original order says about a replacement that got no answer; None: nothing yet, look again."""
+def replace_shown(status: str | None, replacing_order_id: str | None) -> DeliveryOutcome | None:
+    """Return what the original order shows about an unanswered replacement; None: nothing yet."""
     if replacing_order_id:
-        return Fate.ANSWERED
-    return Fate.REFUSED if status in TERMINAL else None
+        return DeliveryOutcome.CONFIRMED
+    return DeliveryOutcome.REFUSED if status in TERMINAL else None
 
 
 def pairs_shown(
     wanted: tuple[str | None, Decimal | None], shown: tuple[str | None, Decimal | None], *, terminal: bool
-) -> Fate | None:
-    """What a complex order says about a changed (comparator, threshold) of which None means unchanged; None: nothing
-    yet, look again."""
+) -> DeliveryOutcome | None:
+    """Return what a complex order shows about an unanswered edit of (comparator, threshold); None: nothing yet.
+
+    None as a wanted value means unchanged.
+    """
     if all(wish is None or wish == have for wish, have in zip(wanted, shown, strict=True)):
-        return Fate.ANSWERED
-    return Fate.REFUSED if terminal else None
+        return DeliveryOutcome.CONFIRMED
+    return DeliveryOutcome.REFUSED if terminal else None

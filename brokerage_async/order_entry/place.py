@@ -1,126 +1,172 @@
-"""The steps of placing one order: dry-run, journal, submit, conclude; or the answer for one journaled already."""
+"""Place one order: preflight, journal, submit, reconcile, close; or answer for one that is journaled already."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import attrs
 
 from .._generated.models import PlacedOrderResponse
 from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
-from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from .decisions import Decision, Finding, LookPlan, preflight_fate_of
-from .preflight import objection
-from .results import Outcome, Placement
+from .claims import Claim, Instant, finish, new_owner, quietly
+from .context import Context
+from .decisions import ReconcilePolicy, preflight_outcome
+from .preflight import rejection
+from .results import Outcome, Placement, placement_of, unknown_error
 from .search import IdentifierSearch, Window
-from .submit import Conclusion, Desk, Placing, holding, new_owner, quietly, undisturbed, write_outcome
+from .submit import ABSENT, CONFLICT, Submission, joined
 
-__all__ = ["Submission"]
+__all__ = ["PlaceOrder", "close", "describe"]
 
-CODES: dict[Finding | None, str] = {Finding.ABSENT: "absent", Finding.CONFLICT: "identifier_conflict"}
-"""Codes of an unknown outcome, by what looking for the order has shown."""
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+
+IN_PROGRESS, CLAIM_LOST = "in_progress", "claim_lost"
+"""Codes of an unknown outcome: another worker holds the entry; this one cannot prove that it does."""
 MAY_EXIST = "may have been placed: recover() will look for it"
 
+STATES = {
+    Outcome.PLACED: EntryState.PLACED,
+    Outcome.REFUSED: EntryState.REFUSED,
+    Outcome.NOT_SENT: EntryState.NOT_SENT,
+}
+OUTCOMES = {state: outcome for outcome, state in STATES.items()}
+SUMMARY = {
+    Outcome.PLACED: "was placed",
+    Outcome.REFUSED: "was refused",
+    Outcome.NOT_SENT: "was not sent",
+    Outcome.UNKNOWN: MAY_EXIST,
+}
+GONE = "this worker no longer holds the journal entry"
 
-class Submission:
-    """One call of `OrderEntry.place`: these bytes, under this key, which the caller has ``named`` or not."""
+
+class PlaceOrder:
+    """One call of `OrderEntry.place`: these bytes under this key, which the caller has ``named`` or not."""
 
     def __init__(
-        self, desk: Desk, key: EntryKey, body: bytes, plan: LookPlan, resubmits: int, *, named: bool = True
+        self,
+        context: Context,
+        key: EntryKey,
+        body: bytes,
+        policy: ReconcilePolicy,
+        resubmits: int,
+        *,
+        named: bool = True,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._key = key
         self._body = body
-        self._plan = plan
+        self._policy = policy
         self._resubmits = resubmits
         self._named = named
 
-    async def place(self, allow_warnings: bool | Collection[str]) -> Placement:
+    async def run(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; see `OrderEntry.place` for what it returns and raises."""
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        with _telling(self._key, "was not sent"):
-            preview, stopped = await self._dry_run(allow_warnings)
-        if stopped is not None:  # unless somebody else has sent this very order meanwhile
+        with _describing(self._key, "was not sent"):
+            preview, stopped = await self._preflight(allow_warnings)
+        if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return stopped if known is None else await self._resume(known)
-        owner = new_owner()
-        entry, fresh = await self._open(owner)
-        placement = await (self._carry_through(entry, owner, sent=False) if fresh else self._resume(entry))
+        owner, since = new_owner(), Instant()
+        entry, fresh = await self._journal(owner)
+        if fresh:
+            claim = Claim(entry.key, owner, since, self._context.lease)
+            placement = await self._submit(entry, claim)
+        else:
+            placement = await self._resume(entry)
         return attrs.evolve(placement, preview=preview, warnings=(preview and preview.warnings) or ())
 
     async def _find(self) -> JournalEntry | None:
-        """The entry of this order, unless there is none, or one that says that these bytes may be sent."""
-        with _telling(self._key, "was not sent by this call"):
-            known = await self._desk.journal.find(self._key)
+        """Return the entry of this order, unless these bytes may be sent.
+
+        Raises:
+            InvalidRequestError: the identifier is open under another address of the service.
+        """
+        with _describing(self._key, "was not sent by this call"):
+            known = await self._context.journal.find(self._key)
+            if known is None and self._named:
+                await self._check_other_origins()
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
         return None if may_be_sent else known
 
-    async def _dry_run(
+    async def _check_other_origins(self) -> None:
+        """Reject an identifier that is open under another origin: the same service may have changed its address."""
+        for entry in await self._context.journal.entries(self._key.environment, state=EntryState.OPEN):
+            origin = entry.key.origin or "an unnamed origin"
+            if entry.key.origin != self._key.origin and attrs.evolve(entry.key, origin=self._key.origin) == self._key:
+                self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
+
+    async def _preflight(
         self, allow_warnings: bool | Collection[str]
     ) -> tuple[PlacedOrderResponse | None, Placement | None]:
-        """The preview, and the placement if the order goes no further."""
+        """Dry-run the order. Return the preview, and the placement if the order goes no further."""
         path = {"account_number": self._key.account_number}
         try:
-            preview = await self._desk.executor.execute(ORDERS_DRY_RUN, path=path, body=self._body)
+            preview = await self._context.executor.execute(ORDERS_DRY_RUN, path=path, body=self._body)
         except (ConfigurationError, InvalidRequestError):
             raise
         except BrokerageError as error:
             data = getattr(error, "data", None)
             shown = data if isinstance(data, PlacedOrderResponse) else None
-            return shown, self._stopped(Outcome(preflight_fate_of(error).value), error, shown)
-        stopped = objection(preview, allow_warnings)
+            return shown, self._stopped(preflight_outcome(error), error, shown)
+        stopped = rejection(preview, allow_warnings)
         if stopped is None:
             return preview, None
-        return preview, self._stopped(Outcome(stopped.fate.value), stopped.error, preview)
+        return preview, self._stopped(stopped.outcome, stopped.error, preview)
 
-    async def _open(self, owner: str) -> tuple[JournalEntry, bool]:
-        """Journal the order. A caller that is cancelled meanwhile leaves no open entry: nothing was sent."""
-        opening = asyncio.ensure_future(
-            self._desk.journal.open(self._key, self._body, owner=owner, lease=self._desk.lease)
-        )
+    async def _journal(self, owner: str) -> tuple[JournalEntry, bool]:
+        """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent."""
+        journal = self._context.journal
+        opening = asyncio.ensure_future(journal.open(self._key, self._body, owner=owner, lease=self._context.lease))
 
-        async def withdraw() -> None:
-            if (await opening)[1]:
-                await self._desk.journal.close(self._key, state=EntryState.NOT_SENT, note="cancelled before sending")
+        async def withdraw() -> bool:
+            fresh = (await opening)[1]
+            state, note = EntryState.NOT_SENT, "cancelled before sending"
+            return fresh and await journal.close(self._key, owner=owner, state=state, note=note)
 
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError as cancelled:
-            _tell(cancelled, self._key, "was not sent")
-            await undisturbed(quietly("withdraw an entry", withdraw()))
+            describe(cancelled, self._key, "was not sent")
+            await finish(asyncio.ensure_future(quietly("withdraw a journal entry", withdraw())))
             raise
 
-    async def _carry_through(self, entry: JournalEntry, owner: str, *, sent: bool) -> Placement:
-        """Send the order, or look for one that was ``sent`` before, until it has an outcome; and write that down."""
-        journal = self._desk.journal
-        try:
-            window = Window.since(entry.opened_at, await journal.now() if sent else entry.opened_at)
-            placing = Placing(self._desk, entry, self._plan, owner, window)
-            async with holding(self._desk, {entry.key}, owner):
-                conclusion = await placing.run(resubmits=self._resubmits, sent=sent)
-            # Shielded: an outcome that is known is written down, also when the caller is cancelled just now.
-            await asyncio.shield(write_outcome(self._desk, entry.key, conclusion, owner))
-        except BaseException as gone:
-            if isinstance(gone, asyncio.CancelledError):
-                _tell(gone, entry.key, MAY_EXIST)
-            note = f"given up: {type(gone).__name__}"
-            releasing = journal.release(entry.key, owner=owner, note=note, looked=False)
-            await undisturbed(quietly("release an entry", releasing))
-            raise
-        if isinstance(conclusion.error, ConfigurationError | InvalidRequestError):
-            raise conclusion.error
-        if conclusion.decision is Decision.UNKNOWN:
-            code = CODES.get(conclusion.finding, "undetermined")
-            raise _unknown(entry, code, conclusion.note, conclusion.attempts) from conclusion.error
-        return _placement(entry, conclusion)
+    async def _submit(
+        self, entry: JournalEntry, claim: Claim, *, sent: bool = False, taken_over: bool = False
+    ) -> Placement:
+        """Submit the order, or search for one ``sent`` before, until it has an outcome; and record that."""
+        policy = self._policy
+        if taken_over and self._resubmits:
+            # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
+            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + self._context.lease)
+        with self._context.claims.keep(claim):
+            try:
+                opened_at = entry.opened_at
+                window = Window.since(opened_at, await self._now()) if sent else Window.from_now(opened_at)
+                submission = Submission(self._context, entry, claim, policy, window)
+                placement = await submission.run(resubmits=self._resubmits, sent=sent)
+            except BaseException as gone:
+                if isinstance(gone, asyncio.CancelledError):
+                    describe(gone, entry.key, MAY_EXIST)
+                await finish(asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}")))
+                raise
+            placement = await close(self._context, claim, placement)
+        if isinstance(placement.error, ConfigurationError | InvalidRequestError):
+            raise placement.error
+        if placement.outcome is Outcome.UNKNOWN:
+            raise unknown_error(placement) from placement.error
+        return placement
 
     async def _resume(self, entry: JournalEntry) -> Placement:
-        """Answer for an order that the journal knows; nothing is sent, unless it is absent and may be sent again."""
+        """Answer for an order that the journal knows; send it only if it is absent and may be sent again."""
         if not self._named:
             self._refuse("the identifier made for this order is that of an earlier one: identifiers must never repeat")
         if entry.body != self._body:
@@ -128,29 +174,47 @@ class Submission:
         if entry.state is EntryState.ABANDONED:
             self._refuse(f"this order was abandoned ({entry.note}): take a new external identifier to place it again")
         if entry.state is not EntryState.OPEN:
-            with _telling(entry.key, f"is in the journal as {entry.state.value}"):
-                return await self._known(entry)
-        owner, environment = new_owner(), entry.key.environment
-        with _telling(entry.key, MAY_EXIST):
-            claimed = await self._desk.journal.claim(environment, owner=owner, lease=self._desk.lease, key=entry.key)
-        if not claimed:
-            raise _unknown(entry, "in_progress", "another worker is placing this order right now", entry.attempts)
-        return await self._carry_through(claimed[0], owner, sent=True)
+            with _describing(entry.key, f"is in the journal as {entry.state.value}"):
+                return await self._answer(entry)
+        claimed, claim = await self._claim(entry.key)
+        if claimed is None:
+            note = "another worker is placing this order right now"
+            raise unknown_error(placement_of(entry, Outcome.UNKNOWN, code=IN_PROGRESS, note=note))
+        return await self._submit(claimed, claim, sent=True, taken_over=entry.owner is not None)
+
+    async def _claim(self, key: EntryKey) -> tuple[JournalEntry | None, Claim]:
+        """Claim an open entry. A caller that is cancelled here leaves no claim behind."""
+        claim = Claim(key, new_owner(), Instant(), self._context.lease)
+        claiming = asyncio.ensure_future(self._context.journal.claim(key, owner=claim.owner, lease=self._context.lease))
+
+        async def withdraw() -> bool:
+            note = "cancelled before searching"
+            return await claiming is not None and await self._context.journal.release(
+                key, owner=claim.owner, note=note, looked=False
+            )
+
+        try:
+            return await asyncio.shield(claiming), claim
+        except asyncio.CancelledError as cancelled:
+            describe(cancelled, key, MAY_EXIST)
+            await finish(asyncio.ensure_future(quietly("release a journal entry", withdraw())))
+            raise
+
+    async def _now(self) -> datetime:
+        return await self._context.journal.now()
 
     def _refuse(self, reason: str) -> None:
         raise InvalidRequestError(reason, operation=ORDERS_SUBMIT.name, code="identifier_in_use")
 
-    async def _known(self, entry: JournalEntry) -> Placement:
-        """The placement of an entry that was closed; the order as it is now, if one look shows it."""
+    async def _answer(self, entry: JournalEntry) -> Placement:
+        """Return the placement of a closed entry, with the order as it is now if one poll shows it."""
         name, order = entry.key.external_identifier, None
         if entry.state is EntryState.PLACED:
-            window = Window.since(entry.opened_at, await self._desk.journal.now())
-            search = IdentifierSearch(self._desk.lists, entry.key.account_number, window, {name: entry})
-            sighting = await search.look([name])
-            order = sighting.orders.get(name)
+            window = Window.since(entry.opened_at, await self._now())
+            search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
+            order = (await search.poll([name])).orders.get(name)
         note = f"journaled before: {entry.note or entry.state.value}"
-        decision = Decision(entry.state.value)
-        return _placement(entry, Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note))
+        return placement_of(entry, OUTCOMES[entry.state], order=order, note=note)
 
     def _stopped(self, outcome: Outcome, error: BrokerageError, preview: PlacedOrderResponse | None) -> Placement:
         return Placement(
@@ -165,46 +229,66 @@ class Submission:
         )
 
 
-def _placement(entry: JournalEntry, conclusion: Conclusion) -> Placement:
-    return Placement(
-        outcome=Outcome(conclusion.decision.value),
-        account_number=entry.key.account_number,
-        external_identifier=entry.key.external_identifier,
-        order=conclusion.order,
-        attempts=conclusion.attempts,
-        error=conclusion.error,
-        note=conclusion.note,
-        body=entry.body,
-        opened_at=entry.opened_at,
-    )
+async def close(context: Context, claim: Claim, placement: Placement) -> Placement:
+    """Record the outcome of an order, and return the placement as it can be told after that.
 
-
-def _unknown(entry: JournalEntry, code: str, note: str, attempts: int) -> OrderOutcomeUnknownError:
-    return OrderOutcomeUnknownError(
-        f"the order {entry.key.external_identifier} of account {entry.key.account_number} may or may not have been "
-        f"placed: {note}",
-        account_number=entry.key.account_number,
-        external_identifier=entry.key.external_identifier,
-        operation=ORDERS_SUBMIT.name,
-        method=ORDERS_SUBMIT.method,
-        path=ORDERS_SUBMIT.path,
-        attempts=attempts,
-        code=code,
-    )
-
-
-@contextmanager
-def _telling(key: EntryKey, fate: str) -> Iterator[None]:
-    """A step during which a caller that is cancelled is told this of its order."""
+    The write is finished even if the caller is cancelled just now; the cancellation carries the placement then.
+    """
+    recording = asyncio.ensure_future(_record(context, claim, placement))
     try:
-        yield
+        return await asyncio.shield(recording)
     except asyncio.CancelledError as cancelled:
-        _tell(cancelled, key, fate)
+        if await finish(recording):
+            placement = recording.result()
+        describe(cancelled, claim.key, SUMMARY[placement.outcome], placement)
         raise
 
 
-def _tell(cancelled: asyncio.CancelledError, key: EntryKey, fate: str) -> None:
-    """Put on a cancellation what the caller needs to find the order again."""
+async def _record(context: Context, claim: Claim, placement: Placement) -> Placement:
+    """Write an outcome to the journal, and qualify it if that fails.
+
+    A journal that fails here loses nothing: the entry stays open and is recovered. An entry that this worker no longer
+    holds is never ignored: another worker may have sent the order since, so "no such order exists" cannot be said.
+    """
+    journal, key, note = context.journal, claim.key, placement.note
+    if placement.outcome is Outcome.UNKNOWN:
+        # Only a conclusive search counts as one: another worker may be able to read what this one could not.
+        await _release(context, claim, note, looked=placement.code in (ABSENT, CONFLICT))
+        return placement
+    state, order_id = STATES[placement.outcome], placement.order_id or None
+    closing = journal.close(key, owner=claim.owner, state=state, order_id=order_id, note=note)
+    recorded = await quietly("record an outcome", closing)
+    if recorded:
+        return placement
+    if recorded is None:
+        reason, code, certain = "the journal could not record this: recover() will report it", CLAIM_LOST, claim.holds()
+    else:
+        reason, code, certain = GONE, IN_PROGRESS, False
+        logger.warning("outcome %s of order %s was not recorded: %s", state, key.external_identifier, GONE)
+    if placement.outcome is Outcome.PLACED or certain:
+        return attrs.evolve(placement, note=joined(note, reason))
+    return attrs.evolve(placement, outcome=Outcome.UNKNOWN, code=code, note=joined(note, reason))
+
+
+async def _release(context: Context, claim: Claim, note: str, *, looked: bool = False) -> None:
+    releasing = context.journal.release(claim.key, owner=claim.owner, note=note, looked=looked)
+    if await quietly("release a journal entry", releasing) is False:
+        logger.warning("order %s: %s", claim.key.external_identifier, GONE)
+
+
+@contextmanager
+def _describing(key: EntryKey, fate: str) -> Iterator[None]:
+    """Put ``fate`` on a cancellation of the block."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        describe(cancelled, key, fate)
+        raise
+
+
+def describe(cancelled: asyncio.CancelledError, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
+    """Put on a cancellation what the caller needs: the names of the order, and its placement where known."""
     cancelled.account_number = key.account_number  # type: ignore[attr-defined]
     cancelled.external_identifier = key.external_identifier  # type: ignore[attr-defined]
+    cancelled.placement = placement  # type: ignore[attr-defined]
     cancelled.add_note(f"order {key.external_identifier} of account {key.account_number} {fate}")

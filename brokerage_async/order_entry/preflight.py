@@ -1,4 +1,4 @@
-"""What a dry-run says against an order."""
+"""Judge the answer of a dry-run: may the order be submitted?"""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ import attrs
 
 from .._generated.models import PlacedOrderResponse, PreflightMessage
 from ..errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
-from .decisions import Fate
+from .results import Outcome
 
-__all__ = ["Objection", "errors_told", "is_blank", "objection"]
+__all__ = ["Rejection", "is_blank", "listed_errors", "rejection"]
 
 
 @attrs.frozen
-class Objection:
-    """Why an order is not submitted after its dry-run, as an error and as a fate: refused, or just not sent."""
+class Rejection:
+    """The reason why an order is not submitted after its dry-run: refused, or just not sent; and the error."""
 
-    fate: Fate
+    outcome: Outcome
     error: BrokerageError
 
 
-def objection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[str]) -> Objection | None:
-    """What stops an order after this dry-run: its errors, then its warnings that are not allowed; None: nothing.
+def rejection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[str]) -> Rejection | None:
+    """Return the reason that stops an order after this dry-run, or None: its errors, then warnings not allowed.
 
-    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. What the service said in a
-    form that cannot be read counts as well: nobody can tell that it was harmless.
+    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. Errors and warnings in an
+    unreadable form count as well: they cannot be shown to be harmless.
     """
     if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
-        return Objection(Fate.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
-    if (error := errors_told(preview, "the dry-run found errors", "orders.dry_run")) is not None:
-        return Objection(Fate.REFUSED, error)
+        return Rejection(Outcome.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
+    if (error := listed_errors(preview, "the dry-run found errors", "orders.dry_run")) is not None:
+        return Rejection(Outcome.REFUSED, error)
     stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
     if stopping:
         return _refusal("the dry-run warned, and these warnings are not allowed", stopping, "preflight_warnings")
     if preview.extra.get("warnings") and allow_warnings is not True:
-        return _refusal("the dry-run warned, in a form that cannot be read", (), "preflight_warnings")
+        return _refusal("the dry-run warned, in an unreadable form", (), "preflight_warnings")
     return None
 
 
 def is_blank(answer: PlacedOrderResponse) -> bool:
-    """Whether an answer shows nothing that is documented."""
+    """Return True if an answer shows no documented field."""
     return attrs.evolve(answer, extra={}) == PlacedOrderResponse(extra={}) and not _unread(answer)
 
 
-def errors_told(answer: PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:
-    """The errors that an answer lists in spite of its success, also those in a form that cannot be read; or None."""
+def listed_errors(answer: PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:
+    """Return the errors that a successful answer lists, unreadable ones included; or None."""
     if not answer.errors and not answer.extra.get("errors"):
         return None
     details = tuple(ErrorDetail(message.code, message.message) for message in answer.errors or ())
-    unread = "" if details else ", in a form that cannot be read"
+    unread = "" if details else ", in an unreadable form"
     return PreflightError(text + unread, operation=operation, code="preflight_errors", errors=details)
 
 
 def _unread(preview: PlacedOrderResponse) -> bool:
-    """Whether errors or warnings came that no field could take; their raw JSON is in ``extra``."""
+    """Return True if errors or warnings came that no field could hold; their raw JSON is in ``extra``."""
     return bool(preview.extra.get("errors") or preview.extra.get("warnings"))
 
 
@@ -67,6 +67,6 @@ def _allowed(warning: PreflightMessage, allow_warnings: bool | Collection[str]) 
     return warning.code is not None and warning.code in allow_warnings
 
 
-def _refusal(text: str, messages: Collection[PreflightMessage], code: str) -> Objection:
+def _refusal(text: str, messages: Collection[PreflightMessage], code: str) -> Rejection:
     details = tuple(ErrorDetail(message.code, message.message) for message in messages)
-    return Objection(Fate.REFUSED, PreflightError(text, operation="orders.dry_run", code=code, errors=details))
+    return Rejection(Outcome.REFUSED, PreflightError(text, operation="orders.dry_run", code=code, errors=details))

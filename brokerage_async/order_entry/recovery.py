@@ -1,165 +1,209 @@
-"""What became of the orders that earlier runs left open: found and closed, or told to a person. Nothing is sent."""
+"""Find the outcome of orders that earlier runs left open. Nothing is sent."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from datetime import datetime
 
-from .._generated.models import Order
 from ..errors import BrokerageError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from .decisions import Decision, LookPlan
-from .results import Outcome, Placement
-from .search import IdentifierSearch, Sighting, Window, look_until
-from .submit import Conclusion, Desk, holding, new_owner, quietly, undisturbed, write_outcome
+from .claims import Claim, Instant, finish, new_owner, quietly
+from .context import Context
+from .decisions import ReconcilePolicy, SearchResult
+from .place import close
+from .results import Outcome, Placement, placement_of
+from .search import IdentifierSearch, Sighting, Window, poll_until
+from .submit import code_of, joined
 
-__all__ = ["recover"]
+__all__ = ["OTHER_ORIGIN", "recover"]
 
-SHORTEST_WAIT, LONGEST_WAIT = 0.01, 1.0
-"""Seconds after which another worker's entries are asked about again."""
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+
+MIN_WAIT, MAX_WAIT = 0.01, 1.0
+"""Seconds between looks at entries that other workers hold."""
+
+OTHER_ORIGIN = "other_origin"
+"""Code of an entry that was journaled for another address."""
 
 
-async def recover(desk: Desk, plan: LookPlan) -> list[Placement]:
-    """Look for every order that is open now, and return those that this worker handled, oldest first.
+async def recover(context: Context, policy: ReconcilePolicy) -> list[Placement]:
+    """Search for every order that is open now. Return those that this worker handled, oldest first.
 
-    Whatever ends it early, a cancellation or a journal that fails, has them as its attribute ``placements``: what was
-    found out and written down is not found out again.
+    An error or cancellation that ends it early carries them as its attribute ``placements``: they are recorded, and no
+    later call returns them.
     """
     placements = list[Placement]()
     try:
-        await _recover(desk, plan, placements)
+        await _recover(context, policy, placements)
     except BaseException as gone:
         gone.placements = _in_order(placements)  # type: ignore[attr-defined]
         raise
     return _in_order(placements)
 
 
-async def _recover(desk: Desk, plan: LookPlan, placements: list[Placement]) -> None:
+async def _recover(context: Context, policy: ReconcilePolicy, placements: list[Placement]) -> None:
     """Handle the open entries.
 
-    Entries that another worker holds are waited for until it has handled them, or until its claim ends. Which entries
-    are still to be handled is told by the entries themselves, not by the clock, which is set back now and then.
+    Entries that another worker holds are waited for until it has handled them, or until its claim ends. The entries
+    themselves show which ones are left, not the clock, which may be set back.
     """
-    owner = new_owner()
-    left = {entry.key: entry for entry in await _open_entries(desk)}
+    left = {entry.key: entry for entry in await _open_entries(context)}
+    placements += _of_other_origins(context, left)
     while left:
-        now_open = {entry.key: entry for entry in await _open_entries(desk)}
+        now_open = {entry.key: entry for entry in await _open_entries(context)}
         for key, before in tuple(left.items()):
             if key not in now_open or _is_handled(now_open[key], before):
                 del left[key]
-        now = await desk.journal.now()
+        now = await context.journal.now()
         ends = {key: now_open[key].claimed_until or now for key in left}
         free, handled = [key for key in left if ends[key] <= now], len(placements)
         if free:
-            await _Sweep(desk, plan, owner, placements).run(left, free, now)
+            await _Sweep(context, policy, placements).run(left, free, now)
         if left and len(placements) == handled:
             wait = min(ends[key] for key in left) - now
-            await asyncio.sleep(min(max(wait.total_seconds(), SHORTEST_WAIT), LONGEST_WAIT))
+            await asyncio.sleep(min(max(wait.total_seconds(), MIN_WAIT), MAX_WAIT))
+
+
+def _of_other_origins(context: Context, left: dict[EntryKey, JournalEntry]) -> list[Placement]:
+    """Take the entries of other origins out of ``left``. Return them as unknown: they cannot be searched for here."""
+    placements = []
+    for key in [key for key in left if key.origin != context.origin]:
+        origin = key.origin or "an unnamed origin (an older journal)"
+        note = (
+            f"journaled for {origin}, not for {context.origin}: adopt() it if that is the same service, or abandon() it"
+        )
+        placement = placement_of(left.pop(key), Outcome.UNKNOWN, code=OTHER_ORIGIN, note=note)
+        logger.warning("open order %s of account %s was %s", key.external_identifier, key.account_number, note)
+        placements.append(placement)
+    return placements
 
 
 def _in_order(placements: Iterable[Placement]) -> list[Placement]:
     return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
 
 
-async def _open_entries(desk: Desk) -> list[JournalEntry]:
-    return await desk.journal.entries(desk.environment, state=EntryState.OPEN)
+async def _open_entries(context: Context) -> list[JournalEntry]:
+    return await context.journal.entries(context.environment, state=EntryState.OPEN)
 
 
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
-    """Whether a worker has finished looking for an open entry, or placed it anew, since it was as ``before``."""
+    """Return True if a worker has searched for an open entry, or reopened it, since it was ``before``."""
     return (entry.looked_at, entry.opened_at) != (before.looked_at, before.opened_at)
 
 
 class _Sweep:
-    """Handles the entries that are free together: one series of looks for each account; adds to ``placements``."""
+    """Handles the entries that are free together: one series of polls for each account; adds to ``placements``."""
 
-    def __init__(self, desk: Desk, plan: LookPlan, owner: str, placements: list[Placement]) -> None:
-        self._desk = desk
-        self._plan = plan
-        self._owner = owner
-        self._held = dict[EntryKey, JournalEntry]()
+    def __init__(self, context: Context, policy: ReconcilePolicy, placements: list[Placement]) -> None:
+        self._context = context
+        self._policy = policy
+        self._owner = new_owner()
+        self._held = dict[EntryKey, tuple[JournalEntry, Claim]]()
         self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
         self._placements = placements
 
     async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> None:
-        """Look for those of ``free`` that can still be had; they are not ``left`` then. ``now`` is the journal's time.
+        """Search for those of ``free`` that can be claimed, and take them out of ``left``. ``now``: the journal's time.
 
-        Their claims are renewed from the first one on, and let go of whenever this ends too early.
+        Their claims are renewed from the first one on, and released if this ends early. The accounts are independent:
+        the error of one is raised after all others are done.
         """
         try:
-            async with holding(self._desk, self._held, self._owner):
-                for key in free:
-                    await self._claim(key, left)
-                async with asyncio.TaskGroup() as group:
-                    for account, wanted in self._accounts.items():
-                        windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
-                        widest = min(windows, key=lambda window: window.opened_at)
-                        group.create_task(self._account(account, wanted, widest))
-        except BaseException:
-            await undisturbed(self._let_go())
-            raise
+            for key in free:
+                await self._claim(key, left)
+            searches = [self._recover_account(account, wanted, now) for account, wanted in self._accounts.items()]
+            errors = [error for error in await _gather(searches) if error is not None]
+        finally:
+            await finish(asyncio.ensure_future(self._release_rest()))
+        if errors:
+            for other in errors[1:]:
+                errors[0].add_note(f"another account failed as well: {other!r}")
+            raise errors[0]
 
     async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
-        """Take an entry, unless somebody else has taken or handled it meanwhile."""
-        before = self._held[key] = left[key]  # before it is known: a claim that is cancelled may have been made
-        claimed = await self._desk.journal.claim(
-            self._desk.environment, owner=self._owner, lease=self._desk.lease, key=key
-        )
-        for entry in claimed:
-            del left[key]
-            if not _is_handled(entry, before):
-                self._held[key] = entry
-                self._accounts[key.account_number][key.external_identifier] = entry
-                return
-            await self._desk.journal.release(key, owner=self._owner, note=entry.note, looked=False)
-        del self._held[key]
+        """Claim an entry, unless another worker has claimed or handled it in the meantime."""
+        before = left[key]
+        claim = Claim(key, self._owner, Instant(), self._context.lease)
+        self._held[key] = before, claim  # before the claim is known: a cancelled statement may have made it
+        self._context.claims.add(claim)
+        entry = await self._context.journal.claim(key, owner=self._owner, lease=self._context.lease)
+        if entry is None:
+            self._drop(key)
+            return
+        del left[key]
+        if _is_handled(entry, before):
+            await self._context.journal.release(key, owner=self._owner, note=entry.note, looked=False)
+            self._drop(key)
+            return
+        self._held[key] = entry, claim
+        self._accounts[key.account_number][key.external_identifier] = entry
 
-    async def _let_go(self) -> None:
-        """Leave what was not handled to the next one, as it was found."""
-        for key, entry in self._held.items():
-            release = self._desk.journal.release(key, owner=self._owner, note=entry.note, looked=False)
-            await quietly("release an entry", release)
+    def _drop(self, key: EntryKey) -> Claim:
+        claim = self._held.pop(key)[1]
+        self._context.claims.drop(claim)
+        return claim
 
-    async def _account(self, account: str, wanted: dict[str, JournalEntry], window: Window) -> None:
+    async def _release_rest(self) -> None:
+        """Leave unhandled entries to the next worker as they were found."""
+        for key, (entry, _) in tuple(self._held.items()):
+            release = self._context.journal.release(key, owner=self._owner, note=entry.note, looked=False)
+            await quietly("release a journal entry", release)
+            self._drop(key)
+
+    async def _recover_account(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
+        windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
+        widest = min(windows, key=lambda window: window.opened_at)
+        search = IdentifierSearch(self._context, account, widest, wanted)
         count = 0
         failure: BrokerageError | None = None
-        search = IdentifierSearch(self._desk.lists, account, window, wanted)
 
-        async def look() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting]:
             nonlocal count, failure
-            sighting = await search.look(wanted.keys())
+            sighting = await search.poll(wanted.keys())
             count, failure = count + 1, sighting.error
             for name, order in sighting.orders.items():
-                note = "; ".join(filter(None, ("found when recovering", search.twins(name))))
-                await self._conclude(wanted.pop(name), Decision.PLACED, order, note)
+                note = joined("found by recover()", search.duplicates(name))
+                await self._close(placement_of(wanted.pop(name), Outcome.PLACED, order=order, note=note))
             return not wanted, sighting
 
-        await look_until(self._plan, look)
-        if failure is None:
-            note = f"not listed in {count} looks over more than {self._plan.settle:g} s"
-        else:
-            note = f"the lists of orders could not be read: {failure}"
+        result = await poll_until(self._policy, poll)
         for name, entry in wanted.items():
-            notes = filter(None, (search.conflict(name) or note, search.twins(name)))
-            await self._conclude(entry, Decision.UNKNOWN, None, "; ".join(notes))
+            note = _finding(result, search.conflict(name), count, self._policy, failure)
+            code = code_of(SearchResult.CONFLICT if search.conflict(name) else result)
+            note = joined(note, search.duplicates(name))
+            await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
 
-    async def _conclude(self, entry: JournalEntry, decision: Decision, order: Order | None, note: str) -> None:
-        conclusion = Conclusion(decision=decision, attempts=entry.attempts, order=order, note=note)
-        self._placements.append(_placement(entry, conclusion))  # first: a write that is cancelled may have been made
-        await write_outcome(self._desk, entry.key, conclusion, self._owner)
-        self._held.pop(entry.key, None)
+    async def _close(self, placement: Placement) -> None:
+        """Record an outcome. It is told before it is recorded: a cancelled write may have taken effect."""
+        key = self._context.key_of(placement.account_number, placement.external_identifier)
+        place = len(self._placements)
+        self._placements.append(placement)
+        try:
+            self._placements[place] = await close(self._context, self._held[key][1], placement)
+        except asyncio.CancelledError as cancelled:
+            self._placements[place] = getattr(cancelled, "placement", None) or placement
+            raise
+        finally:
+            self._drop(key)
 
 
-def _placement(entry: JournalEntry, conclusion: Conclusion) -> Placement:
-    return Placement(
-        outcome=Outcome(conclusion.decision.value),
-        account_number=entry.key.account_number,
-        external_identifier=entry.key.external_identifier,
-        order=conclusion.order,
-        attempts=entry.attempts,
-        note=conclusion.note,
-        body=entry.body,
-        opened_at=entry.opened_at,
-    )
+def _finding(
+    result: SearchResult, conflict: str, count: int, policy: ReconcilePolicy, failure: BrokerageError | None
+) -> str:
+    if conflict:
+        return conflict
+    if result is SearchResult.ABSENT:
+        return f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
+    return f"the order lists could not be read: {failure or 'they changed or ended too late'}"
+
+
+async def _gather(searches: Iterable[Awaitable[None]]) -> list[Exception | None]:
+    """Run all to their end. Return the error of each, or None; cancelled, cancel them all."""
+    results = await asyncio.gather(*searches, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, Exception):
+            raise result
+    return [result if isinstance(result, Exception) else None for result in results]

@@ -1,27 +1,29 @@
-"""The answers of order entry: what became of an order, or of a change of one."""
+"""Results of order entry: the outcome of an order, or of a change to one."""
 
 from __future__ import annotations
 
 import enum
 from datetime import datetime
+from typing import Any
 
 import attrs
 
 from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
-from ..errors import BrokerageError
+from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
+from ..journal.base import JournalEntry
 
-__all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement"]
+__all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "placement_of", "unknown_error"]
 
 
 class Outcome(enum.StrEnum):
-    """What became of an order."""
+    """The outcome of an order."""
 
     PLACED = "placed"
-    """The service has it (its status may still say `Rejected`)."""
+    """The service has it (its status may still be `Rejected`)."""
     REFUSED = "refused"
-    """The service said no, in the dry-run or to the order itself: no such order exists."""
+    """The service itself said no, to the dry-run or to the order: no such order exists."""
     NOT_SENT = "not_sent"
-    """The order never reached the service, or was turned away unread (429, 401): no such order exists, and it may be
+    """It never reached the service, or was rejected before processing (429, 401): no such order exists, and it may be
     placed again."""
     UNKNOWN = "unknown"
     """It may have been placed; the journal keeps it open."""
@@ -29,58 +31,88 @@ class Outcome(enum.StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Placement:
-    """What became of one order.
+    """The outcome of one order.
 
     Attributes:
         outcome: placed, refused, not sent or unknown.
-        account_number, external_identifier: with these the order can be looked for anywhere.
-        order: the order as the service has it; None when there is none, or when one placed earlier is not listed now.
+        account_number, external_identifier: with these the order can be found anywhere.
+        order_id: id of the order at the service once it is placed, else empty.
+        order: the order as the service has it; None if it does not exist, or was placed earlier and is not listed now.
         preview: the answer of the dry-run, where one was made.
-        warnings: what the dry-run warned of.
-        attempts: how many submits were begun, those of earlier runs included.
-        error: what stopped it, where something did.
-        note: the same, and what looking for it has shown, in words.
+        warnings: the warnings of the dry-run.
+        attempts: number of submits begun, those of earlier runs included.
+        code: why the outcome is unknown (see `OrderEntry.place`), else None.
+        error: the error that stopped it, if any.
+        note: the same, and the findings of the search, in words.
         body: the exact bytes of the order.
-        opened_at: when it was journaled (UTC); None when it did not get that far.
+        opened_at: when it was journaled (UTC); None if it did not get that far.
     """
 
     outcome: Outcome
     account_number: str
     external_identifier: str
+    order_id: str = ""
     order: Order | None = None
     preview: PlacedOrderResponse | None = None
     warnings: tuple[PreflightMessage, ...] = ()
     attempts: int = 0
+    code: str | None = None
     error: BrokerageError | None = None
     note: str = ""
     body: bytes = attrs.field(default=b"", repr=False)
     opened_at: datetime | None = None
 
+    def require(self) -> Placement:
+        """Return this placement if the order is placed, and raise otherwise.
+
+        Raises:
+            OrderRefusedError: the service refused it; ``errors`` lists its reasons.
+            OrderNotSentError: it was not sent, and may be placed again.
+            OrderOutcomeUnknownError: it may or may not have been placed.
+        """
+        if self.outcome is Outcome.PLACED:
+            return self
+        if self.outcome is Outcome.UNKNOWN:
+            raise unknown_error(self) from self.error
+        kind = OrderRefusedError if self.outcome is Outcome.REFUSED else OrderNotSentError
+        verb = "was refused" if self.outcome is Outcome.REFUSED else "was not sent"
+        reason = self.error.message if self.error is not None else self.note
+        raise kind(
+            f"order {self.external_identifier} of account {self.account_number} {verb}: {reason}",
+            account_number=self.account_number,
+            external_identifier=self.external_identifier,
+            attempts=self.attempts,
+            code=self.error.code if self.error is not None else None,
+            status=self.error.status if self.error is not None else None,
+            errors=self.error.errors if self.error is not None else (),
+        ) from self.error
+
 
 class ChangeOutcome(enum.StrEnum):
-    """What became of a change of an order."""
+    """The outcome of a change to an order."""
 
     APPLIED = "applied"
     """Done, or under way at the exchange."""
     REFUSED = "refused"
-    """Not done, and it cannot be done any more as asked; the order shows why."""
+    """Not done, and no longer possible as requested; the order shows why."""
     NOT_SENT = "not_sent"
-    """Not done: the request never reached the service, or was turned away unread (429, 401). It can be made again."""
+    """Not done: the request never reached the service, or was rejected before processing (429, 401). It may be
+    repeated."""
     UNKNOWN = "unknown"
     """It may have been done, or may still be; the order did not show it in time."""
 
 
 @attrs.frozen(kw_only=True)
 class OrderChange:
-    """What became of a cancellation, a replacement or an edit.
+    """The outcome of a cancellation, a replacement or an edit.
 
     Attributes:
         outcome: applied, refused, not sent or unknown.
-        order: the order as it was last seen; after a replacement that was applied, the new order.
-        complex_order: the complex order as it was last seen, for `edit_pairs`.
+        order: the order as last seen; after a replacement that was applied, the new order.
+        complex_order: the complex order as last seen, for `edit_pairs`.
         preview: the answer of the dry-run, where one was made.
-        warnings: what the dry-run warned of.
-        error: what stopped it, where something did.
+        warnings: the warnings of the dry-run.
+        error: the error that stopped it, if any.
     """
 
     outcome: ChangeOutcome
@@ -89,3 +121,36 @@ class OrderChange:
     preview: PlacedOrderResponse | None = None
     warnings: tuple[PreflightMessage, ...] = ()
     error: BrokerageError | None = None
+
+
+def placement_of(entry: JournalEntry, outcome: Outcome, **known: Any) -> Placement:
+    """Build the placement of a journaled order; ``known`` are further fields."""
+    order: Order | None = known.get("order")
+    seen = order.id if order is not None else None
+    fields: dict[str, Any] = {
+        "attempts": entry.attempts,
+        "body": entry.body,
+        "opened_at": entry.opened_at,
+        "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
+        **known,
+    }
+    key = entry.key
+    return Placement(
+        outcome=outcome,
+        account_number=key.account_number,
+        external_identifier=key.external_identifier,
+        **fields,
+    )
+
+
+def unknown_error(placement: Placement) -> OrderOutcomeUnknownError:
+    """Build the error of an order whose outcome is unknown."""
+    return OrderOutcomeUnknownError(
+        f"order {placement.external_identifier} of account {placement.account_number} may or may not have been placed: "
+        f"{placement.note}",
+        account_number=placement.account_number,
+        external_identifier=placement.external_identifier,
+        operation="orders.submit",
+        attempts=placement.attempts,
+        code=placement.code,
+    )

@@ -1,4 +1,4 @@
-"""Looking for orders: the lists of an account, read to their end, as often as the plan says."""
+"""Search the order lists of an account: read them to their end, as often as the policy says."""
 
 from __future__ import annotations
 
@@ -8,69 +8,88 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 import attrs
 
 from .._generated.models import NewOrder, Order, SortOrder
 from .._generated.operations import ORDERS_LIST, ORDERS_LIST_LIVE
-from ..errors import BrokerageError, ResponseDecodeError
+from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..journal.base import JournalEntry
-from ..operation import Executor, Page
-from ..protocol.decoding.lenient import Findings, parse, structure_one
+from ..operation import Executor, Operation, Page
 from ..protocol.order_status import TERMINAL
-from .decisions import Finding, Look, LookPlan, differs_in, is_hopeless, next_look
+from .context import Context
+from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout, predates
+from .matching import differs_in, terms_of
 
-__all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "look_until", "terms_of"]
-
-T = TypeVar("T")
+__all__ = ["START", "IdentifierSearch", "OrderLists", "Sighting", "Window", "poll_until"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 PER_PAGE = 200
+FULL_PAGES = frozenset({100, PER_PAGE})
+"""Lengths at which a list without a pagination block may have been cut off: the service's own page size, and ours."""
 START = timedelta(days=400)
-"""How far before the order the search begins by the clock of this side, which may be very wrong."""
-MARGIN = timedelta(days=3)
-"""How far the listing is read beyond the orders that can be meant."""
+"""How far before the order the search begins by the local clock, which may be very wrong."""
+MAX_POLL = 120.0
+"""Seconds that one poll may take: a list may be endless, or arrive a row at a time."""
+MARGIN = timedelta(days=3).total_seconds()
+"""How far the listing is read beyond the oldest order that can be meant."""
+FRESH_TOLERANCE, CLOCK_TOLERANCE = 10.0, 900.0
+"""Seconds by which an order may seem older than its journal entry and still be ours: journaled by this call, or by the
+clock of an earlier one."""
 
 
 @attrs.frozen
 class Window:
     """How far back the lists are read.
 
-    ``opened_at`` is when the order was written down by the clock of this side, ``journaled`` the same moment by the
-    event loop's. The clock of the service may differ from both, so the end is measured from the newest order listed:
-    an order can be no older, against that one, than the time since it was written down.
+    ``opened_at`` is when the order was journaled by the local clock, ``journaled`` the same moment by the event loop's.
+    The clock of the service may differ from both, so the end is measured from the newest order listed: relative to that
+    one, an order can be no older than the time since it was journaled. ``tolerance`` is how wrong that time may be in
+    seconds; None: it is not known, because the local clock was set back.
     """
 
     opened_at: datetime
     journaled: float
+    tolerance: float | None
 
     @classmethod
     def since(cls, opened_at: datetime, now: datetime) -> Window:
-        """The window of an order that was written down at ``opened_at``; both times by the same clock.
+        """Build the window of an order journaled at ``opened_at``; both times by the same clock.
 
-        A clock that was set back meanwhile does not tell how long ago that was: ``START`` is taken for it.
+        A clock that was set back since does not show the age of the order: ``START`` is assumed.
         """
-        age = now - opened_at if opened_at <= now else START
-        return cls(now - age, asyncio.get_running_loop().time() - age.total_seconds())
+        known = opened_at <= now
+        age = now - opened_at if known else START
+        tolerance = CLOCK_TOLERANCE if known else None
+        return cls(now - age, asyncio.get_running_loop().time() - age.total_seconds(), tolerance)
+
+    @classmethod
+    def from_now(cls, opened_at: datetime) -> Window:
+        """Build the window of an order that was journaled just now."""
+        return cls(opened_at, asyncio.get_running_loop().time(), FRESH_TOLERANCE)
+
+    def age(self) -> float:
+        """Return the seconds since the order was journaled."""
+        return asyncio.get_running_loop().time() - self.journaled
 
     def is_past(self, order: Order, newest: datetime) -> bool:
-        """Whether an order is older than every one that can be meant.
+        """Return True if an order is older than every one that can be meant.
 
-        A whole page of such ends the reading: by which of its times the service sorts a list, it does not say.
+        A whole page of such orders ends the reading: the service does not say by which time it sorts a list. Times are
+        compared as numbers, because a `datetime` cannot go below the year 1.
         """
         if order.received_at is None:
             return False
-        age = timedelta(seconds=asyncio.get_running_loop().time() - self.journaled)
-        return order.received_at < min(self.opened_at, newest - age) - MARGIN
+        oldest = min(self.opened_at.timestamp(), newest.timestamp() - self.age())
+        return order.received_at.timestamp() < oldest - MARGIN
 
 
 @attrs.frozen(kw_only=True)
 class Sighting:
-    """What one look has shown: the orders by what they were looked for, and whether the lists were read to their end.
+    """The result of one poll: the orders found, by the name searched for, and whether the lists were read to their end.
 
-    ``error`` is why not, where it is known. ``conflict``: another order carries an identifier that was looked for.
+    ``error`` says why not, where known. ``conflict``: another order carries an identifier that was searched for.
     """
 
     orders: Mapping[str, Order]
@@ -79,18 +98,18 @@ class Sighting:
     conflict: bool = False
 
     @property
-    def hopeless(self) -> bool:
-        """Whether looking again will fail in the same way."""
-        return self.error is not None and is_hopeless(self.error)
+    def permanent(self) -> bool:
+        """Whether polling again fails in the same way."""
+        return self.error is not None and is_permanent(self.error)
 
 
 class OrderLists:
-    """The lists of orders of an account."""
+    """The order lists of an account."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def look(
+    async def poll(
         self,
         account_number: str,
         wanted: Collection[str],
@@ -101,32 +120,52 @@ class OrderLists:
     ) -> Sighting:
         """Read the live list and then the list of all orders, newest first, as far back as ``window`` says.
 
-        Stops when all of ``wanted`` are seen, unless it is to be ``thorough``; ``by`` tells what an order is known by,
-        such as its external identifier. Never raises a `BrokerageError`.
+        Stops when all of ``wanted`` are seen, unless ``thorough``. ``by`` returns the name of an order, such as its
+        external identifier. Never raises a `BrokerageError`.
         """
         seen: dict[str, Order] = {}
         complete, failure = True, None
-        for listing in (self._live(account_number), self._all(account_number, window)):
-            try:
-                async with aclosing(listing) as pages:
-                    async for page in pages:
-                        for order in page:
-                            name = by(order)
-                            if name is not None and name in wanted:
-                                seen.setdefault(name, order)
-                        if len(seen) == len(wanted) and not thorough:
+        try:
+            async with asyncio.timeout(MAX_POLL):
+                for listing in (self._live(account_number), self._all(account_number, window)):
+                    try:
+                        if await self._read(listing, wanted, seen, by, thorough=thorough):
                             return Sighting(orders=seen, complete=True)
-            except BrokerageError as error:
-                complete, failure = False, error
+                    except BrokerageError as error:
+                        complete, failure = False, error
+        except TimeoutError:
+            complete, failure = False, ResponseLostError(f"the order lists did not end within {MAX_POLL:g} s")
         return Sighting(orders=seen, complete=complete, error=failure)
+
+    @staticmethod
+    async def _read(
+        listing: AsyncGenerator[tuple[Order, ...], None],
+        wanted: Collection[str],
+        seen: dict[str, Order],
+        by: Callable[[Order], str | None],
+        *,
+        thorough: bool,
+    ) -> bool:
+        """Add what a list shows to ``seen``. Return True as soon as nothing else is wanted."""
+        async with aclosing(listing) as pages:
+            async for page in pages:
+                for order in page:
+                    name = by(order)
+                    if name is not None and name in wanted:
+                        seen.setdefault(name, order)
+                if len(seen) == len(wanted) and not thorough:
+                    return True
+        return False
 
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
         path, query = ORDERS_LIST_LIVE.arguments(account_number=account_number, per_page=PER_PAGE)
         pager = self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query)
+        check = _CompletenessCheck(ORDERS_LIST_LIVE)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
-                _check_page(page)
                 yield page.items
+                check.add(page)
+        check.raise_if_incomplete()
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START).date()
@@ -135,54 +174,82 @@ class OrderLists:
         )
         newest: datetime | None = None
         pager = self._executor.paginate(ORDERS_LIST, path=path, query=query)
+        check = _CompletenessCheck(ORDERS_LIST)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
-                if not page.items and not _is_counted(page):
-                    raise ResponseDecodeError("neither orders nor their number", operation=ORDERS_LIST.name)
-                _check_page(page)
                 yield page.items
+                check.add(page)
                 times = [order.received_at for order in page.items if order.received_at is not None]
                 newest = max(times + ([newest] if newest else []), default=None)
                 if newest is not None and page.items and all(window.is_past(order, newest) for order in page.items):
-                    return
+                    break
+        check.raise_if_incomplete()
 
 
-def _is_counted(page: Page[Order]) -> bool:
-    block = page.pagination
-    return block is not None and (block.total_items, block.current_item_count) != (None, None)
+class _CompletenessCheck:
+    """Finds out whether the pages of a list can be all of it: an order may hide in what is missing.
+
+    The reading goes on, because a later page may still show the order; the list only does not count as complete.
+    """
+
+    def __init__(self, operation: Operation[list[Order]]) -> None:
+        self._operation = operation
+        self._total: int | None = None
+        self._reason: str | None = None
+
+    def add(self, page: Page[Order]) -> None:
+        """Check the next page."""
+        self._reason = self._reason or self._problem_of(page)
+
+    def raise_if_incomplete(self) -> None:
+        """Raise ResponseDecodeError if the list cannot be complete."""
+        if self._reason is not None:
+            raise ResponseDecodeError(self._reason, operation=self._operation.name)
+
+    def _problem_of(self, page: Page[Order]) -> str | None:
+        block, shown = page.pagination, len(page.items)
+        if block is None:
+            if shown in FULL_PAGES:
+                return f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
+            return None if shown or self._operation is not ORDERS_LIST else "neither orders nor a pagination block"
+        if not shown and (block.total_items, block.current_item_count) == (None, None):
+            return "neither orders nor their number"
+        expected = block.current_item_count or 0
+        if not shown and block.total_items and (block.total_pages or 1) > page.page_offset:
+            return f"page {page.page_offset} of {block.total_pages or 1} shows no orders"
+        if shown < expected:
+            return f"page {page.page_offset} shows {shown} new orders instead of {expected}: the list changed"
+        total, self._total = self._total, block.total_items
+        if total is not None and block.total_items is not None and total != block.total_items:
+            return f"the list changed while it was read: {block.total_items} orders instead of {total}"
+        return None
 
 
-def _check_page(page: Page[Order]) -> None:
-    """Refuse a page that does not show what it should, or nothing new before the end of the list: nobody knows what is
-    missing."""
-    block = page.pagination
-    if block is None:
-        return
-    shown, told = len(page.items), block.current_item_count or 0
-    reason = None
-    if not shown and block.total_items and (block.total_pages or 1) > page.page_offset:
-        reason = f"page {page.page_offset} of {block.total_pages or 1} shows no orders"
-    elif shown < told and (not shown or page.page_offset == 0):  # later pages lack the orders of earlier ones
-        reason = f"page {page.page_offset} shows {shown} new orders instead of {told}"
-    if reason is not None:
-        raise ResponseDecodeError(reason, operation=ORDERS_LIST.name)
+async def poll_until(policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting]]]) -> SearchResult:
+    """Poll as often and as long as ``policy`` says.
 
-
-async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Sighting]]]) -> Finding:
-    """Look as often and as long as ``plan`` says; ``look`` answers whether all was found, and what was seen."""
+    ``poll`` returns whether everything was found, and the sighting. A poll that takes too long is cut off, and counts
+    as incomplete.
+    """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    looks: list[Look] = []
-    while not isinstance(step := next_look(plan, looks), Finding):
+    polls: list[Poll] = []
+    while not isinstance(step := next_poll(policy, polls), SearchResult):
         await asyncio.sleep(max(0.0, began + step - loop.time()))
         at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
-        found, sighting = await look()
-        looks.append(
-            Look(
+        limit = poll_timeout(policy, at)
+        try:
+            async with asyncio.timeout(limit):
+                found, sighting = await poll()
+        except TimeoutError:
+            error = ResponseLostError(f"the lists could not be read within {limit:g} s")
+            found, sighting = False, Sighting(orders={}, complete=False, error=error)
+        polls.append(
+            Poll(
                 at=at,
                 complete=sighting.complete,
                 found=found,
-                hopeless=sighting.hopeless,
+                permanent=sighting.permanent,
                 conflict=sighting.conflict,
             )
         )
@@ -190,48 +257,50 @@ async def look_until(plan: LookPlan, look: Callable[[], Awaitable[tuple[bool, Si
 
 
 class IdentifierSearch:
-    """Journaled orders, by external identifier, that are looked for in the lists.
+    """Search for journaled orders by their external identifiers.
 
-    The service lets any number of orders carry one identifier. Those that are provably not what was journaled are
-    not taken for it; more than one live order under an identifier is told. An order that may have been sent more than
-    once is looked for to the end of the lists, because there may be two of it.
+    The service lets any number of orders carry one identifier. An order that provably differs from the journaled one,
+    or was received before its entry was opened, is not taken for it. More than one live order under an identifier is
+    reported. An order that may have been sent more than once is searched for to the end of the lists, because there may
+    be two of it.
     """
 
     def __init__(
-        self, lists: OrderLists, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
+        self, context: Context, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
     ) -> None:
-        self._lists = lists
+        self._context = context
+        self._lists = OrderLists(context.executor)
         self._account_number = account_number
         self._window = window
         self._entries = dict(wanted)
         self._terms = {name: terms_of(entry.body, NewOrder) for name, entry in wanted.items()}
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
 
-    async def look(self, names: Collection[str]) -> Sighting:
-        """Look once for the orders of these identifiers."""
+    async def poll(self, names: Collection[str]) -> Sighting:
+        """Poll once for the orders of these identifiers."""
         thorough = any(self._entries[name].attempts > 1 for name in names)
-        sighting = await self._lists.look(
+        sighting = await self._lists.poll(
             self._account_number, names, self._window, by=self._name_of, thorough=thorough
         )
-        orders = {name: order for name, order in sighting.orders.items() if not self._differing(name, order)}
-        # What the rest of the page has shown to be another order has ended the reading too early.
+        orders = {name: order for name, order in sighting.orders.items() if not self._difference(name, order)}
+        # The rest of a page may have shown an order to be another one: the reading ended too early then.
         complete = sighting.complete and len(orders) == len(sighting.orders)
         conflict = any(self.conflict(name) for name in names if name not in orders)
         return attrs.evolve(sighting, orders=orders, complete=complete, conflict=conflict)
 
-    def saw(self, name: str, order: Order) -> None:
-        """Take note of an order that was seen elsewhere."""
+    def add(self, name: str, order: Order) -> None:
+        """Add an order that was seen elsewhere."""
         self._carriers[name][order.id or ""] = order
 
     def conflict(self, name: str) -> str:
-        """Which order that was seen under this identifier is another one, and why; empty when there is none."""
+        """Return which order under this identifier is another one, and why; empty if none is."""
         for order in self._carriers[name].values():
-            if (term := self._differing(name, order)) is not None:
-                return f"order {order.id} carries this identifier but differs in its {term}: it is another order"
+            if difference := self._difference(name, order):
+                return f"order {order.id} carries this identifier but {difference}: it is another order"
         return ""
 
-    def twins(self, name: str) -> str:
-        """A note of the live orders that were seen under this identifier, and a warning, when there are several."""
+    def duplicates(self, name: str) -> str:
+        """Return a note, and log a warning, if several live orders carry this identifier; else an empty string."""
         live = [
             order.id
             for order in self._carriers[name].values()
@@ -247,28 +316,28 @@ class IdentifierSearch:
         name = order.external_identifier
         if name is None or name not in self._entries:
             return None
-        self.saw(name, order)
-        return None if self._differing(name, order) else name
+        self.add(name, order)
+        return None if self._difference(name, order) else name
 
-    def _differing(self, name: str, order: Order) -> str | None:
-        """The term in which an order, or one that it replaces, differs from the journaled one."""
+    def _difference(self, name: str, order: Order) -> str:
+        """Return how an order, or one that it replaces, provably differs from the journaled one; empty if not."""
         terms = self._terms[name]
         followed = set[str | None]()
         current: Order | None = order
-        while terms is not None and current is not None and current.id not in followed:
+        while current is not None and current.id not in followed:
             followed.add(current.id)
             if current.id is not None and current.id == self._entries[name].order_id:
-                return None
-            if (term := differs_in(terms, current)) is not None:
-                return term
+                return ""
+            if terms is not None and (term := differs_in(terms, current)) is not None:
+                return f"differs in its {term}"
+            if self._predates(name, current):
+                return "was received before this one was journaled"
             current = self._carriers[name].get(current.replaces_order_id or "")
-        return None
+        return ""
 
-
-def terms_of(body: bytes, model: type[T]) -> T | None:
-    """The order or edit of which these are the bytes; None, which proves nothing, when they are of none."""
-    try:
-        terms: T = structure_one(model, parse(body), "$", Findings("journal", strict=True))
-    except (ValueError, ResponseDecodeError):
-        return None
-    return terms
+    def _predates(self, name: str, order: Order) -> bool:
+        window = self._window
+        if window.tolerance is None:
+            return False
+        age = window.age() - (self._entries[name].opened_at - window.opened_at).total_seconds()
+        return predates(order.received_at, age + window.tolerance, self._context.service_now())

@@ -18,8 +18,8 @@ from urllib.parse import quote
 import attrs
 
 from ..config import base_address
-from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
-from ..operation import Operation, Parameter
+from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
+from ..operation import Guard, Operation, Parameter
 from .decoding import codec
 from .validation import requests as validation
 
@@ -47,6 +47,7 @@ class Request:
         operation: what is being called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
         known: a body that the caller holds already; an answer with the same one may bring it instead of a copy.
+        guard: returns why the request must not be sent after all, or None. Called at the last moment before each send.
     """
 
     method: str
@@ -56,6 +57,14 @@ class Request:
     operation: Operation[Any] | None = attrs.field(default=None, repr=False)
     timeout: float | None = None
     known: bytes | None = attrs.field(default=None, repr=False)
+    guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
+
+    def check_guard(self) -> None:
+        """Raise RequestNotSentError (code ``withheld``) if the guard objects."""
+        reason = None if self.guard is None else self.guard()
+        if reason is not None:
+            name = self.operation.name if self.operation is not None else None
+            raise RequestNotSentError(f"withheld: {reason}", code=WITHHELD, operation=name, method=self.method)
 
 
 @attrs.frozen(kw_only=True)
@@ -87,6 +96,7 @@ def build(
     strict: bool = False,
     timeout: float | None = None,
     known: bytes | None = None,
+    guard: Guard | None = None,
 ) -> Request:
     """Check a call and build its request.
 
@@ -100,6 +110,7 @@ def build(
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
         known: a body that the caller holds already; see `Request`.
+        guard: may withhold the request at the last moment; see `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
@@ -120,6 +131,7 @@ def build(
         operation=operation,
         timeout=timeout,
         known=known,
+        guard=guard,
     )
 
 

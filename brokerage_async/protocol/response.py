@@ -12,6 +12,7 @@ from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
 from .decoding import codec
+from .error_body import parse_error_body
 from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
@@ -51,7 +52,8 @@ def read_error(
 
     The class follows the code in the body, then the status, then its hundred. A status of 500 or more is always a
     ``ServerError``, whatever the body claims: a proxy or a half-done service may have processed the request.
-    JSON envelopes, flat token errors, HTML pages and empty bodies are all understood.
+    JSON envelopes, flat token errors, HTML pages and empty bodies are all understood; only the envelope makes the error
+    one ``from_service``.
 
     Args:
         operation: what was called, None outside of the operations.
@@ -60,7 +62,7 @@ def read_error(
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
     """
-    parsed = codec.decode_error(response.body)
+    parsed = parse_error_body(response.body, response.status)
     code = None if parsed is None else _name(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
     text = _unexpected(response) if parsed is None else redact(parsed.message or "the service gave no message")
@@ -78,6 +80,7 @@ def read_error(
         status=response.status,
         errors=details,
         retry_after=retry_after(response.headers.get("retry-after"), now),
+        from_service=parsed is not None and parsed.in_envelope,
         **context,
     )
 

@@ -2,11 +2,20 @@
 
 The table is the whole policy on what is safe. `RetryPolicy` says only how often and how soon::
 
-                     not sent   sent, no answer   5xx      429              401
-    read, preflight  repeat     repeat            repeat   wait, repeat     refresh once, repeat
-    mutate           repeat     never             never    wait, repeat     refresh once, repeat
+                     not sent   sent, no answer   5xx      429              401              401 page   other
+    read, preflight  repeat     repeat            repeat   wait, repeat     refresh, repeat  as 401     final
+    mutate           repeat     never             never    wait, repeat     refresh, repeat  never      final
 
-A mutation refused with 429 or 401 was refused before it was processed. Every other answer of the service is final.
+The row of an answer follows from its status, never from the code in its body: a 409 with the code ``unauthorized`` may
+come from a proxy behind which the request was processed.
+
+* 401 counts as a rejection before processing only in the service's own error envelope. A 401 page is what the gateway
+  in front of the service sends, for a missing User-Agent for example, but a proxy can send one after it has passed the
+  request on. A read may be repeated all the same, a mutation may not.
+* 429 counts whatever its body is, because the service's own 429 has neither headers nor, at times, a body. A rate
+  limiter answers instead of passing a request on. This assumes that no proxy on the way repeats a mutation by itself
+  and returns the 429 of its second attempt.
+* Every other answer is final. It proves a refusal only under the conditions of `APIError.maybe_processed`.
 """
 
 from __future__ import annotations
@@ -15,11 +24,11 @@ import enum
 
 from ..config import RetryPolicy
 from ..errors import (
+    WITHHELD,
     APIError,
-    AuthenticationError,
     BrokerageError,
-    RateLimitError,
     RequestNotSentError,
+    ResponseDecodeError,
     ServerError,
     TransportError,
 )
@@ -43,11 +52,24 @@ class Outcome(enum.StrEnum):
 
     SUCCESS = "success"
     NOT_SENT = "not-sent"
+    WITHHELD = "withheld"
     LOST = "lost"
     SERVER_ERROR = "server-error"
     THROTTLED = "throttled"
     UNAUTHORIZED = "unauthorized"
+    UNAUTHORIZED_PAGE = "unauthorized-page"
     REFUSED = "refused"
+    AMBIGUOUS = "ambiguous"
+
+    @property
+    def maybe_processed(self) -> bool:
+        """Whether a request with this outcome may have changed something."""
+        return self in _MAYBE_PROCESSED
+
+
+_MAYBE_PROCESSED = frozenset(
+    {Outcome.SUCCESS, Outcome.LOST, Outcome.SERVER_ERROR, Outcome.UNAUTHORIZED_PAGE, Outcome.AMBIGUOUS}
+)
 
 
 class Action(enum.StrEnum):
@@ -61,35 +83,43 @@ class Action(enum.StrEnum):
 
 _SAFE = {
     Outcome.NOT_SENT: Action.REPEAT,
+    Outcome.WITHHELD: Action.RAISE,
     Outcome.LOST: Action.REPEAT,
     Outcome.SERVER_ERROR: Action.REPEAT,
     Outcome.THROTTLED: Action.WAIT,
     Outcome.UNAUTHORIZED: Action.REFRESH,
+    Outcome.UNAUTHORIZED_PAGE: Action.REFRESH,
     Outcome.REFUSED: Action.RAISE,
+    Outcome.AMBIGUOUS: Action.RAISE,
 }
+_UNSAFE = (Outcome.LOST, Outcome.SERVER_ERROR, Outcome.UNAUTHORIZED_PAGE)
 TABLE = {
     Effect.READ: _SAFE,
     Effect.PREFLIGHT: _SAFE,
-    Effect.MUTATE: _SAFE | {Outcome.LOST: Action.RAISE, Outcome.SERVER_ERROR: Action.RAISE},
+    Effect.MUTATE: _SAFE | dict.fromkeys(_UNSAFE, Action.RAISE),
 }
 """What to do about every outcome of every effect."""
 
 
 def outcome_of(error: BrokerageError) -> Outcome:
-    """The row of the table under which ``error`` falls."""
+    """Classify ``error`` for the table: an answer by its status, and by whether the service wrote it."""
     match error:
+        case RequestNotSentError(code=code) if code == WITHHELD:
+            return Outcome.WITHHELD
         case RequestNotSentError():
             return Outcome.NOT_SENT
         case TransportError():
             return Outcome.LOST
-        case RateLimitError():
-            return Outcome.THROTTLED
-        case AuthenticationError():
-            return Outcome.UNAUTHORIZED
         case ServerError():
             return Outcome.SERVER_ERROR
         case APIError(status=int(status)) if status >= 500:
             return Outcome.SERVER_ERROR
+        case APIError(status=429):
+            return Outcome.THROTTLED
+        case APIError(status=401):
+            return Outcome.UNAUTHORIZED if error.from_service else Outcome.UNAUTHORIZED_PAGE
+        case APIError(maybe_processed=True) | ResponseDecodeError():
+            return Outcome.AMBIGUOUS
     return Outcome.REFUSED
 
 

@@ -1,9 +1,14 @@
-"""Watching what the service does not push: orders, quote alerts and market hours as streams of changes.
+"""Watching: orders, quote alerts and market hours as streams of changes, by polling.
 
-``client.watch`` is a `Watch`; `poll` does the same for any coroutine that returns a collection.
+``client.watch`` is a `Watch`; `poll` does the same for any coroutine function that returns a collection.
 """
 
-from .api import UNCHANGED, AlertKind, Change, ChangeKind, MarketHours, MarketKind, Watch, Watcher, is_terminal, poll
+from .alerts import AlertKind
+from .api import Watch
+from .diff import UNCHANGED, Change, ChangeKind
+from .market_hours import MarketHours, MarketKind
+from .orders import is_terminal
+from .poll import Watcher, poll
 
 __all__ = [
     "UNCHANGED",

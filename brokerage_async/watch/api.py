@@ -1,65 +1,57 @@
-"""Watching what the service does not push: orders, quote alerts and market hours as streams of changes.
-
-``client.watch`` is a `Watch`; `poll` does the same for any coroutine that returns a collection.
-"""
+"""The streams of one client: `Watch`, one method for each list that is worth watching."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from .._arguments import check_seconds
+from .._arguments import check_order_id, check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
 from ..errors import DeadlineExceededError, InvalidRequestError
 from ..operation import Executor
 from ..protocol.validation.requests import check
-from .diff import AlertKind, Change, ChangeKind, MarketKind, alert_changes, state_of
-from .market_hours import MarketHours, timetable_range
-from .market_sessions import MarketWatcher
-from .order_life import is_terminal, until_terminal
-from .poll import UNCHANGED, Feed, Watcher, poll, utc_now
-from .schedule import Cadence, Pacing
-from .unchanged import unless_same
+from .alerts import alert_changes
+from .diff import state_of
+from .feed import Feed, utc_now
+from .market_hours import MarketHours, MarketWatcher, timetable_range
+from .orders import is_terminal, until_terminal
+from .poll import Watcher
+from .schedule import Pacing, Schedule
+from .unchanged import conditional_fetch
 
-__all__ = [
-    "UNCHANGED",
-    "AlertKind",
-    "Change",
-    "ChangeKind",
-    "MarketHours",
-    "MarketKind",
-    "Watch",
-    "Watcher",
-    "is_terminal",
-    "poll",
-]
+__all__ = ["Watch"]
 
 T = TypeVar("T")
 
 OnError = Callable[[Exception], None]
 
-FLOOR = 1.0
-"""Least interval in seconds of a list that the service does not want to be polled hard."""
+MIN_INTERVAL = 1.0
+"""Minimum interval in seconds of lists whose frequent polling the service does not accept."""
 
 HISTORY = timedelta(days=400)
-"""How far back an order is looked up."""
+"""Age of the oldest orders that are looked up."""
+
+ORDER_KEY = attrgetter("id")
+ALERT_KEY = attrgetter("alert_external_id")
+SESSION_KEY = attrgetter("session_date")
 
 
 class Watch:
-    """The streams of one client. Those that watch the same list at the same interval share its polls.
+    """The streams of one client. Watchers of the same list with the same schedule share its polls.
 
     Args:
-        client: whose session makes the calls.
-        now: the clock for ``Change.at`` and for the hours of the market.
+        client: the client whose session makes the calls; closing it ends every watcher with ConfigurationError.
+        now: the clock of ``Change.at`` and of the market hours.
     """
 
     def __init__(self, client: Connected, *, now: Callable[[], datetime] = utc_now) -> None:
-        self._executor = client.session
+        self._session = client.session
         self._endpoints = Endpoints(client.session)
         self._now = now
         self._feeds: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
@@ -73,92 +65,97 @@ class Watch:
         initial: bool = True,
         seed: Iterable[Order] | Mapping[Any, Order] | None = None,
         jitter: float = 0.0,
-        floor: float = FLOOR,
+        min_interval: float = MIN_INTERVAL,
         on_error: OnError | None = None,
     ) -> Watcher[Order]:
-        """The changes of today's orders of several accounts, keyed by order id::
+        """Watch today's orders of several accounts, keyed by order id.
+
+        Each change has the order before and after it::
 
             async for change in client.watch.orders("me", [account]):
                 print(change.key, change.item.status, change.fields)
 
-        The list holds every order that was created or updated on the present trading day, so orders are removed from
-        it when the next one begins. The last state of a terminal order is handed out in any case before that, also
-        to a slow consumer.
+        The list holds every order created or updated on the current trading day, so orders are removed from it when the
+        next one begins. The last state of a terminal order is always reported before its removal, even to a slow
+        consumer.
 
         Args:
             customer_id: the customer, or ``me``.
             account_numbers: the accounts.
-            interval: seconds between polls, or a pace such as `market_hours`.
+            interval: seconds between polls, or a pacing function such as `market_hours`.
             initial: whether the orders of the first answer are reported as added.
-            seed: the orders as they were known before (``watcher.snapshot`` of an earlier run, or its values):
-                what happened since then is reported, and nothing else.
+            seed: the orders as known before (``watcher.snapshot`` of an earlier run, or its values); only changes
+                since then are reported.
             jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
-            floor: the least interval in seconds; hard polling of this list can get the access suspended.
-            on_error: hears every failure that may pass. Default: a logged warning.
+            min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
+            on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
-            InvalidRequestError, ConfigurationError: an argument cannot be used.
+            InvalidRequestError, ConfigurationError: an argument is invalid.
 
         Raises (while iterating):
-            PermissionDeniedError, NotFoundError: the customer or an account is out of reach.
-            TokenError: the grant is dead.
+            PermissionDeniedError, NotFoundError: the customer or an account is not accessible.
+            TokenError: the grant was revoked.
+            ConfigurationError: the client was closed.
         """
-        feed = self._orders(customer_id, account_numbers, Cadence(interval=interval, floor=floor, jitter=jitter))
-        known = state_of(seed, _order_id)
-        return Watcher(feed, initial=initial, seed=known, on_error=on_error, keep=is_terminal)
+        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
+        feed = self._orders(customer_id, account_numbers, schedule)
+        state = state_of(seed, ORDER_KEY)
+        return Watcher(feed, initial=initial, seed=state, on_error=on_error, keep=is_terminal)
 
     async def order(
         self,
         customer_id: int | str,
         account_number: str,
-        id: int | str,  # noqa: A002 - the name that the service has for it
+        id: int | str,  # noqa: A002 - the service's own name
         *,
         interval: float | Pacing = 2.0,
         timeout: float | None = None,
-        floor: float = FLOOR,
+        min_interval: float = MIN_INTERVAL,
         on_error: OnError | None = None,
     ) -> Order:
         """Wait until one order is terminal, and return it.
 
         It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
         is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
-        ``replacing_order_id`` names the one that works in its place.
+        ``replacing_order_id`` names its replacement.
 
         Args:
             customer_id: the customer, or ``me``.
             account_number: the account of the order.
             id: the order.
-            interval: seconds between polls, or a pace such as `market_hours`.
-            timeout: seconds to wait at most, None for as long as it takes.
-            floor: the least interval in seconds; hard polling of this list can get the access suspended.
-            on_error: hears every failure that may pass. Default: a logged warning.
+            interval: seconds between polls, or a pacing function such as `market_hours`.
+            timeout: maximum seconds to wait, None for no bound.
+            min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
+            on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
-            DeadlineExceededError: it was not terminal within ``timeout`` seconds.
-            NotFoundError: it was found nowhere, several times.
+            DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
+            NotFoundError: several lookups did not find the order.
         """
-        if not isinstance(id, int | str) or isinstance(id, bool) or not str(id).strip():
-            raise InvalidRequestError(f"an order id is a text or an integer, not {id!r}")
-        check_seconds("timeout", timeout)
-        feed = self._orders(customer_id, (account_number,), Cadence(interval=interval, floor=floor))
-        search = self._endpoints.orders.search
+        order_id = check_order_id("id", id)
+        check_timeout("timeout", timeout)
+        schedule = Schedule(interval=interval, min_interval=min_interval)
+        feed = self._orders(customer_id, (account_number,), schedule)
 
         async def look_up() -> Order | None:
             since = (self._now() - HISTORY).date()
-            async for order in search(customer_id, [account_number], start_date=since):
-                if order.id == str(id):
+            async for order in self._endpoints.orders.search(customer_id, [account_number], start_date=since):
+                if order.id == order_id:
                     return order
             return None
 
         limit = asyncio.timeout(timeout)
         try:
-            async with limit, Watcher(feed, on_error=on_error) as lease:
-                return await until_terminal(feed, lease, str(id), look_up)
+            async with limit, Watcher(feed, on_error=on_error) as watcher:
+                return await until_terminal(feed, watcher, order_id, look_up)
         except TimeoutError:
             if not limit.expired():
                 raise
             raise DeadlineExceededError(
-                f"order {id} was not terminal within {timeout:g} s", maybe_processed=False, operation="orders.live"
+                f"order {order_id} was not terminal within {timeout:g} s",
+                maybe_processed=False,
+                operation=ORDERS_LIVE.name,
             ) from None
 
     def quote_alerts(
@@ -168,19 +165,19 @@ class Watch:
         initial: bool = True,
         seed: Iterable[QuoteAlert] | Mapping[Any, QuoteAlert] | None = None,
         jitter: float = 0.0,
-        floor: float = FLOOR,
+        min_interval: float = MIN_INTERVAL,
         on_error: OnError | None = None,
     ) -> Watcher[QuoteAlert]:
-        """The life of the user's quote alerts, keyed by ``alert_external_id``.
+        """Watch the user's quote alerts, keyed by ``alert_external_id``.
 
         Kinds are those of `AlertKind` (created, triggered, completed, expired, dismissed), one change for each
-        timestamp that was set; ``changed`` when none was, ``removed`` when an alert left the list. Arguments and errors
+        timestamp that was set; ``changed`` if none was, ``removed`` when an alert left the list. Arguments and errors
         are those of `orders`.
         """
-        cadence = Cadence(interval=interval, floor=floor, jitter=jitter)
-        feed = self._feed("quote_alerts", cadence, lambda api: api.quote_alerts.list(), _alert_id)
-        known = state_of(seed, _alert_id)
-        return Watcher(feed, initial=initial, seed=known, on_error=on_error, derive=alert_changes)
+        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
+        feed = self._feed("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY)
+        state = state_of(seed, ALERT_KEY)
+        return Watcher(feed, initial=initial, seed=state, on_error=on_error, derive=alert_changes)
 
     def market(
         self,
@@ -191,20 +188,20 @@ class Watch:
         initial: bool = False,
         on_error: OnError | None = None,
     ) -> Watcher[MarketSession]:
-        """The sessions of a market as they open and close, keyed by trading day.
+        """Watch the sessions of a market, keyed by trading day.
 
         Kinds are ``opened`` (``after`` is the session) and ``closed`` (``before`` is the session), with ``extended``
-        also ``started`` and ``ended`` of the hours around it. ``at`` is the time that the service gives. The
-        timetable is read every ``interval`` seconds; in between it sleeps until the next boundary.
+        also ``started`` and ``ended`` of the hours around it. ``at`` is the time in the timetable. The timetable is
+        read every ``interval`` seconds; in between the watcher sleeps until the next boundary.
 
         Args:
             instrument_collection: ``Equity``, ``CME`` or ``CFE``.
-            interval: seconds between two readings of the timetable.
+            interval: seconds between two reads of the timetable.
             extended: whether to report the extended hours, too.
-            initial: whether to begin with the last boundary that has passed, which tells how things stand.
-            on_error: hears every failure that may pass. Default: a logged warning.
+            initial: whether to begin with the last boundary that has passed, which gives the current state.
+            on_error: called with every transient failure. Default: a logged warning.
         """
-        feed = self._timetable(_collection(instrument_collection), Cadence(interval=interval))
+        feed = self._timetable(_check_collection(instrument_collection), Schedule(interval=interval))
         return MarketWatcher(feed, now=self._now, extended=extended, initial=initial, on_error=on_error)
 
     def market_hours(
@@ -215,7 +212,9 @@ class Watch:
         resting: float = 60.0,
         extended: bool = False,
     ) -> MarketHours:
-        """A pace for any poll: every ``trading`` seconds in market hours, every ``resting`` seconds outside of them::
+        """Return a pacing function that follows the market hours.
+
+        Polls come every ``trading`` seconds in market hours, every ``resting`` seconds outside of them::
 
             pace = client.watch.market_hours(trading=1, resting=300)
             client.watch.orders("me", [account], interval=pace)
@@ -223,7 +222,7 @@ class Watch:
 
         The first poll after an opening comes right at it. ``extended`` counts the hours around the session as well.
         """
-        collection = _collection(instrument_collection)
+        collection = _check_collection(instrument_collection)
         return MarketHours(
             lambda: self._sessions(self._endpoints, collection),
             trading=trading,
@@ -232,16 +231,16 @@ class Watch:
             now=self._now,
         )
 
-    def _orders(self, customer_id: int | str, account_numbers: Iterable[str], cadence: Cadence) -> Feed[Order]:
+    def _orders(self, customer_id: int | str, account_numbers: Iterable[str], schedule: Schedule) -> Feed[Order]:
         path, query = ORDERS_LIVE.arguments(customer_id=customer_id, account_numbers=account_numbers)
         check(ORDERS_LIVE, path, query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
-        return self._feed(name, cadence, lambda api: api.orders.live(customer_id, accounts), _order_id)
+        return self._feed(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY)
 
-    def _timetable(self, collection: str, cadence: Cadence) -> Feed[MarketSession]:
+    def _timetable(self, collection: str, schedule: Schedule) -> Feed[MarketSession]:
         name = ("timetable", collection)
-        return self._feed(name, cadence, lambda api: self._sessions(api, collection), lambda each: each.session_date)
+        return self._feed(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
         first, last = timetable_range(self._now())
@@ -250,36 +249,37 @@ class Watch:
     def _feed(
         self,
         name: Hashable,
-        cadence: Cadence,
+        schedule: Schedule,
         read: Callable[[Endpoints], Awaitable[Iterable[T]]],
         key: Callable[[T], Hashable],
     ) -> Feed[T]:
-        """The feed that watches the list ``name`` at this cadence, a new one unless it is running already."""
-        feed: Feed[T] | None = self._feeds.get((name, cadence))
+        """Return the running feed of the list with this schedule, or a new one."""
+        feed: Feed[T] | None = self._feeds.get((name, schedule))
         if feed is None or feed.ended:
-            fetch = unless_same(self._executor, read)
-            feed = self._feeds[name, cadence] = Feed(fetch, key=key, cadence=cadence, now=self._now)
+            fetch = conditional_fetch(self._session, read)
+            feed = self._feeds[name, schedule] = Feed(fetch, key=key, schedule=schedule, now=self._now)
+            self._session.close_with_client(feed)
         return feed
 
 
-class Connected(Protocol):
-    """A client, as far as watching is concerned."""
+class WatchedSession(Executor, Protocol):
+    """A session that also closes feeds when its client is closed."""
 
-    @property
-    def session(self) -> Executor:
-        """What makes its calls."""
+    def close_with_client(self, resource: Feed[Any]) -> None:
+        """Await ``resource.aclose()`` when the client is closed."""
         ...
 
 
-def _collection(value: object) -> str:
+class Connected(Protocol):
+    """The part of a client that watching needs."""
+
+    @property
+    def session(self) -> WatchedSession:
+        """The session that makes its calls."""
+        ...
+
+
+def _check_collection(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise InvalidRequestError(f"instrument_collection must be a text such as Equity, not {value!r}")
+        raise InvalidRequestError(f"instrument_collection must be a str such as 'Equity', got {value!r}")
     return str(value)
-
-
-def _order_id(order: Order) -> str | None:
-    return order.id
-
-
-def _alert_id(alert: QuoteAlert) -> str | None:
-    return alert.alert_external_id

@@ -1,25 +1,55 @@
-"""What a timetable of market sessions says about a moment: boundaries, open or closed, how fast to poll.
+"""Market hours: the boundaries of a timetable of sessions, polling paced by them, and a watcher of them.
 
-Holidays are days without a session, half-days close early, and a change to or from daylight-saving time moves the
-times: all of that is in the timetable, so nothing here knows a calendar or a time zone.
+The timetable contains holidays (days without a session), half-days and changes of daylight-saving time, so this module
+needs neither a calendar nor a time zone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import enum
 import logging
-import math
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import date, datetime, timedelta
 
 import attrs
 
+from .._arguments import check_seconds
 from .._generated.models import MarketSession
-from ..errors import InvalidRequestError
-from .diff import Change, MarketKind
+from .diff import Change
+from .feed import Feed
+from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["Boundary", "MarketHours", "boundaries", "interval_at", "is_open", "last_passed", "timetable_range"]
+__all__ = [
+    "Boundary",
+    "MarketHours",
+    "MarketKind",
+    "MarketWatcher",
+    "boundaries",
+    "interval_at",
+    "is_open",
+    "last_passed",
+    "timetable_range",
+]
+
+MAX_SLEEP = 60.0
+"""Maximum seconds between two reads of the wall clock, which may be set, or advance while the machine is suspended."""
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
+
+
+class MarketKind(enum.StrEnum):
+    """Boundary of a market session, in the order of a day.
+
+    ``started`` and ``ended`` are those of the extended session around the regular one.
+    """
+
+    STARTED = "started"
+    OPENED = "opened"
+    CLOSED = "closed"
+    ENDED = "ended"
+
 
 REGULAR = (MarketKind.OPENED, MarketKind.CLOSED)
 
@@ -30,12 +60,10 @@ TIMES = {
     MarketKind.ENDED: "close_at_ext",
 }
 
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
-
 
 @attrs.frozen
 class Boundary:
-    """A moment at which the session of a ``day`` begins or ends; the same one wherever a new timetable puts it."""
+    """Begin or end of the session of a ``day``; equal wherever a newer timetable moves it."""
 
     kind: MarketKind
     day: date | None
@@ -43,35 +71,35 @@ class Boundary:
     session: MarketSession = attrs.field(eq=False)
 
     def change(self) -> Change[MarketSession]:
-        """What it means to those who watch: a session comes into force, or goes out of it."""
+        """Return the change to report: a session begins or ends."""
         begins = self.kind in (MarketKind.STARTED, MarketKind.OPENED)
         before, after = (None, self.session) if begins else (self.session, None)
         return Change(kind=self.kind, key=self.day, before=before, after=after, at=self.at)
 
 
 def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> list[Boundary]:
-    """The boundaries of the regular sessions, with ``extended`` also those of the extended ones, oldest first."""
+    """Return the boundaries of the sessions, extended ones if asked, oldest first."""
     found = [
         Boundary(kind, session.session_date, at, session)
         for session in sessions
         for kind, name in TIMES.items()
         if (extended or kind in REGULAR) and (at := getattr(session, name)) is not None
     ]
-    return sorted(found, key=lambda boundary: boundary.at)  # stable: what ends comes before what begins then
+    return sorted(found, key=lambda boundary: boundary.at)  # stable: an end sorts before the begin at the same time
 
 
 def last_passed(known: Iterable[Boundary], now: datetime) -> datetime:
-    """When the last boundary was due that has passed at ``now``; ``now`` itself if there is none."""
+    """Return the time of the last boundary until ``now``, by default ``now``."""
     return max((each.at for each in known if each.at <= now), default=now)
 
 
 def timetable_range(now: datetime) -> tuple[date, date]:
-    """First and last day to read, so that the last session and the next one are there, whatever the holidays."""
+    """Return days between which the last and next session lie."""
     return (now - timedelta(days=7)).date(), (now + timedelta(days=10)).date()
 
 
 def is_open(sessions: Iterable[MarketSession], now: datetime, *, extended: bool = False) -> bool:
-    """Whether ``now`` lies in a regular session, or with ``extended`` in the hours around one."""
+    """Return True if ``now`` is within a session, extended if asked."""
     for session in sessions:
         begin, end = session.open_at, session.close_at
         if extended:
@@ -84,7 +112,7 @@ def is_open(sessions: Iterable[MarketSession], now: datetime, *, extended: bool 
 def interval_at(
     sessions: Iterable[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
 ) -> float:
-    """Seconds until the next poll: ``trading`` in sessions, else ``resting``, but never beyond the next boundary."""
+    """Return ``trading`` during sessions, else ``resting``, but never past the next boundary."""
     known = list(sessions)
     if is_open(known, now, extended=extended):
         return trading
@@ -93,19 +121,19 @@ def interval_at(
 
 
 class MarketHours:
-    """A pace for polls that follows the market: quick while it trades, slow while it rests.
+    """Pacing function for polls: frequent while the market is open, rare while it is closed.
 
-    As long as no timetable could be read it takes the market for open.
+    As long as the timetable could not be read, the market counts as open.
     """
 
-    LIFETIME = 3600.0
+    REFRESH_INTERVAL = 3600.0
     """Seconds after which the timetable is read again."""
 
-    PATIENCE = 60.0
+    RETRY_DELAY = 60.0
     """Seconds to wait after a failure to read it."""
 
-    HOLD_UP = 5.0
-    """Most seconds for which reading it may hold up the polls that it paces; longer counts as a failure."""
+    READ_TIMEOUT = 5.0
+    """Maximum seconds by which reading it delays the paced polls; longer counts as a failure."""
 
     def __init__(
         self,
@@ -116,33 +144,83 @@ class MarketHours:
         extended: bool = False,
         now: Callable[[], datetime],
     ) -> None:
-        for name, seconds in (("trading", trading), ("resting", resting)):
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-                raise InvalidRequestError(f"{name} must be a number of seconds greater than 0, not {seconds!r}")
         self._timetable = timetable
-        self._trading = trading
-        self._resting = resting
+        self._trading = check_seconds("trading", trading)
+        self._resting = check_seconds("resting", resting)
         self._extended = extended
         self._now = now
         self._sessions: list[MarketSession] | None = None
         self._stale_at = float("-inf")
 
     async def __call__(self) -> float:
-        """The interval that holds now, in seconds."""
+        """Return the current interval in seconds."""
         clock = asyncio.get_running_loop().time
         if clock() >= self._stale_at:
             try:
-                async with asyncio.timeout(self.HOLD_UP):
+                async with asyncio.timeout(self.READ_TIMEOUT):
                     self._sessions = await self._timetable()
             except Exception as error:
                 if is_fatal(error, 1):
                     raise
-                logger.warning("the market's timetable could not be read: %s", type(error).__name__)
-                self._stale_at = clock() + self.PATIENCE
+                logger.warning("reading the market timetable failed: %s", type(error).__name__)
+                self._stale_at = clock() + self.RETRY_DELAY
             else:
-                self._stale_at = clock() + self.LIFETIME
+                self._stale_at = clock() + self.REFRESH_INTERVAL
         if self._sessions is None:
             return self._trading
         return interval_at(
             self._sessions, self._now(), trading=self._trading, resting=self._resting, extended=self._extended
         )
+
+
+class MarketWatcher(Watcher[MarketSession]):
+    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
+
+    Args:
+        feed: polls the timetable.
+        now: the wall clock.
+        extended: whether to report the extended hours, too.
+        initial: whether to begin with the last boundary that has passed.
+        on_error: called with every transient failure to read the timetable.
+    """
+
+    def __init__(
+        self,
+        feed: Feed[MarketSession],
+        *,
+        now: Callable[[], datetime],
+        extended: bool,
+        initial: bool,
+        on_error: Callable[[Exception], None] | None,
+    ) -> None:
+        super().__init__(feed, on_error=on_error)
+        self._now = now
+        self._extended = extended
+        self._initial = initial
+        self._since: datetime | None = None
+        self._checked_at = now()
+        self._reported: set[Boundary] = set()
+
+    @property
+    def snapshot(self) -> dict[object, MarketSession]:
+        """The sessions of the timetable by trading day."""
+        return dict(self._feed.latest or {})
+
+    def _boundaries(self) -> list[Boundary]:
+        return boundaries((self._feed.latest or {}).values(), extended=self._extended)
+
+    def _take(self) -> Change[MarketSession] | None:
+        known, now = self._boundaries(), self._now()
+        self._checked_at = now
+        if self._since is None and (known or not self._initial):  # includes boundaries before the first timetable
+            self._since = last_passed(known, now) if self._initial else now
+        for each in known:
+            if self._since is not None and self._since <= each.at <= now and each not in self._reported:
+                self._reported.add(each)
+                return each.change()
+        return None
+
+    def _max_wait(self) -> float:
+        since = self._checked_at
+        coming = ((each.at - since).total_seconds() for each in self._boundaries() if each.at > since)
+        return min(MAX_SLEEP, next(coming, MAX_SLEEP))  # oldest first

@@ -1,4 +1,4 @@
-"""Reading the same thing again and again, and decoding it only when it has changed."""
+"""Conditional fetch: the body of a repeated read is decoded only if its bytes have changed."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import Executor, Operation, Pager
-from .poll import UNCHANGED, Fetch
+from ..operation import Executor, Guard, Operation, Pager
+from .diff import UNCHANGED
+from .feed import FetchItems
 
-__all__ = ["Rereading", "SameBody", "unless_same"]
+__all__ = ["BodyUnchanged", "ConditionalExecutor", "conditional_fetch"]
 
 T = TypeVar("T")
 E = TypeVar("E")
 
 
-class SameBody(Exception):  # noqa: N818 - a signal on its way to `unless_same`
-    """An answer is byte for byte the one before."""
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
+    """The body is byte for byte the previous one."""
 
 
-class Rereading:
-    """An executor for one read that is repeated: an answer is decoded only if its bytes are not those of the last."""
+class ConditionalExecutor:
+    """Executor for one repeated read: a body equal to the previous one is not decoded."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._last: bytes | None = None
+        self._previous_body: bytes | None = None
 
     async def reread(
         self,
@@ -34,7 +35,7 @@ class Rereading:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> tuple[T, bytes | None] | None:
-        """As the executor under it."""
+        """Delegate to the wrapped executor."""
         return await self._executor.reread(operation, last, path=path, query=query)
 
     async def execute(
@@ -44,12 +45,13 @@ class Rereading:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
         body: object | None = None,
+        guard: Guard | None = None,
     ) -> T:
-        """The decoded result; raises `SameBody` when the body is that of the last one."""
-        found = await self._executor.reread(operation, self._last, path=path, query=query)
+        """Return the decoded result, or raise `BodyUnchanged`."""
+        found = await self._executor.reread(operation, self._previous_body, path=path, query=query)
         if found is None:
-            raise SameBody
-        value, self._last = found
+            raise BodyUnchanged
+        value, self._previous_body = found
         return value
 
     def paginate(
@@ -59,18 +61,21 @@ class Rereading:
         path: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> Pager[E]:
-        """The pages as they are, changed or not."""
+        """Return the pages, changed or not."""
         return self._executor.paginate(operation, path=path, query=query)
 
 
-def unless_same(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> Fetch[T]:
-    """A fetch for `poll` out of one call of an endpoint, that is spared decoding and comparing what has not changed."""
-    api = Endpoints(Rereading(executor))
+def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
+    api = Endpoints(ConditionalExecutor(executor))
 
     async def fetch() -> Any:
         try:
             return await read(api)
-        except SameBody:
+        except BodyUnchanged:
             return UNCHANGED
 
     return fetch

@@ -1,4 +1,4 @@
-"""One request to the token endpoint: where it goes, what it holds, and what its answer does to the lane."""
+"""The token endpoint: destination and content of its requests, and the effect of answers on the lane."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any)
 
 
 @on_virtual_time
-async def test_credentials_go_to_the_address_of_the_environment() -> None:
+async def test_call_sends_credentials_to_the_environment() -> None:
     transport = FakeTransport()
     grant = await endpoint(transport)(REFRESH)
     (request,) = transport.token_requests
@@ -41,7 +41,7 @@ async def test_credentials_go_to_the_address_of_the_environment() -> None:
 
 
 @on_virtual_time
-async def test_neither_the_request_nor_the_grant_shows_a_secret() -> None:
+async def test_call_request_and_grant_hide_secrets() -> None:
     transport = FakeTransport()
     grant = await endpoint(transport)(CODE)
     assert "s3cr3t" not in repr((transport.token_requests, transport.token_requests[0].body))
@@ -52,7 +52,7 @@ async def test_neither_the_request_nor_the_grant_shows_a_secret() -> None:
     "cause", [RequestNotSentError("refused"), ResponseLostError("dropped")], ids=["unsent", "lost"]
 )
 @on_virtual_time
-async def test_no_answer_may_pass(cause: Exception) -> None:
+async def test_call_without_answer_is_transient(cause: Exception) -> None:
     lane = Lane(1)
     with pytest.raises(TokenError) as caught:
         await endpoint(FakeTransport(token_script=(cause,)), lane)(REFRESH)
@@ -62,7 +62,7 @@ async def test_no_answer_may_pass(cause: Exception) -> None:
 
 
 @on_virtual_time
-async def test_a_refusal_lasts() -> None:
+async def test_call_rejected_credentials_are_terminal() -> None:
     with pytest.raises(TokenError) as caught:
         await endpoint(FakeTransport(token_script=(fail(400, "invalid_grant"),)))(REFRESH)
     assert not caught.value.transient
@@ -70,7 +70,7 @@ async def test_a_refusal_lasts() -> None:
 
 @pytest.mark.parametrize(("headers", "expected"), [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
 @on_virtual_time
-async def test_too_many_requests_close_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
+async def test_call_429_closes_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
     lane, loop = Lane(1), asyncio.get_running_loop()
     ask = endpoint(FakeTransport(token_script=(fail(429, **headers),)), lane)
     with pytest.raises(TokenError):
@@ -81,7 +81,7 @@ async def test_too_many_requests_close_the_lane_for_a_while(headers: dict[str, s
 
 
 @on_virtual_time
-async def test_requests_wait_for_their_turn_and_leave_it_when_cancelled() -> None:
+async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
     lane = Lane(1)
     transport = FakeTransport(latency=1.0)
     ask = endpoint(transport, lane)

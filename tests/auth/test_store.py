@@ -1,10 +1,11 @@
-"""Access tokens in a file: private, whole, and never more than that."""
+"""Access tokens in a file: private, complete, and nothing else."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,12 @@ SANDBOX = Environment.sandbox("https://a.example")
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 
 
-def test_a_stored_token_does_not_show() -> None:
+def test_stored_token_is_hidden_in_repr() -> None:
     assert "s3cr3t" not in repr(TOKEN)
     assert StoredToken("s3cr3t", 100.0) == TOKEN
 
 
-def test_the_end_of_a_stored_token_is_a_number() -> None:
+def test_stored_token_expiry_must_be_a_number() -> None:
     assert StoredToken("s3cr3t", "100").expires_at == 100.0
     for wrong in (None, "soon"):
         with pytest.raises((TypeError, ValueError)):
@@ -31,7 +32,7 @@ def test_the_end_of_a_stored_token_is_a_number() -> None:
 
 
 @on_real_time
-async def test_what_is_saved_is_loaded_by_another_store(tmp_path: Path) -> None:
+async def test_load_returns_a_token_saved_by_another_store(tmp_path: Path) -> None:
     path = tmp_path / "a" / "tokens.json"
     assert await FileTokenStore(path).load("k") is None
     await FileTokenStore(path).save("k", TOKEN)
@@ -52,16 +53,14 @@ async def test_what_is_saved_is_loaded_by_another_store(tmp_path: Path) -> None:
     ids=["null", "list", "empty", "number", "endless", "text"],
 )
 @on_real_time
-async def test_an_entry_that_makes_no_sense_is_none(tmp_path: Path, entry: object) -> None:
+async def test_load_invalid_entry_returns_none(tmp_path: Path, entry: object) -> None:
     path = tmp_path / "tokens.json"
     path.write_text(json.dumps({"k": entry}))
     assert await FileTokenStore(path).load("k") is None
 
 
 @on_real_time
-async def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileTokenStore(tmp_path / "tokens.json")
     await store.save("k", TOKEN)
 
@@ -76,7 +75,7 @@ async def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
 
 
 @on_real_time
-async def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+async def test_load_during_saves_sees_whole_files(tmp_path: Path) -> None:
     store = FileTokenStore(tmp_path / "tokens.json")
     await store.save("k", TOKEN)
     writes = [store.save("k", StoredToken("x" * 10_000, float(number))) for number in range(20)]
@@ -84,7 +83,7 @@ async def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     assert None not in found[20:]
 
 
-def test_keys_tell_grants_apart_and_give_none_away() -> None:
+def test_store_key_distinguishes_grants_and_hides_them() -> None:
     code = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="rt")
     keys = [
         store_key(SANDBOX, REFRESH),
@@ -98,3 +97,31 @@ def test_keys_tell_grants_apart_and_give_none_away() -> None:
     assert keys[0] == store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt"))
     assert len({*keys[:6]}) == 6
     assert all(len(key) == 32 and key.isalnum() for key in keys)
+
+
+@on_real_time
+async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "tokens.json"
+    store = FileTokenStore(path)
+    assert await store.load("k") is None
+    await store.save("k", StoredToken("abc", 12.5))
+    await store.save("other", StoredToken("def", 13.5))
+    assert await store.load("k") == StoredToken("abc", 12.5)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads(path.read_text()) == {
+        "k": {"access_token": "abc", "expires_at": 12.5},
+        "other": {"access_token": "def", "expires_at": 13.5},
+    }
+    assert os.listdir(path.parent) == ["tokens.json"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
+)
+@on_real_time
+async def test_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_bytes(content)
+    assert await FileTokenStore(path).load("k") is None
+    await FileTokenStore(path).save("k", StoredToken("abc", 1.0))
+    assert await FileTokenStore(path).load("k") == StoredToken("abc", 1.0)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import Limits, RetryPolicy, errors, models
-from brokerage_async.bulk.api import _by_asked
+from brokerage_async.bulk.api import _by_requested
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
@@ -58,7 +58,7 @@ async def test_equities_by_symbol():
     assert now() - began == pytest.approx(math.ceil(len(requests) / 8) * LATENCY)
 
 
-async def test_every_symbol_is_asked_once_however_often_it_comes():
+async def test_repeated_symbols_are_requested_once():
     sim = simulator()
     async with sim.client() as client:
         result = await client.bulk.equities(["AAPL", "MSFT"] * 500, batch_size=3)
@@ -78,7 +78,7 @@ async def test_equity_options_by_symbol():
     assert all(symbol in option.symbol for symbol, option in every.found.items())
 
 
-async def test_no_address_grows_too_long():
+async def test_url_length_is_bounded():
     sim = simulator()
     symbols = [f"AAPL  {number:015}" for number in range(1_000)]
     async with sim.client() as client:
@@ -122,7 +122,7 @@ async def test_dividends_and_earnings():
     assert len(since.found["AAPL"]) > len(earnings.found["AAPL"]) > 0
 
 
-async def test_sessions_over_years_are_asked_in_ranges_of_nine_months():
+async def test_sessions_over_years_are_fetched_nine_months_at_a_time():
     sim = simulator()
     async with sim.client() as client:
         sessions = await client.bulk.sessions(date(2024, 1, 1), date(2026, 6, 30), instrument_collection="CME")
@@ -149,19 +149,19 @@ class Poisoned:
         await self.inner.close()
 
 
-async def test_symbols_at_fault_stand_alone():
+async def test_offending_symbols_are_isolated():
     sim = simulator()
     symbols = equity_symbols(sim)
-    guilty = {symbols[17], symbols[18], symbols[700]}
-    async with sim.client(transport=Poisoned(sim, guilty)) as client:
+    offending = {symbols[17], symbols[18], symbols[700]}
+    async with sim.client(transport=Poisoned(sim, offending)) as client:
         result = await client.bulk.equities(symbols)
-    assert set(result.failed) == guilty
+    assert set(result.failed) == offending
     assert all(isinstance(error, errors.UnprocessableError) for error in result.failed.values())
-    assert list(result.found) == [symbol for symbol in symbols if symbol not in guilty]
+    assert list(result.found) == [symbol for symbol in symbols if symbol not in offending]
     assert result.missing == []
 
 
-async def test_a_passing_fault_costs_a_repetition_and_nothing_else():
+async def test_transient_failure_costs_a_retry_only():
     sim = simulator(latency=LATENCY)
     sim.faults.add("GET", "/instruments/equities", "status(503)", times=3)
     sim.faults.add("GET", "/instruments/equities", "drop_after", times=2)
@@ -171,7 +171,7 @@ async def test_a_passing_fault_costs_a_repetition_and_nothing_else():
     assert len(requests_of(sim, "instruments.equities")) == 10 + 5
 
 
-async def test_a_revoked_grant_ends_the_fetch():
+async def test_revoked_grant_ends_the_fetch():
     sim = simulator()
     sim.revoke()
     async with sim.client() as client:
@@ -180,7 +180,7 @@ async def test_a_revoked_grant_ends_the_fetch():
     assert not caught.value.transient
 
 
-async def test_a_closed_client_and_a_deadline_end_the_fetch():
+async def test_closed_client_or_deadline_ends_the_fetch():
     sim = simulator(latency=LATENCY)
     async with sim.client(deadline=LATENCY / 4) as client:
         with pytest.raises(errors.DeadlineExceededError):
@@ -189,7 +189,7 @@ async def test_a_closed_client_and_a_deadline_end_the_fetch():
         await client.bulk.equities(["AAPL", "MSFT"])
 
 
-async def test_the_read_lane_bounds_a_bulk_fetch_and_trades_pass_by():
+async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass():
     sim = simulator(latency=LATENCY)
     async with sim.client(limits=Limits(reads=2)) as client:
         await client.authorize()
@@ -210,7 +210,7 @@ async def everything(client, sim):
     return await client.bulk.equities(equity_symbols(sim))
 
 
-async def test_under_a_rate_limit_without_headers_it_completes_with_few_refusals():
+async def test_rate_limit_without_headers_completes_with_few_rejections():
     sim = simulator(equities=10_000, latency=LATENCY, rate_limit=20)
     async with sim.client(retry=RetryPolicy(jitter=random.Random(0).random)) as client:
         result = await client.bulk.equities(equity_symbols(sim))
@@ -218,7 +218,7 @@ async def test_under_a_rate_limit_without_headers_it_completes_with_few_refusals
     assert len(requests_of(sim, "instruments.equities")) / 100 <= 1.3
 
 
-async def test_a_limit_that_outlasts_the_retries_of_a_call_does_not_end_the_fetch():
+async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch():
     sim = simulator(latency=LATENCY)
     sim.faults.add("GET", "/instruments/equities", "rate_limited", times=9)
     async with sim.client(retry=RetryPolicy(max_attempts=2)) as client:
@@ -226,7 +226,7 @@ async def test_a_limit_that_outlasts_the_retries_of_a_call_does_not_end_the_fetc
     assert len(result.found) == 1_000
 
 
-async def test_leaving_early_leaves_nothing_in_flight():
+async def test_break_leaves_nothing_in_flight():
     sim = simulator(latency=LATENCY)
     async with sim.client() as client:
         await client.authorize()
@@ -240,19 +240,19 @@ SYMBOL = st.text("aB/. 1", min_size=1, max_size=4)
 
 
 @given(st.lists(SYMBOL, unique=True), st.data())
-def test_rows_are_found_under_the_symbol_that_was_asked(asked, data):
+def test_by_requested_keys_are_requested_symbols(asked, data):
     rows = {symbol: models.Equity(symbol=symbol) for symbol in data.draw(st.lists(SYMBOL, unique=True))}
-    found = _by_asked(asked, rows.values())
+    found = _by_requested(asked, rows.values())
     for symbol in asked:
         if symbol in rows:
             assert found[symbol] is rows[symbol]
     assert set(found) <= set(asked)
 
 
-def test_a_symbol_written_otherwise_is_found_as_asked():
+def test_by_requested_other_spelling_keeps_the_requested_key():
     rows = [models.Equity(symbol=symbol) for symbol in ("AAPL", "./ESZ6 EW3U6  260918P9100", "BRK/B", "UNASKED")]
     asked = ["aapl", "./ESZ6 EW3U6 260918P9100", "BRK/B", "MSFT"]
-    found = _by_asked(asked, [*rows, models.Equity()])
+    found = _by_requested(asked, [*rows, models.Equity()])
     assert {key: equity.symbol for key, equity in found.items()} == {
         "aapl": "AAPL",
         "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
@@ -278,7 +278,7 @@ def test_a_symbol_written_otherwise_is_found_as_asked():
         lambda bulk: bulk.sessions(date(2026, 1, 1), date(2026, 1, 2), concurrency=0),
     ],
 )
-async def test_wrong_arguments_are_refused_before_anything_is_asked(wrong):
+async def test_invalid_arguments_raise_before_anything_is_sent(wrong):
     sim = simulator()
     async with sim.client() as client:
         with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):

@@ -4,7 +4,13 @@ import pytest
 
 from brokerage_async import errors
 from brokerage_async.bulk.batches import Batch
-from brokerage_async.bulk.bisect import LONGEST_WAIT, PATIENCE, Halving, Verdict, judge
+from brokerage_async.bulk.bisect import (
+    MAX_CONSECUTIVE_AMBIGUOUS,
+    MAX_THROTTLE_PAUSE,
+    Bisection,
+    FailureScope,
+    failure_scope,
+)
 
 
 class Service:
@@ -22,27 +28,27 @@ class Service:
         return {key: key.lower() for key in keys if key not in self.unknown}
 
 
-def halving(service, *, verdict=judge, concurrency=1, size=8):
-    return Halving(service.fetch, verdict, concurrency=concurrency, size=size)
+def bisection(service, *, scope=failure_scope, concurrency=1, max_size=8):
+    return Bisection(service.fetch, scope, concurrency=concurrency, max_size=max_size)
 
 
-async def answered(service, keys="ABCDEFGH", **options):
-    batch = Batch(0, tuple(keys))
-    await halving(service, **options).answer(batch)
+async def resolved(service, keys="ABCDEFGH", **options):
+    batch = Batch(tuple(keys))
+    await bisection(service, **options).resolve(batch)
     return batch
 
 
-async def test_an_answer_sorts_the_keys():
+async def test_resolve_success_records_found_and_missing():
     service = Service(unknown="CF")
-    batch = await answered(service)
+    batch = await resolved(service)
     assert (batch.found, batch.missing, batch.failed) == ({key: key.lower() for key in "ABDEGH"}, ["C", "F"], {})
     assert service.asked == ["ABCDEFGH"]
 
 
-async def test_a_batch_that_fails_is_halved_until_the_guilty_stand_alone():
+async def test_resolve_failing_batch_isolates_the_offending_keys():
     error = errors.BadRequestError("what is C?")
     service = Service(unknown="F", C=error)
-    batch = await answered(service)
+    batch = await resolved(service)
     assert batch.failed == {"C": error}
     assert batch.missing == ["F"]
     assert list(batch.found) == ["A", "B", "D", "E", "G", "H"]
@@ -50,64 +56,64 @@ async def test_a_batch_that_fails_is_halved_until_the_guilty_stand_alone():
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize(("wish", "waited"), [(None, 1), (0.0, 1), (30.0, 30), (1e12, LONGEST_WAIT)])
-async def test_a_refusal_for_the_rate_is_waited_out_but_not_for_ever(looptime, wish, waited):
+@pytest.mark.parametrize(("wish", "waited"), [(None, 1), (0.0, 1), (30.0, 30), (1e12, MAX_THROTTLE_PAUSE)])
+async def test_resolve_throttled_waits_for_a_bounded_time(looptime, wish, waited):
     service = Service(A=errors.RateLimitError("slow down", retry_after=wish))
     asyncio.get_running_loop().call_later(waited - 0.5, service.failures.clear)
-    batch = await answered(service, "AB")
+    batch = await resolved(service, "AB")
     assert looptime == waited
     assert batch.found == {"A": "a", "B": "b"}
     assert service.asked == ["AB", "AB"]
 
 
-async def test_what_is_nobodys_fault_is_raised():
+async def test_resolve_error_of_the_fetch_is_raised():
     error = errors.TokenError("the grant was revoked")
     with pytest.raises(errors.TokenError) as caught:
-        await answered(Service(C=error))
+        await resolved(Service(C=error))
     assert caught.value is error
 
 
-async def test_doubt_ends_when_nothing_is_answered_for_long():
+async def test_resolve_too_many_ambiguous_failures_raises():
     error = errors.ServerError("out of order", status=500)
     service = Service(**dict.fromkeys("ABCDEFGH", error))
-    one = halving(service)
-    for number in range(4):  # 15 questions each: 8, 4, 2, 1, 1, 2, 1, 1, 4, ...
-        await one.answer(Batch(number, tuple("ABCDEFGH")))
+    one = bisection(service)
+    for _ in range(4):  # 15 questions each: 8, 4, 2, 1, 1, 2, 1, 1, 4, ...
+        await one.resolve(Batch(tuple("ABCDEFGH")))
     with pytest.raises(errors.ServerError):
-        await one.answer(Batch(4, tuple("ABCDEFGH")))
-    assert len(service.asked) == PATIENCE
+        await one.resolve(Batch(tuple("ABCDEFGH")))
+    assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS
 
 
-async def test_an_answer_in_between_takes_the_doubt_away():
-    one = halving(Service(A=errors.ServerError("out of order", status=500)))
-    for number in range(PATIENCE):
-        await one.answer(batch := Batch(number, ("A", "B")))
+async def test_resolve_success_resets_the_ambiguous_count():
+    one = bisection(Service(A=errors.ServerError("out of order", status=500)))
+    for _ in range(MAX_CONSECUTIVE_AMBIGUOUS):
+        await one.resolve(batch := Batch(("A", "B")))
         assert list(batch.failed) == ["A"]
 
 
-async def test_the_verdict_can_be_another():
-    batch = await answered(Service(A=KeyError()), "AB", verdict=lambda error: Verdict.KEYS)
+async def test_resolve_custom_scope_is_used():
+    batch = await resolved(Service(A=KeyError()), "AB", scope=lambda error: FailureScope.KEYS)
     assert list(batch.failed) == ["A"]
 
 
 @pytest.mark.parametrize(
-    ("error", "verdict"),
+    ("error", "scope"),
     [
-        (errors.RateLimitError("429"), Verdict.AGAIN),
-        (errors.ServerError("500"), Verdict.DOUBT),
-        (errors.ResponseLostError("cut off"), Verdict.DOUBT),
-        (errors.AuthenticationError("401"), Verdict.END),
-        (errors.PermissionDeniedError("403"), Verdict.END),
-        (errors.VersionNotSupportedError("406"), Verdict.END),
-        (errors.NotFoundError("404"), Verdict.KEYS),
-        (errors.UnprocessableError("422"), Verdict.KEYS),
-        (errors.InvalidRequestError("unsendable"), Verdict.KEYS),
-        (errors.ResponseDecodeError("no JSON", json_path="$", operation="orders.list"), Verdict.KEYS),
-        (errors.RequestNotSentError("refused"), Verdict.END),
-        (errors.DeadlineExceededError("too late"), Verdict.END),
-        (KeyError(), Verdict.END),
+        (errors.RateLimitError("429"), FailureScope.THROTTLED),
+        (errors.ServerError("500"), FailureScope.AMBIGUOUS),
+        (errors.ResponseLostError("cut off"), FailureScope.AMBIGUOUS),
+        (errors.AuthenticationError("401"), FailureScope.FETCH),
+        (errors.PermissionDeniedError("403"), FailureScope.FETCH),
+        (errors.VersionNotSupportedError("406"), FailureScope.FETCH),
+        (errors.NotFoundError("404"), FailureScope.KEYS),
+        (errors.UnprocessableError("422"), FailureScope.KEYS),
+        (errors.InvalidRequestError("unsendable"), FailureScope.KEYS),
+        (errors.ResponseDecodeError("no JSON", json_path="$", operation="orders.list"), FailureScope.KEYS),
+        (errors.RequestNotSentError("refused"), FailureScope.FETCH),
+        (errors.DeadlineExceededError("too late"), FailureScope.FETCH),
+        (KeyError(), FailureScope.FETCH),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )
-def test_whose_fault_an_error_is(error, verdict):
-    assert judge(error) is verdict
+def test_failure_scope_by_error(error, scope):
+    assert failure_scope(error) is scope

@@ -6,32 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.bulk.date_ranges import add_months, over_range, split_range
+from brokerage_async.bulk.date_ranges import over_range, split_range
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.protocol.validation.rules import add_months
 
 DAY = timedelta(days=1)
 
 
-@pytest.mark.parametrize(
-    ("day", "months", "expected"),
-    [
-        (date(2026, 1, 15), 9, date(2026, 10, 15)),
-        (date(2026, 5, 31), 9, date(2027, 2, 28)),
-        (date(2027, 5, 31), 9, date(2028, 2, 29)),
-        (date(2026, 3, 1), 10, date(2027, 1, 1)),
-        (date(2026, 12, 31), 12, date(2027, 12, 31)),
-        (date(9999, 6, 1), 9, date.max),
-    ],
-)
-def test_months_are_added_within_the_calendar(day, months, expected):
-    assert add_months(day, months) == expected
-
-
-def test_a_short_range_stays_whole():
+def test_split_range_short_range_stays_whole():
     assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
 
 
-def test_a_long_range_is_cut_into_the_fewest():
+def test_split_range_long_range_gives_the_fewest_parts():
     assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
         (date(2025, 1, 1), date(2025, 9, 30)),
         (date(2025, 10, 1), date(2026, 6, 30)),
@@ -40,7 +26,7 @@ def test_a_long_range_is_cut_into_the_fewest():
 
 
 @given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
-def test_the_parts_cover_every_day_once_and_none_is_too_long(start, days, months):
+def test_split_range_covers_every_day_once_within_the_span(start, days, months):
     end = start + timedelta(days=min(days, (date.max - start).days))
     parts = split_range(start, end, months=months)
 
@@ -54,14 +40,14 @@ def test_the_parts_cover_every_day_once_and_none_is_too_long(start, days, months
 @pytest.mark.parametrize(
     ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
 )
-def test_a_range_that_is_none_is_refused(start, end, months):
-    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"range ends before|at least 1"):
+def test_split_range_invalid_raises(start, end, months):
+    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
         split_range(start, end, months=months)
 
 
 @pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
 @pytest.mark.parametrize("end", ["from_date", "to_date"])
-def test_the_ends_are_dates(end, wrong):
+def test_split_range_ends_must_be_dates(end, wrong):
     days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
     with pytest.raises(InvalidRequestError, match=end):
         split_range(**days)
@@ -69,13 +55,13 @@ def test_the_ends_are_dates(end, wrong):
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
-async def test_the_concurrency_is_a_number(wrong):
+async def test_over_range_invalid_concurrency_raises(wrong):
     with pytest.raises(ConfigurationError, match="concurrency"):
         await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
 
 
 @pytest.mark.looptime
-async def test_parts_are_asked_together_and_joined_in_order(looptime):
+async def test_over_range_fetches_concurrently_and_joins_in_order(looptime):
     asked = []
 
     async def fetch(start, end):
@@ -90,7 +76,7 @@ async def test_parts_are_asked_together_and_joined_in_order(looptime):
     assert looptime <= 10
 
 
-async def test_one_failing_part_ends_all():
+async def test_over_range_failing_part_cancels_the_others():
     cancelled = []
 
     async def fetch(start, end):

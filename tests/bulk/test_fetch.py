@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk.bisect import PATIENCE, Verdict, judge
+from brokerage_async.bulk.bisect import MAX_CONSECUTIVE_AMBIGUOUS, FailureScope, failure_scope
 from brokerage_async.bulk.fetch import BulkFetch
 
 
@@ -59,7 +59,7 @@ async def settle():
 
 
 @pytest.mark.looptime
-async def test_batches_are_asked_together_and_collected_in_the_order_of_the_input(looptime):
+async def test_await_batches_run_concurrently_and_keep_the_input_order(looptime):
     service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
     result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
 
@@ -72,13 +72,13 @@ async def test_batches_are_asked_together_and_collected_in_the_order_of_the_inpu
 
 
 @pytest.mark.looptime
-async def test_the_time_taken_is_the_number_of_rounds(looptime):
+async def test_await_takes_as_long_as_the_number_of_rounds(looptime):
     await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
     assert looptime == math.ceil(100 / 8)
 
 
 @pytest.mark.looptime
-async def test_pairs_come_as_they_arrive(looptime):
+async def test_iteration_yields_pairs_as_they_arrive(looptime):
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
@@ -86,13 +86,13 @@ async def test_pairs_come_as_they_arrive(looptime):
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
-async def test_any_kind_of_source_serves(source):
+async def test_await_any_kind_of_source_is_read(source):
     result = await BulkFetch(source(25), Service().fetch, batch_size=7)
     assert sorted(result.found) == sorted(keys(25))
 
 
 @pytest.mark.looptime
-async def test_nothing_to_ask_is_nothing_asked():
+async def test_empty_source_sends_nothing():
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
@@ -100,7 +100,7 @@ async def test_nothing_to_ask_is_nothing_asked():
 
 
 @pytest.mark.looptime
-async def test_nothing_is_read_or_asked_before_it_is_used():
+async def test_unused_fetch_reads_and_sends_nothing():
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
@@ -108,7 +108,7 @@ async def test_nothing_is_read_or_asked_before_it_is_used():
 
 
 @pytest.mark.looptime
-async def test_duplicates_are_asked_once():
+async def test_repeated_keys_are_requested_once():
     service = Service(latency=lambda batch: len(batch))
     result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
     assert list(result.found) == ["B", "A", "C"]
@@ -116,7 +116,7 @@ async def test_duplicates_are_asked_once():
 
 
 @pytest.mark.looptime
-async def test_the_source_is_read_no_further_than_what_is_in_flight():
+async def test_iteration_reads_no_further_than_what_is_in_flight():
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
     most = 0
@@ -129,7 +129,7 @@ async def test_the_source_is_read_no_further_than_what_is_in_flight():
 
 
 @pytest.mark.looptime
-async def test_a_busy_consumer_does_not_stop_what_is_in_flight(looptime):
+async def test_busy_consumer_does_not_stop_the_requests(looptime):
     service = Service(latency=1)
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
         await asyncio.sleep(0.05)  # half a second for each batch: the consumer is exactly as fast as the service
@@ -137,7 +137,7 @@ async def test_a_busy_consumer_does_not_stop_what_is_in_flight(looptime):
 
 
 @pytest.mark.looptime
-async def test_batches_are_bounded_by_length():
+async def test_batch_length_bounds_batches():
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
     await BulkFetch(long, service.fetch, batch_length=250)
@@ -158,7 +158,7 @@ async def test_missing_keys_are_exact_and_in_order():
 @pytest.mark.parametrize(
     "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
 )
-async def test_a_batch_that_fails_for_good_is_halved_until_the_guilty_stand_alone(error):
+async def test_failing_batch_isolates_the_offending_keys(error):
     service = Service(poison=["K13", "K14", "K77"], unknown=["K15"], error=error)
     result = await BulkFetch(keys(100), service.fetch, batch_size=50)
 
@@ -206,7 +206,7 @@ async def collect(fetch):
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_an_error_that_is_no_keys_fault_ends_the_fetch(error):
+async def test_error_of_the_whole_fetch_ends_it(error):
     calls = 0
 
     async def fetch(batch):
@@ -223,22 +223,22 @@ async def test_an_error_that_is_no_keys_fault_ends_the_fetch(error):
 
 
 @pytest.mark.looptime
-async def test_a_service_that_fails_on_everything_is_not_asked_for_every_key():
+async def test_service_failing_on_everything_ends_the_fetch_early():
     service = Service(poison=keys(10_000))
     with pytest.raises(errors.ServerError):
         await BulkFetch(keys(10_000), service.fetch, concurrency=4, batch_size=10)
-    assert len(service.batches) <= PATIENCE + 4
+    assert len(service.batches) <= MAX_CONSECUTIVE_AMBIGUOUS + 4
 
 
 @pytest.mark.looptime
-async def test_the_first_key_of_every_large_batch_may_be_guilty():
+async def test_first_key_of_every_large_batch_may_fail():
     service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
     result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
 @pytest.mark.looptime
-async def test_a_refusal_for_the_rate_is_nobodys_fault(looptime):
+async def test_throttled_batch_is_requested_again(looptime):
     refusals = [errors.RateLimitError("slow down", retry_after=retry_after) for retry_after in (None, 30.0)]
 
     async def fetch(batch):
@@ -252,7 +252,7 @@ async def test_a_refusal_for_the_rate_is_nobodys_fault(looptime):
 
 
 @pytest.mark.looptime
-async def test_an_endless_refusal_ends_the_fetch():
+async def test_endless_throttling_ends_the_fetch():
     async def fetch(batch):
         raise errors.RateLimitError("slow down")
 
@@ -260,18 +260,18 @@ async def test_an_endless_refusal_ends_the_fetch():
         await BulkFetch(keys(10), fetch)
 
 
-async def test_the_verdict_can_be_passed():
+async def test_failure_scope_can_be_passed():
     service = Service(latency=0, poison=["K1"], error=KeyError)
-    result = await BulkFetch(keys(4), service.fetch, verdict=lambda error: Verdict.KEYS)
+    result = await BulkFetch(keys(4), service.fetch, failure_scope=lambda error: FailureScope.KEYS)
     assert list(result.failed) == ["K1"]
-    assert judge(KeyError()) is Verdict.END
+    assert failure_scope(KeyError()) is FailureScope.FETCH
 
 
-async def test_the_empty_key_is_never_asked():
+async def test_empty_key_fails_without_a_request():
     service = Service(latency=0)
     result = await BulkFetch(["A", "", "B"], service.fetch)
     assert service.batches == [("A", "B")]
-    assert isinstance(result.failed[""], errors.ConfigurationError)
+    assert isinstance(result.failed[""], errors.InvalidRequestError)
 
 
 @pytest.mark.looptime
@@ -287,14 +287,14 @@ async def test_progress_counts_every_key_once():
 
 
 @pytest.mark.looptime
-async def test_progress_of_a_source_without_a_length_has_no_total():
+async def test_progress_of_source_without_length_has_no_total():
     seen = []
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
 @pytest.mark.looptime
-async def test_an_error_of_the_callback_ends_the_fetch():
+async def test_progress_callback_error_ends_the_fetch():
     service = Service()
 
     def stop(*_):
@@ -309,7 +309,7 @@ async def test_an_error_of_the_callback_ends_the_fetch():
 
 
 @pytest.mark.looptime
-async def test_an_error_of_the_source_ends_the_fetch():
+async def test_source_error_ends_the_fetch():
     async def source():
         yield "A"
         raise OSError("the file is gone")
@@ -320,7 +320,7 @@ async def test_an_error_of_the_source_ends_the_fetch():
 
 
 @pytest.mark.looptime
-async def test_leaving_the_loop_cancels_what_is_in_flight():
+async def test_break_cancels_the_requests_in_flight():
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
         break
@@ -330,7 +330,7 @@ async def test_leaving_the_loop_cancels_what_is_in_flight():
 
 
 @pytest.mark.looptime
-async def test_leaving_the_block_cancels_what_is_in_flight_at_once():
+async def test_leaving_the_block_cancels_at_once():
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
         async for _ in fetch:
@@ -342,7 +342,7 @@ async def test_leaving_the_block_cancels_what_is_in_flight_at_once():
 
 
 @pytest.mark.looptime
-async def test_leaving_the_block_ends_an_iteration_that_goes_on():
+async def test_leaving_the_block_ends_the_iteration():
     async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
         await anext(pairs)
@@ -351,7 +351,7 @@ async def test_leaving_the_block_ends_an_iteration_that_goes_on():
 
 
 @pytest.mark.looptime
-async def test_closing_it_from_another_task_ends_the_iteration():
+async def test_aclose_from_another_task_ends_the_iteration():
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
 
@@ -368,7 +368,7 @@ async def test_closing_it_from_another_task_ends_the_iteration():
 
 
 @pytest.mark.looptime
-async def test_cancelling_the_caller_leaves_nothing_behind():
+async def test_cancelled_caller_leaves_no_task_behind():
     service, closed = Service(latency=10), []
 
     async def source():
@@ -390,7 +390,7 @@ async def test_cancelling_the_caller_leaves_nothing_behind():
 
 
 @pytest.mark.looptime
-async def test_it_runs_once():
+async def test_second_use_raises():
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
     with pytest.raises(RuntimeError, match="runs once"):
@@ -400,56 +400,56 @@ async def test_it_runs_once():
 
 
 @pytest.mark.looptime
-async def test_a_block_that_never_asks_is_fine():
+async def test_unused_block_sends_nothing():
     async with BulkFetch(keys(3), Service().fetch):
         pass
 
 
-def test_one_string_is_not_a_list_of_symbols():
+def test_single_string_as_keys_raises():
     with pytest.raises(errors.InvalidRequestError, match="'AAPL'"):
         BulkFetch("AAPL", Service().fetch)
 
 
 @pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
-def test_bounds_are_positive(bound):
+def test_bounds_must_be_positive(bound):
     for wrong in (0, -1, None, "8", 1.5, True):
         with pytest.raises(errors.ConfigurationError, match=bound):
             BulkFetch([], Service().fetch, **{bound: wrong})
 
 
 @pytest.mark.parametrize("keys", [5, None, b"AAPL", [1], ("AAPL", None), {1}, 1.5], ids=repr)
-def test_keys_are_an_iterable_of_texts(keys):
-    with pytest.raises(errors.InvalidRequestError, match=r"symbol.*not (int|bytes|NoneType|the one string|float)"):
+def test_invalid_keys_raise(keys):
+    with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
         BulkFetch(keys, Service().fetch)
 
 
 @pytest.mark.looptime
-async def test_a_wrong_key_in_a_stream_is_found_before_it_is_asked():
+async def test_invalid_key_of_an_iterator_raises_before_it_is_sent():
     service = Service()
-    with pytest.raises(errors.InvalidRequestError, match="not int 7"):
+    with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
         await BulkFetch(iter(["A", 7]), service.fetch)
     assert service.batches == []
 
 
-def test_progress_is_told_to_something_that_can_be_called():
+def test_on_progress_must_be_callable():
     with pytest.raises(errors.ConfigurationError, match="on_progress"):
         BulkFetch([], Service().fetch, on_progress=5)
 
 
-@pytest.mark.parametrize("name", ["fetch", "length", "verdict"])
-def test_functions_are_checked_when_the_fetch_is_made(name):
+@pytest.mark.parametrize("name", ["fetch", "length", "failure_scope"])
+def test_invalid_function_raises_when_made(name):
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch(**{"keys": [], "fetch": Service().fetch, name: 5})
 
 
-@pytest.mark.parametrize("name", ["length", "verdict", "on_progress"])
-def test_what_is_called_and_not_awaited_is_no_coroutine_function(name):
+@pytest.mark.parametrize("name", ["length", "failure_scope", "on_progress"])
+def test_coroutine_function_as_plain_function_raises(name):
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch([], Service().fetch, **{name: Service().fetch})
 
 
 @pytest.mark.looptime
-async def test_no_more_lanes_than_keys():
+async def test_workers_never_outnumber_keys():
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
         async for _ in fetch:
@@ -457,7 +457,7 @@ async def test_no_more_lanes_than_keys():
 
 
 @pytest.mark.looptime
-async def test_once_closed_it_asks_for_nothing():
+async def test_closed_before_use_sends_nothing():
     service = Service()
     fetch = BulkFetch(keys(3), service.fetch)
     await fetch.aclose()
@@ -466,7 +466,7 @@ async def test_once_closed_it_asks_for_nothing():
 
 
 @pytest.mark.looptime
-async def test_a_result_that_was_cut_short_is_not_taken_for_a_whole_one():
+async def test_await_closed_early_raises():
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
 
     async def main():
@@ -475,6 +475,6 @@ async def test_a_result_that_was_cut_short_is_not_taken_for_a_whole_one():
     whole = asyncio.create_task(main())
     await asyncio.sleep(25)
     await fetch.aclose()
-    with pytest.raises(RuntimeError, match="closed before every key was answered"):
+    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
         await whole
     assert len(asyncio.all_tasks()) == 1

@@ -300,7 +300,7 @@ def test_the_same_identifier_is_not_sent_twice(service: Service) -> None:
 def test_recovery_tells_of_every_open_order(service: Service) -> None:
     async def leave_open() -> None:
         async with SqliteJournal(Path(str(open_journal_path()))) as journal:
-            key = EntryKey("sandbox", service.account, "lost")
+            key = EntryKey(service.simulator.environment.origin, "sandbox", service.account, "lost")
             await journal.open(key, b'{"external-identifier":"lost"}', owner="dead", lease=0.01)
 
     service.wait(leave_open())

@@ -11,20 +11,23 @@ import pytest
 from brokerage_async.errors import BrokerageError
 from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, JournalError
 
-KEY = EntryKey("sandbox", "5WT00001", "order-1")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
 
 
-def test_a_new_entry_is_open_tried_once_and_held_by_nobody() -> None:
+def test_a_new_entry_is_open_tried_once_and_not_held() -> None:
     assert (ENTRY.state, ENTRY.attempts, ENTRY.note) == (EntryState.OPEN, 1, "")
     assert (ENTRY.order_id, ENTRY.closed_at, ENTRY.looked_at, ENTRY.owner, ENTRY.claimed_until) == (None,) * 5
+    assert ENTRY.closed_by is None
 
 
-def test_a_key_is_its_three_parts() -> None:
-    assert EntryKey("sandbox", "5WT00001", "order-1") == KEY
-    others = {EntryKey("production", "5WT00001", "order-1"), EntryKey("sandbox", "5WT00002", "order-1"),
-              EntryKey("sandbox", "5WT00001", "order-2")}  # fmt: skip
-    assert len({KEY, *others}) == 4
+def test_a_key_is_its_four_parts() -> None:
+    assert EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1") == KEY
+    others = {EntryKey(ORIGIN, "production", "5WT00001", "order-1"), EntryKey(ORIGIN, "sandbox", "5WT00002", "order-1"),
+              EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2"),
+              EntryKey("http://127.0.0.1:8000", "sandbox", "5WT00001", "order-1")}  # fmt: skip
+    assert len({KEY, *others}) == 5
 
 
 def test_what_was_ordered_does_not_show_in_a_dump() -> None:

@@ -1,28 +1,80 @@
-"""The journal of a fleet without its server: arguments, secrets, and what is told when there is none.
+"""Arguments and secrets of the PostgreSQL journal, without a server.
 
-What a server answers is asked of a real one in `test_journal.py`.
+The suite of all journals is in `test_journals.py`; connections are in `test_connections.py`, tables in
+`test_schema.py`.
 """
 
 from __future__ import annotations
 
+import io
 import sys
+import traceback
+from importlib.util import find_spec
+from types import TracebackType
+from urllib.parse import quote
 
 import pytest
+from rich.console import Console
+from rich.traceback import Traceback
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal.base import EntryKey, JournalError
 from brokerage_async.journal.postgres import PostgresJournal
 from tests.loops import on_real_time
 
-KEY = EntryKey("sandbox", "A1", "one")
-DSN = "postgresql://someone:hunter2@127.0.0.1:1/none"
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(find_spec("psycopg") is None, reason="psycopg is not installed (extra [postgres])"),
+]
+
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
+PASSWORD = "hunter2 with/odd'signs"
+DSN = f"postgresql://someone:{quote(PASSWORD, safe='')}@127.0.0.1:1/none?application_name={'x' * 80}"
 
 
-@pytest.mark.parametrize("table", ["", "Orders", "a b", "a;b", "1a", "a" * 60, 'a"', "schema.table"])
+def shown_in(error: BaseException) -> str:
+    """Return everything that tools show of an error: message, chain and, as rich prints them, locals of frames."""
+    output = io.StringIO()
+    for length in (None, 80, 30):  # what is longer is cut, and a part of a secret may show
+        trace = Traceback.from_exception(
+            type(error), error, error.__traceback__, show_locals=True, locals_max_string=length
+        )
+        Console(file=output, width=300).print(trace)
+    chain = [error, error.__cause__, error.__context__]
+    return "\n".join(
+        [output.getvalue(), *traceback.format_exception(error), *map(repr, chain), *map(str, chain), str(vars(error))]
+    )
+
+
+def without_own_frame(error: BaseException) -> BaseException:
+    """Return the error without the frame of the test, which holds the password itself."""
+    return error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
+
+
+def frames_of(error: BaseException) -> list[str]:
+    frames, trace = list[str](), error.__traceback__
+    while isinstance(trace, TracebackType):
+        frames.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    return frames
+
+
+def check_hidden(shown: str) -> None:
+    for part in ("hunter2", PASSWORD, quote(PASSWORD, safe=""), "odd%27signs"):
+        assert part not in shown
+
+
+@pytest.mark.parametrize("table", ["", "Orders", "a b", "a;b", "1a", "a" * 60, 'a"', "schema.table", 'x"; DROP y; --'])
 def test_a_table_has_a_plain_name(table: str) -> None:
-    pytest.importorskip("psycopg")
-    with pytest.raises(ConfigurationError, match="not a plain table name"):
+    with pytest.raises(ConfigurationError, match="table must be a plain lower-case name") as caught:
         PostgresJournal(DSN, table=table)
+    check_hidden(shown_in(without_own_frame(caught.value)))
+
+
+@pytest.mark.parametrize("options", [{"timeout": None}, {"timeout": 0}, {"connections": 0}, {"connections": 1.5}])
+def test_options_that_would_never_end_or_never_begin_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        PostgresJournal(DSN, **options)  # type: ignore[arg-type]
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,21 +83,44 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         PostgresJournal(DSN)
 
 
+@pytest.mark.parametrize(
+    "dsn", ["host=x password=hunter2 hunter3", "postgresql://u:hunter2@h/d?x%ZZ", "hunter2", "passwrd=hunter2"]
+)
+def test_an_invalid_connection_string_is_refused_without_showing_it(dsn: str) -> None:
+    """libpq quotes the part that it cannot read."""
+    with pytest.raises(ConfigurationError, match="dsn must be a libpq connection string or URL") as caught:
+        PostgresJournal(dsn)
+    assert "hunter" not in shown_in(without_own_frame(caught.value))
+
+
+@pytest.mark.parametrize(
+    "dsn", [DSN, f"host=/nowhere user=u password='{PASSWORD.replace(chr(39), chr(92) + chr(39))}'"]
+)
 @on_real_time
-async def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
-    pytest.importorskip("psycopg")
-    async with PostgresJournal(DSN, timeout=5) as journal:
-        assert "hunter2" not in repr(journal)
+async def test_the_password_is_in_no_error_frame_or_variable(dsn: str) -> None:
+    async with PostgresJournal(dsn, timeout=5) as journal:
+        check_hidden(f"{journal!r} {journal} {vars(journal)} {[str(value) for value in vars(journal).values()]}")
         with pytest.raises(JournalError, match="brokerage_journal cannot be used") as caught:
             await journal.open(KEY, b"", owner="a", lease=30)
-    assert "hunter2" not in str(caught.value)
+    error = caught.value
+    assert not any("psycopg" in name for name in frames_of(error)), "the driver's frames hold the connection string"
+    assert (error.__cause__, error.__context__) == (None, None)
+    check_hidden(shown_in(without_own_frame(error)))
     with pytest.raises(JournalError, match="is closed"):
         await journal.find(KEY)
 
 
+def test_a_message_that_quotes_the_password_is_redacted() -> None:
+    journal = PostgresJournal(DSN)
+    reason_of = journal._statements._reason_of
+    for secret in (PASSWORD, quote(PASSWORD)):
+        assert reason_of(OSError(f"cannot use {secret!s} here")) == (
+            "the journal table brokerage_journal cannot be used: cannot use <secret> here"
+        )
+
+
 @on_real_time
 async def test_closing_what_was_never_used_is_harmless() -> None:
-    pytest.importorskip("psycopg")
     journal = PostgresJournal(DSN)
     await journal.aclose()
     await journal.aclose()

@@ -1,4 +1,4 @@
-"""The statements that both databases understand, and the journal over them; the suite is in `test_journal.py`."""
+"""The statements that both databases understand, and the journal over them; the suite is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ import pytest
 
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState
-from brokerage_async.journal.sql import SqlJournal, schema_of, text_of
+from brokerage_async.journal.schema import creation
+from brokerage_async.journal.sql import SqlJournal, text_of
 
-KEY = EntryKey("sandbox", "A1", "one")
-STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM_KEY", "CLAIM_DUE", "RENEW", "RELEASE", "CLOSE")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
+STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM", "RENEW", "RELEASE", "CLOSE", "ABANDON", "ADOPT")
 
 
 class InMemory(SqlJournal):
-    """The journal over an SQLite database in memory, with a clock to be set and a record of what was run."""
+    """Journal over an SQLite database in memory that records its statements, with a clock to set."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
         self.ran: list[str] = []
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        for statement in schema_of(table="t", binary="BLOB", seconds="REAL"):
+        for statement in creation(table="t", binary="BLOB", seconds="REAL"):
             self.connection.execute(statement)
 
-    async def _run(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
         self.ran.append(statement)
         text = text_of(statement, table="t", now=":now")
         return self.connection.execute(text, {**values, "now": self.seconds}).fetchall()
@@ -39,25 +43,15 @@ class InMemory(SqlJournal):
 
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_nothing_is_left_to_fill_in_but_values(name: str) -> None:
-    text = text_of(getattr(journal_sql, name), table="orders", now="clock()", skip_locked="SKIP")
+    text = text_of(getattr(journal_sql, name), table="orders", now="clock()")
     assert "{" not in text
     assert "}" not in text
     assert "clock()" in text or name in {"FIND", "ENTRIES"}
-    assert ("SKIP" in text) is (name == "CLAIM_DUE")
 
 
 def test_no_value_is_ever_part_of_a_statement() -> None:
     for name in STATEMENTS:
-        assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= {"open", "not_sent", ""}
-
-
-def test_the_schema_can_be_applied_again() -> None:
-    connection = sqlite3.connect(":memory:")
-    for _ in range(2):
-        for statement in schema_of(table="t", binary="BLOB", seconds="REAL"):
-            connection.execute(statement)
-    assert [row[1] for row in connection.execute("PRAGMA table_info(t)")] == journal_sql.COLUMNS.split(", ")
-    connection.close()
+        assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= {"open", "not_sent", "abandoned", ""}
 
 
 async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
@@ -76,22 +70,34 @@ async def test_times_are_read_as_utc() -> None:
         assert (entry.closed_at, entry.looked_at) == (None, None)
 
 
-async def test_a_sweep_tells_the_oldest_first_and_leaves_out_what_came_later() -> None:
+async def test_a_usual_order_takes_one_statement_for_each_step() -> None:
     async with InMemory() as journal:
-        for seconds, name in ((3.0, "c"), (1.0, "a"), (2.0, "b"), (9.0, "late")):
-            journal.seconds = seconds
-            await journal.open(EntryKey("sandbox", "A1", name), b"", owner="x", lease=0)
-        journal.seconds = 20.0
-        due = datetime.fromtimestamp(5.0, UTC)
-        taken = await journal.claim("sandbox", owner="y", lease=30, due_at=due)
-        assert [entry.key.external_identifier for entry in taken] == ["a", "b", "c"]
+        await journal.open(KEY, b"x", owner="a", lease=30)
+        await journal.renew(KEY, owner="a", lease=30)
+        await journal.close(KEY, owner="a", state=EntryState.PLACED)
+        assert journal.ran == [journal_sql.OPEN, journal_sql.RENEW, journal_sql.CLOSE]
+
+
+@pytest.mark.parametrize(("claims", "statements"), [(0, 0), (1, 1), (500, 1), (501, 2)])
+async def test_many_claims_are_renewed_in_one_statement(claims: int, statements: int) -> None:
+    keys = [EntryKey(ORIGIN, "sandbox", "A1", f"order-{number}") for number in range(claims)]
+    async with InMemory() as journal:
+        for key in keys:
+            await journal.open(key, b"", owner=f"owner of {key.external_identifier}", lease=30)
+        journal.ran.clear()
+        journal.seconds += 20
+        owners = {key: f"owner of {key.external_identifier}" for key in keys}
+        assert await journal.renew_many(owners, lease=30) == set(keys)
+        assert len(journal.ran) == statements
+        ends = {entry.claimed_until for entry in await journal.entries()}
+        assert ends <= {datetime.fromtimestamp(1050.0, UTC)}
 
 
 async def test_values_that_look_like_sql_are_values() -> None:
-    hostile = EntryKey("sandbox", "A1", "'; DROP TABLE t; --")
+    hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
     async with InMemory() as journal:
         await journal.open(hostile, b"'", owner="'", lease=30)
-        assert await journal.close(hostile, state=EntryState.REFUSED, note="' OR 1=1")
+        assert await journal.close(hostile, owner="'", state=EntryState.REFUSED, note="' OR 1=1")
         found = await journal.find(hostile)
         assert found is not None
         assert (found.key, found.note) == (hostile, "' OR 1=1")

@@ -1,9 +1,15 @@
-"""The journal in a file: what is special to SQLite beside what `test_journal.py` asks of every journal."""
+"""The journal in a file: the rest is in `test_journals.py`."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import os
 import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
 import threading
 from pathlib import Path
 
@@ -13,7 +19,8 @@ from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sqlite import SqliteJournal
 from tests.loops import on_real_time
 
-KEY = EntryKey("sandbox", "A1", "one")
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
 
 
 @on_real_time
@@ -33,7 +40,7 @@ async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> Non
         found = await other.find(KEY)
         assert found is not None
         assert found.body == b"\0\xff"
-        assert await other.close(KEY, state=EntryState.PLACED, order_id="7")
+        assert await other.close(KEY, owner="a", state=EntryState.PLACED, order_id="7")
         assert not await one.renew(KEY, owner="a", lease=30)
 
 
@@ -43,16 +50,16 @@ async def test_leases_are_measured_with_its_clock(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "j", clock=lambda: seconds[0]) as journal:
         await journal.open(KEY, b"", owner="a", lease=30)
         seconds[0] += 29
-        assert await journal.claim("sandbox", owner="b", lease=30) == []
+        assert await journal.claim(KEY, owner="b", lease=30) is None
         seconds[0] += 1
-        assert len(await journal.claim("sandbox", owner="b", lease=30)) == 1
+        assert await journal.claim(KEY, owner="b", lease=30) is not None
 
 
 @pytest.mark.parametrize(
     "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
 )
 @on_real_time
-async def test_a_file_of_something_else_is_told_and_left_alone(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(content)
     async with SqliteJournal(path) as journal:
@@ -62,7 +69,7 @@ async def test_a_file_of_something_else_is_told_and_left_alone(tmp_path: Path, c
 
 
 @on_real_time
-async def test_a_table_of_something_else_is_told(tmp_path: Path) -> None:
+async def test_a_table_of_another_kind_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "j")
     connection.execute("CREATE TABLE entries (a)")
     connection.close()
@@ -92,3 +99,109 @@ async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
     gc.collect()
     own.join(10)
     assert not own.is_alive()
+
+
+async def test_survives_the_process_and_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+    async with SqliteJournal(path) as first:
+        await first.open(KEY, b"", owner="a", lease=30)
+    assert path.stat().st_mode & 0o077 == 0
+    async with SqliteJournal(path) as second:
+        assert await second.find(KEY) is not None
+
+
+async def test_writes_are_synchronous_and_logged_ahead(tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "orders.journal") as journal:
+        await journal.open(KEY, b"", owner="a", lease=30)
+        connection = journal._file._connection
+        assert connection is not None
+        asked = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        assert asked == ["wal", 2]  # 2 is FULL
+
+
+async def test_waits_for_another_process_that_writes(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+    async with SqliteJournal(path) as journal:
+        await journal.now()
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
+        await asyncio.sleep(0.05)
+        assert not opening.done()
+        other.execute("COMMIT")
+        other.close()
+        assert (await opening)[1]
+
+
+async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "orders.journal") as journal:
+        await journal.now()
+        connection = journal._file._connection
+        assert connection is not None
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):
+            await journal.open(KEY, b"x" * 50_000, owner="a", lease=600.0)
+        assert await journal.find(KEY) is None
+        connection.execute(f"PRAGMA max_page_count = {pages + 100}")
+        await journal.open(KEY, b"", owner="a", lease=30)
+
+
+async def test_says_that_there_is_no_such_folder_and_that_it_is_closed(tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "nowhere" / "orders.journal") as journal:
+        with pytest.raises(JournalError, match="No such file or directory"):
+            await journal.now()
+    with pytest.raises(JournalError, match="is closed"):
+        await journal.now()
+
+
+async def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "orders.journal") as journal:
+        with pytest.raises(JournalError, match="surrogates"):
+            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
+
+
+@pytest.mark.parametrize("name", ["orders.journal", ":memory:"])
+async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    journal = SqliteJournal(name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    async with journal:
+        await journal.open(KEY, b"", owner="a", lease=30)
+    async with SqliteJournal(tmp_path / name) as again:
+        assert await again.find(KEY) is not None
+
+
+def test_says_that_the_file_is_read_only() -> None:
+    """Run in a process without the rights of root, which file modes do not stop."""
+    program = """
+        import asyncio, os, sys
+        from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
+        path = sys.argv[1]
+        async def write():
+            async with SqliteJournal(path) as journal:
+                await journal.open(EntryKey("o", "sandbox", "a", sys.argv[2]), b"{}", owner="o", lease=1)
+        asyncio.run(write())
+        os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
+        if os.geteuid() == 0:
+            os.setgroups([]), os.setgid(65534), os.setuid(65534)
+        try:
+            sys.argv[2] = "second"
+            asyncio.run(write())
+        except JournalError as error:
+            print(error)
+    """
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program), str(folder / "orders.journal"), "first"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        )
+        folder.chmod(0o755)
+    assert "orders.journal cannot be used: " in done.stdout
+    assert "readonly" in done.stdout or "unable to open" in done.stdout

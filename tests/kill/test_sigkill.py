@@ -166,7 +166,7 @@ async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
         for number in range(10):
             name, arrives = f"left-{number}", number % 2 == 0
             names[name] = "placed" if arrives else "unknown"
-            key = EntryKey("sandbox", job.account, name)
+            key = EntryKey(sim.environment.origin, "sandbox", job.account, name)
             await journal.open(key, b'{"external-identifier":"' + name.encode() + b'"}', owner="dead", lease=0.2)
             if arrives:
                 ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")

@@ -17,11 +17,11 @@ from brokerage_async.config import Environment, RefreshToken
 from brokerage_async.errors import BrokerageError
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.journal import PostgresJournal, SqliteJournal
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 
-PLAN = LookPlan(settle=0.4, first=0.05, longest=0.1)
+POLICY = ReconcilePolicy(visibility_delay=0.4, first=0.05, max_interval=0.1)
 LEASE = 0.5
 SUBMIT = "orders.submit"
 
@@ -123,7 +123,7 @@ async def _place(job: Job, ready: Connection) -> None:
     transport.killer = killer
     async with make_client(job, transport) as client, make_journal(job) as journal:
         await client.orders.list_live(job.account).collect()
-        entry = OrderEntry(client, deadly(journal, killer), looks=PLAN, lease=LEASE)
+        entry = OrderEntry(client, deadly(journal, killer), reconcile=POLICY, lease=LEASE)
         ready.send("ready")
         while True:
             order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
@@ -142,7 +142,7 @@ def recover(job: Job, answer: Connection) -> None:
 
 async def _recover(job: Job, answer: Connection) -> None:
     async with make_client(job) as client, make_journal(job) as journal:
-        entry = OrderEntry(client, journal, looks=PLAN, lease=LEASE)
+        entry = OrderEntry(client, journal, reconcile=POLICY, lease=LEASE)
         placements = await entry.recover()
         for placement in placements:
             if placement.outcome is Outcome.UNKNOWN:

@@ -16,14 +16,14 @@ from brokerage_async._generated.models import Comparator, PairsEdit
 from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import ConfigurationError, ResponseLostError
 from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
-from brokerage_async.order_entry.decisions import LookPlan
+from brokerage_async.order_entry.decisions import ReconcilePolicy
 from brokerage_async.order_entry.results import ChangeOutcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 
-PLAN = LookPlan(first=1.0, settle=5.0, longest=2.0, give_up=10.0)
+POLICY = ReconcilePolicy(first=1.0, visibility_delay=5.0, max_interval=2.0, give_up=10.0)
 BODY = json.dumps({"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}).encode()
 APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, ChangeOutcome.UNKNOWN
 
@@ -89,7 +89,7 @@ class TestCancel:
     async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", PLAN)
+            change = await cancel(client.session, "A1", "1", POLICY)
         assert change.outcome is expected
         assert desk.sent("orders.cancel") == 1
         assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
@@ -99,7 +99,7 @@ class TestCancel:
         lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancelled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", PLAN)
+            change = await cancel(client.session, "A1", "1", POLICY)
         assert change.outcome is APPLIED
         assert change.order is not None
         assert change.order.status == "Cancelled"
@@ -110,7 +110,7 @@ class TestCancel:
         desk = Desk()
         async with desk.client as client:
             with pytest.raises(ConfigurationError):
-                await cancel(client.session, "A1", "", PLAN)
+                await cancel(client.session, "A1", "", POLICY)
         assert desk.transport.requests == []
 
 
@@ -122,7 +122,7 @@ class TestReplace:
     async def made(desk: Desk, **options: Any) -> Any:
         settings: dict[str, Any] = {"allow_warnings": False} | options
         async with desk.client as client:
-            return await replace(client.session, ORDERS_REPLACE, "A1", "1", BODY, PLAN, **settings)
+            return await replace(client.session, ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
 
     @on_virtual_time
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
@@ -233,6 +233,6 @@ class TestEditPairs:
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
         desk = Desk(complex_orders__edit_pairs=answer, complex_orders__get=seen)
         async with desk.client as client:
-            change = await edit_pairs(client.session, "A1", "9", PAIR, PLAN)
+            change = await edit_pairs(client.session, "A1", "9", PAIR, POLICY)
         assert change.outcome is expected
         assert desk.sent("complex_orders.edit_pairs") == 1

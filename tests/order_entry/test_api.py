@@ -14,9 +14,9 @@ from brokerage_async._generated.models import OrderType, TimeInForce
 from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from tests.loops import on_virtual_time
-from tests.trading import PLAN, SUBMIT, floor, order
+from tests.trading import POLICY, SUBMIT, floor, order
 
 # --- a good day
 
@@ -94,7 +94,7 @@ async def test_without_a_journal_an_identifier_is_still_used_once_per_client(cap
 @on_virtual_time
 async def test_a_client_hands_looks_and_lease_on() -> None:
     async with floor() as here:
-        entry = here.client.order_entry(here.journal, looks=LookPlan(settle=1, first=0.5), lease=7)
+        entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         began = asyncio.get_running_loop().time()
         placing = asyncio.create_task(entry.place(here.account, order("mine")))
@@ -104,7 +104,7 @@ async def test_a_client_hands_looks_and_lease_on() -> None:
         assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
         with pytest.raises(OrderOutcomeUnknownError):
             await placing
-        assert asyncio.get_running_loop().time() - began < PLAN.settle
+        assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
         with pytest.raises(ConfigurationError, match="lease"):
             here.client.order_entry(here.journal, lease=0)
 

@@ -25,12 +25,12 @@ OPTIONS: list[dict[str, Any]] = [
     {"allow_warnings": None},
     {"allow_warnings": 1},
     {"allow_warnings": b"tif"},
-    {"looks": 3},
-    {"looks": "often"},
-    {"settle": "1"},
-    {"settle": -1},
-    {"settle": float("nan")},
-    {"settle": float("inf")},
+    {"reconcile": 3},
+    {"reconcile": "often"},
+    {"visibility_delay": "1"},
+    {"visibility_delay": -1},
+    {"visibility_delay": float("nan")},
+    {"visibility_delay": float("inf")},
 ]
 
 

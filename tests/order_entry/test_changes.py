@@ -414,3 +414,33 @@ async def test_what_is_no_pair_is_refused_and_shown() -> None:
         assert change.outcome is ChangeOutcome.REFUSED
         assert change.complex_order is not None
         assert change.complex_order.type == "OCO"
+
+
+# --- cancelled callers
+
+
+@pytest.mark.parametrize("call", ["cancel", "replace", "edit"])
+@pytest.mark.parametrize(("request_of", "fate"), [("dry-run", "was not sent"), ("change", "may have been applied")])
+@on_virtual_time
+async def test_change_that_is_cancelled_names_the_order(call: str, request_of: str, fate: str) -> None:
+    if (call, request_of) == ("cancel", "dry-run"):
+        return  # has none
+    async with floor() as here:
+        placed = await here.entry.place(here.account, order("mine"))
+        pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
+        here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
+        here.sim.faults.add("POST", pattern, "hang")
+        terms = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.DAY,
+            price=Decimal(11),
+            price_effect=PriceEffect.DEBIT,
+        )
+        edit = () if call == "cancel" else (terms,)
+        changing = asyncio.create_task(getattr(here.entry, call)(here.account, placed.order_id, *edit))
+        await asyncio.sleep(2)
+        changing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await changing
+        assert (caught.value.account_number, caught.value.order_id) == (here.account, placed.order_id)  # type: ignore[attr-defined]
+        assert f"the change of order {placed.order_id} of account {here.account} {fate}" in caught.value.__notes__[0]

@@ -10,11 +10,14 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
+from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import (
     AuthenticationError,
     ConfigurationError,
     InvalidRequestError,
+    OrderNotSentError,
     OrderOutcomeUnknownError,
+    OrderRefusedError,
     PreflightError,
     RateLimitError,
     ResponseDecodeError,
@@ -25,7 +28,19 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import DRY_RUN, FAILED, LISTS, PLAN, SUBMIT, TIMEOUT, FailingJournal, floor, order, place_unknown
+from tests.trading import (
+    DRY_RUN,
+    FAILED,
+    LISTS,
+    POLICY,
+    SUBMIT,
+    TIMEOUT,
+    CancelledAt,
+    FailingJournal,
+    floor,
+    order,
+    place_unknown,
+)
 
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
@@ -191,7 +206,7 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
         unknown = await place_unknown(here)
         assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
         assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
-        assert "not listed in 8 looks" in str(unknown)
+        assert "not listed in 8 polls" in str(unknown)
         assert unknown.__cause__ is not None
         (entry,) = await here.journaled()
         assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
@@ -205,7 +220,7 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
 async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
     """Such as those of a counter that begins anew with each process."""
     async with floor() as here:
-        entry = OrderEntry(here.client, here.journal, looks=PLAN, identifiers=lambda: "order-1")
+        entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
         assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
         with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
             await entry.place(here.account, order())
@@ -418,3 +433,196 @@ async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothin
             await placing
         assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
         assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
+
+
+# --- whose outcome it is
+
+
+class LostAcknowledgement(MemoryJournal):
+    """A journal over a bad link: the acknowledgement of the first close is lost, and the close repeated later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = asyncio.Event()
+        self.repeat = asyncio.Event()
+
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
+        closed = await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
+        if self.lost.is_set():
+            return closed
+        self.lost.set()
+        await self.repeat.wait()
+        return await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
+
+
+@on_virtual_time
+async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with floor() as here:
+        journal = LostAcknowledgement()
+        here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
+        first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal, reconcile=POLICY)
+        turned_away = asyncio.create_task(first.place(here.account, order("mine")))
+        await journal.lost.wait()
+        here.sim.faults.clear()
+        second = OrderEntry(here.client, journal, reconcile=POLICY)
+        assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
+        journal.repeat.set()
+        with pytest.raises(OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
+            await turned_away
+        assert caught.value.code == "in_progress"
+        assert "was not recorded: this worker no longer holds" in caplog.text
+        again = await second.place(here.account, order("mine"))
+        assert (again.outcome, len(here.orders("mine"))) == (Outcome.PLACED, 1)
+
+
+@on_virtual_time
+async def test_place_whose_entry_was_taken_over_says_so_beside_the_order(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.delay_after(4.0))
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+        await asyncio.sleep(2)
+        assert await here.journal.abandon(here.key("mine"), note="by hand")
+        placement = await placing
+        assert placement.outcome is Outcome.PLACED
+        assert "this worker no longer holds the journal entry" in placement.note
+        assert "outcome placed of order mine was not recorded" in caplog.text
+
+
+@on_virtual_time
+async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.status(422))
+        placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+        assert placement.outcome is Outcome.REFUSED
+        assert "could not record this: recover() will report it" in placement.note
+
+
+# --- a cancelled caller is told the truth
+
+
+class SlowClose(MemoryJournal):
+    """A journal that takes its time to record an outcome."""
+
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
+        await asyncio.sleep(2)
+        return await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome", "note"),
+    [
+        (None, Outcome.PLACED, "was placed"),
+        (faults.status(422), Outcome.REFUSED, "was refused"),
+        ("refuse", Outcome.NOT_SENT, "was not sent"),
+    ],
+)
+@on_virtual_time
+async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
+    action: Any, outcome: Outcome, note: str
+) -> None:
+    async with floor(retry=RetryPolicy(max_attempts=1)) as here:
+        if action is not None:
+            here.sim.faults.add("POST", SUBMIT, action, times=None)
+        journal = SlowClose()
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(1.5)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert caught.value.placement.outcome is outcome  # type: ignore[attr-defined]
+        assert caught.value.__notes__ == [f"order mine of account {here.account} {note}"]
+        assert [each.state.value for each in await journal.entries()] == [outcome.value]
+        assert await entry.recover() == []
+
+
+@on_virtual_time
+async def test_place_cancelled_at_its_very_end_ends_cancelled() -> None:
+    """A renewal under way must not swallow the cancellation."""
+    async with floor() as here:
+        for suspension in range(1, 60):
+            work = CancelledAt(here.entry.place(here.account, order(f"mine-{suspension}")), suspension)
+            placing = asyncio.create_task(_await(work))
+            try:
+                await placing
+            except asyncio.CancelledError:
+                assert work.reached >= suspension
+                continue
+            assert work.reached < suspension
+            break
+        else:
+            pytest.fail("place() never ended before its 60th suspension")
+
+
+async def _await(work: CancelledAt[Any]) -> None:
+    await work
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling(), "the cancellation was swallowed"
+
+
+# --- journals belong to a service
+
+
+@on_virtual_time
+async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected() -> None:
+    async with floor() as here:
+        elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
+        await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
+        with pytest.raises(
+            InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
+        ) as caught:
+            await here.entry.place(here.account, order("mine"))
+        assert caught.value.code == "identifier_in_use"
+        assert not here.sim.ledger.requests
+
+
+@pytest.mark.parametrize(
+    "name", ["e\N{COMBINING ACUTE ACCENT}", "x" * 65, "a\nb", " a", "a\N{ZERO WIDTH SPACE}b", "\ud800"]
+)
+@on_virtual_time
+async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(name: str) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
+            await here.entry.place(here.account, order(name))
+        assert not here.sim.ledger.requests
+
+
+# --- require
+
+
+@on_virtual_time
+async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
+    async with floor(retry=RetryPolicy(max_attempts=1)) as here:
+        placement = (await here.entry.place(here.account, order("mine"))).require()
+        assert [placement.order_id] == [record.order_id for record in here.orders("mine")]
+        here.sim.faults.add("POST", SUBMIT, faults.status(422))
+        with pytest.raises(OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
+            (await here.entry.place(here.account, order("other"))).require()
+        assert (refused.value.external_identifier, refused.value.status) == ("other", 422)
+        here.sim.faults.add("POST", SUBMIT, "refuse")
+        with pytest.raises(OrderNotSentError, match="was not sent"):
+            (await here.entry.place(here.account, order("third"))).require()
+
+
+class OpenedInBetween(MemoryJournal):
+    """A journal in which another worker opens the entry between two looks at it."""
+
+    async def find(self, key: EntryKey) -> JournalEntry | None:
+        found = await super().find(key)
+        if found is None:
+            await self.open(key, b"{}", owner="another", lease=30)
+        return found
+
+
+@on_virtual_time
+async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_not_taken_for_another_address() -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
+            await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from brokerage_async import models
-from brokerage_async.order_entry.decisions import Fate
-from brokerage_async.order_entry.preflight import objection
+from brokerage_async.order_entry.preflight import rejection
+from brokerage_async.order_entry.results import Outcome
 
 SOUND = {"order": {"order-type": "Limit"}}
 WARNED = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code="tif_next_valid_session"),))
@@ -17,33 +17,33 @@ def previewed(**fields: object) -> models.PlacedOrderResponse:
 
 @pytest.mark.parametrize("errors", [{"code": "x"}, ["x"], "x", [None], [{"code": "x"}], [{}], 1])
 def test_errors_stop_an_order_also_when_they_cannot_be_read(errors: object) -> None:
-    stopped = objection(previewed(errors=errors), True)
+    stopped = rejection(previewed(errors=errors), True)
     assert stopped is not None
-    assert (stopped.fate, stopped.error.code) == (Fate.REFUSED, "preflight_errors")
+    assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, "preflight_errors")
 
 
 @pytest.mark.parametrize("warnings", [{"code": "x"}, ["x"], "x", [None]])
 def test_warnings_that_cannot_be_read_stop_an_order_unless_all_are_allowed(warnings: object) -> None:
     preview = previewed(warnings=warnings)
     for allowed in (False, ("x",)):
-        stopped = objection(preview, allowed)
+        stopped = rejection(preview, allowed)
         assert stopped is not None
         assert stopped.error.code == "preflight_warnings"
-    assert objection(preview, True) is None
+    assert rejection(preview, True) is None
 
 
 @pytest.mark.parametrize("nothing", [None, [], {}, ""])
 def test_nothing_is_no_error(nothing: object) -> None:
-    assert objection(previewed(errors=nothing, warnings=nothing), False) is None
+    assert rejection(previewed(errors=nothing, warnings=nothing), False) is None
 
 
 def test_a_preview_that_shows_nothing_known_stops_an_order() -> None:
     for answer in ({}, {"something": "else"}):
-        stopped = objection(models.converter.structure(answer, models.PlacedOrderResponse), True)
+        stopped = rejection(models.converter.structure(answer, models.PlacedOrderResponse), True)
         assert stopped is not None
-        assert stopped.fate is Fate.NOT_SENT
+        assert stopped.outcome is Outcome.NOT_SENT
 
 
 def test_one_code_as_text_is_that_code_and_no_other() -> None:
-    assert objection(WARNED, "tif_next_valid_session") is None
-    assert objection(WARNED, "tif_next_valid_session_or_other") is not None
+    assert rejection(WARNED, "tif_next_valid_session") is None
+    assert rejection(WARNED, "tif_next_valid_session_or_other") is not None

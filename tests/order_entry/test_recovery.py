@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
+from typing import Any
 
 import attrs
 import pytest
@@ -15,7 +15,7 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, PLAN, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
+from tests.trading import LISTS, POLICY, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
 
 
 @on_virtual_time
@@ -67,7 +67,7 @@ async def test_a_clock_that_is_months_off_hides_no_order() -> None:
     async with floor() as here:
         for months in (150 * 86_400.0, -150 * 86_400.0):
             journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
-            entry = OrderEntry(here.client, journal, looks=PLAN)
+            entry = OrderEntry(here.client, journal, reconcile=POLICY)
             here.sim.faults.add("POST", SUBMIT, "drop_after")
             here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
             with pytest.raises(OrderOutcomeUnknownError):
@@ -83,7 +83,7 @@ async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
     async with floor() as here:
         ahead = 500 * 86_400.0
         journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
-        entry = OrderEntry(here.client, journal, looks=PLAN)
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
         with pytest.raises(OrderOutcomeUnknownError):
@@ -99,7 +99,7 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> 
     async with floor() as here:
         off = 0.0
         journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
-        entry = OrderEntry(here.client, journal, looks=PLAN)
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         with pytest.raises(OrderOutcomeUnknownError):
             await entry.place(here.account, order("mine"))
@@ -128,8 +128,8 @@ class Forgetful(MemoryJournal):
 async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
     async with floor() as here:
         journal = Forgetful(clock=here.sim.clock.now)
-        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=1)
-        (missing,) = await OrderEntry(here.client, journal, looks=PLAN).recover()
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
+        (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert missing.outcome is Outcome.UNKNOWN
 
 
@@ -140,18 +140,18 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
 
         class Busy(MemoryJournal):
             async def entries(
-                self, environment: str | None = None, *, state: EntryState | None = None
+                self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
             ) -> list[JournalEntry]:
-                before = await super().entries(environment, state=state)
+                before = await super().entries(environment, origin=origin, state=state)
                 for entry in before:
                     if entry.looked_at is None and entry.owner == "dead":
                         self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
                 return before
 
         journal = Busy(clock=here.sim.clock.now)
-        await journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
-        assert await OrderEntry(here.client, journal, looks=PLAN).recover() == []
-        entry = await journal.find(EntryKey("sandbox", here.account, "mine"))
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
+        entry = await journal.find(here.key("mine"))
         assert entry is not None
         assert (entry.owner, entry.note) == (None, "not listed")
 
@@ -188,17 +188,17 @@ async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> N
 async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -> None:
     async with floor() as here:
         body = b'{"external-identifier":"mine"}'
-        await here.journal.open(EntryKey("sandbox", here.account, "mine"), body, owner="dead", lease=30)
+        await here.journal.open(here.key("mine"), body, owner="dead", lease=30)
         began = asyncio.get_running_loop().time()
         (found,) = await here.entry.recover()
         assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
-        assert asyncio.get_running_loop().time() - began > 30 + PLAN.settle
+        assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
 
 
 @on_virtual_time
 async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
     async with floor() as here:
-        await here.journal.open(EntryKey("sandbox", here.account, "mine"), b"{}", owner="dead", lease=0)
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(5):
                 await here.entry.recover()
@@ -213,7 +213,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) 
     async with floor() as here:
         await here.client.orders.submit(here.account, order("listed"))
         for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
-            key = EntryKey("sandbox", here.account, name)
+            key = here.key(name)
             await here.journal.open(key, b"{}", owner="dead", lease=lease)
         recovering = asyncio.create_task(here.entry.recover())
         if end == "cancelled":
@@ -234,13 +234,11 @@ class SlowClaims(MemoryJournal):
 
     most = 1000
 
-    async def claim(
-        self, environment: str, *, owner: str, lease: float, key: EntryKey | None = None, due_at: datetime | None = None
-    ) -> list[JournalEntry]:
+    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
         if self.most == 0:
             raise JournalError("disk full")
         self.most -= 1
-        claimed = await super().claim(environment, owner=owner, lease=lease, key=key, due_at=due_at)
+        claimed = await super().claim(key, owner=owner, lease=lease)
         await asyncio.sleep(1)
         return claimed
 
@@ -256,7 +254,7 @@ async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
     async with floor() as here:
         journal = SlowClaims(clock=here.sim.clock.now)
         for number in range(orders):
-            await journal.open(EntryKey("sandbox", here.account, f"order-{number}"), b"{}", owner="dead", lease=0)
+            await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
         yield here, journal
 
 
@@ -265,7 +263,7 @@ async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_fr
     async with left_open(20) as (here, journal):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(9.5):
-                await OrderEntry(here.client, journal, looks=PLAN).recover()
+                await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert await journal.held() == 0
 
 
@@ -274,14 +272,14 @@ async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_
     async with left_open(20) as (here, journal):
         journal.most = 9
         with pytest.raises(JournalError):
-            await OrderEntry(here.client, journal, looks=PLAN).recover()
+            await OrderEntry(here.client, journal, reconcile=POLICY).recover()
         assert await journal.held() == 0
 
 
 @on_virtual_time
 async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
     async with left_open(60) as (here, journal):
-        recovering = asyncio.create_task(OrderEntry(here.client, journal, looks=PLAN, lease=30).recover())
+        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
         await asyncio.sleep(59.5)
         assert await journal.held() == 60
         assert len(await recovering) == 60
@@ -290,6 +288,97 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
 @on_virtual_time
 async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> None:
     async with floor() as here:
-        await here.journal.open(EntryKey("production", here.account, "mine"), b"{}", owner="dead", lease=1)
+        await here.journal.open(
+            EntryKey(here.client.environment.origin, "production", here.account, "mine"), b"{}", owner="dead", lease=1
+        )
         await asyncio.sleep(2)
         assert await here.entry.recover() == []
+
+
+# --- what one worker cannot read, another one may
+
+
+@pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
+@on_virtual_time
+async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next(trouble: faults.Fault | str) -> None:
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        here.sim.faults.add("GET", LISTS, trouble, times=None)
+        (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
+        assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
+        assert (await here.journaled())[0].looked_at is None
+        here.sim.faults.clear()
+        (found,) = await here.entry.recover()
+        assert found.outcome is Outcome.PLACED
+
+
+@on_virtual_time
+async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
+    """Both begin at once. The one without authority claims first; what it could not see must not count."""
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
+        assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
+        assert [placement.outcome for placement in owner] == [Outcome.PLACED]
+
+
+@on_virtual_time
+async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
+    async with floor() as here:
+        first, second = here.sim.account_numbers[:2]
+        for account, name in ((first, "mine"), (second, "other")):
+            await here.client.orders.submit(account, order(name))
+            key = attrs.evolve(here.key(name), account_number=account)
+            await here.journal.open(key, b"{}", owner="dead", lease=0)
+        session = here.client.session
+        paginate = session.paginate
+
+        def broken(operation: Any, *args: Any, **kwargs: Any) -> Any:
+            if first in str(kwargs) + str(args):
+                raise OverflowError("date value out of range")
+            return paginate(operation, *args, **kwargs)
+
+        entry = OrderEntry(here.client, here.journal, reconcile=POLICY)
+        object.__setattr__(entry._context, "executor", Stand(session, broken))
+        with pytest.raises(OverflowError) as caught:
+            await entry.recover()
+        told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]
+        assert told == [("other", Outcome.PLACED)]
+        states = {each.key.external_identifier: (each.state, each.owner) for each in await here.journal.entries()}
+        assert states == {"mine": (EntryState.OPEN, None), "other": (EntryState.PLACED, None)}
+
+
+class Stand:
+    """An executor whose `paginate` is another one."""
+
+    def __init__(self, session: Any, paginate: Any) -> None:
+        self.execute = session.execute
+        self.paginate = paginate
+
+
+# --- other addresses
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:8080", ""])
+@on_virtual_time
+async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
+    origin: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        elsewhere = attrs.evolve(here.key("mine"), origin=origin)
+        await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
+        for _ in range(2):  # named each time, and never searched for
+            reads = here.sim.ledger.count("orders.list_live")
+            (named,) = await here.entry.recover()
+            assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
+            assert (origin or "an unnamed origin") in named.note
+            assert here.sim.ledger.count("orders.list_live") == reads
+        assert "open order mine" in caplog.text
+        assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
+        assert await here.entry.adopt(here.account, "mine", origin=origin)
+        (found,) = await here.entry.recover()
+        assert found.outcome is Outcome.PLACED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -11,10 +13,13 @@ import pytest
 
 from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagination
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
-from brokerage_async.journal import EntryKey, JournalEntry
+from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import Page
-from brokerage_async.order_entry.decisions import Finding, LookPlan
-from brokerage_async.order_entry.search import IdentifierSearch, OrderLists, Sighting, Window, look_until, terms_of
+from brokerage_async.order_entry.claims import ClaimKeeper
+from brokerage_async.order_entry.context import Context
+from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
+from brokerage_async.order_entry.matching import terms_of
+from brokerage_async.order_entry.search import FULL_PAGES, IdentifierSearch, OrderLists, Sighting, Window, poll_until
 from tests.loops import on_virtual_time
 
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
@@ -50,15 +55,15 @@ class Account:
         return Lists()
 
 
-async def look(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
+async def poll(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
     lists = OrderLists(account)  # type: ignore[arg-type]
-    return await lists.look("A1", set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
+    return await lists.poll("A1", set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
 
 
 @on_virtual_time
 async def test_an_order_of_today_is_found_without_reading_further() -> None:
     account = Account([[order("a")], [order("b")]], [[order("a")]])
-    sighting = await look(account, "a")
+    sighting = await poll(account, "a")
     assert (list(sighting.orders), sighting.complete) == (["a"], True)
     assert account.read == ["orders.list_live 0"]
 
@@ -66,7 +71,7 @@ async def test_an_order_of_today_is_found_without_reading_further() -> None:
 @on_virtual_time
 async def test_both_lists_are_read_for_what_is_missing() -> None:
     account = Account([[order("a")]], [[order("a"), order("b")]])
-    sighting = await look(account, "a", "b", "c")
+    sighting = await poll(account, "a", "b", "c")
     assert (sorted(sighting.orders), sighting.complete, sighting.error) == (["a", "b"], True, None)
     assert account.read == ["orders.list_live 0", "orders.list 0"]
 
@@ -74,7 +79,7 @@ async def test_both_lists_are_read_for_what_is_missing() -> None:
 @on_virtual_time
 async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() -> None:
     account = Account([[]], [[order("x", days_ago=1)], [order("y", days_ago=5)], [order("z", days_ago=9)]])
-    sighting = await look(account, "a")
+    sighting = await poll(account, "a")
     assert (dict(sighting.orders), sighting.complete) == ({}, True)
     assert account.read[1:] == ["orders.list 0", "orders.list 1"]
     assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 6)}
@@ -84,13 +89,13 @@ async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() 
 async def test_an_old_order_among_newer_ones_does_not_end_the_reading() -> None:
     """An order of last month that was changed today may stand among today's."""
     pages = [[order("x"), order("y", days_ago=40)], [order("a"), order("z", days_ago=50)]]
-    assert list((await look(Account([[]], pages), "a")).orders) == ["a"]
+    assert list((await poll(Account([[]], pages), "a")).orders) == ["a"]
 
 
 @on_virtual_time
 async def test_an_older_order_is_read_for_further_back() -> None:
     account = Account([[]], [[order("x", days_ago=5)], [order("a", days_ago=8)], [order("z", days_ago=20)]])
-    assert list((await look(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
+    assert list((await poll(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
 
 
 @pytest.mark.parametrize("months", [-6, 6])
@@ -107,7 +112,7 @@ def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> N
         moment = NOW + timedelta(days=30 * months)
         lists = OrderLists(account)  # type: ignore[arg-type]
         window = Window.since(moment, moment + timedelta(seconds=5))
-        sighting = await lists.look("A1", {"a"}, window, by=lambda each: each.external_identifier)
+        sighting = await lists.poll("A1", {"a"}, window, by=lambda each: each.external_identifier)
         assert list(sighting.orders) == ["a"]
 
     run()
@@ -116,7 +121,7 @@ def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> N
 @on_virtual_time
 async def test_orders_without_a_time_do_not_end_the_reading() -> None:
     account = Account([[]], [[order("x", days_ago=None)], [order("a", days_ago=None)]])
-    assert list((await look(account, "a")).orders) == ["a"]
+    assert list((await poll(account, "a")).orders) == ["a"]
 
 
 @pytest.mark.parametrize("broken", ["live", "everything"])
@@ -126,20 +131,20 @@ def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken:
         failure = ServerError("down", status=503)
         pages = [[order("x")], failure]
         account = Account(pages, [[order("b")]]) if broken == "live" else Account([[order("b")]], pages)
-        sighting = await look(account, "a")
+        sighting = await poll(account, "a")
         assert (dict(sighting.orders), sighting.complete, sighting.error) == ({}, False, failure)
-        assert not sighting.hopeless
-        assert list((await look(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
+        assert not sighting.permanent
+        assert list((await poll(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
 
     run()
 
 
 @on_virtual_time
 async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
-    assert not (await look(Account([[]], [Page((), None, 0)]), "a")).complete
-    assert not (await look(Account([[]], [Page((), Pagination(per_page=200), 0)]), "a")).complete
-    assert (await look(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
-    assert (await look(Account([[]], [Page((), Pagination(current_item_count=0), 0)]), "a")).complete
+    assert not (await poll(Account([[]], [Page((), None, 0)]), "a")).complete
+    assert not (await poll(Account([[]], [Page((), Pagination(per_page=200), 0)]), "a")).complete
+    assert (await poll(Account([[]], [Page((), COUNTED, 0)]), "a")).complete
+    assert (await poll(Account([[]], [Page((), Pagination(current_item_count=0), 0)]), "a")).complete
 
 
 @pytest.mark.parametrize("listing", ["live", "everything"])
@@ -149,7 +154,7 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
     for number, complete in [(0, False), (2, False), (3, True)]:
         pages = [Page((), of_three, number)]
         account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
-        assert (await look(account, "a")).complete is complete
+        assert (await poll(account, "a")).complete is complete
     contradictions = [
         Page((), Pagination(total_items=5), 0),  # none of five, and no number of pages
         Page((), Pagination(total_items=5, total_pages=0), 0),
@@ -158,24 +163,27 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
     ]
     for page in contradictions:
         account = Account([page], [[]]) if listing == "live" else Account([[]], [page])
-        assert not (await look(account, "a")).complete
+        assert not (await poll(account, "a")).complete
     grown = [Page((order("x"),), Pagination(total_items=202, total_pages=2, current_item_count=2), 1)]
-    assert (await look(Account([[]], grown), "a")).complete
+    assert not (await poll(Account([[]], grown), "a")).complete  # a row that an earlier page has shown
     nothing = [Page((), Pagination(total_items=0, total_pages=1), 0)]
-    assert (await look(Account(nothing, nothing), "a")).complete
+    assert (await poll(Account(nothing, nothing), "a")).complete
 
 
 @on_virtual_time
 async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
-    account = Account([PermissionDeniedError("no", status=403)], [PermissionDeniedError("no", status=403)])
+    account = Account(
+        [PermissionDeniedError("no", status=403, from_service=True)],
+        [PermissionDeniedError("no", status=403, from_service=True)],
+    )
     count = 0
 
     async def once() -> tuple[bool, Sighting]:
         nonlocal count
         count += 1
-        return False, await look(account, "a")
+        return False, await poll(account, "a")
 
-    assert await look_until(LookPlan(), once) is Finding.UNDETERMINED
+    assert await poll_until(ReconcilePolicy(), once) is SearchResult.UNDETERMINED
     assert count == 1
 
 
@@ -183,15 +191,28 @@ async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
 async def test_a_clock_that_was_set_back_hides_no_order() -> None:
     """It was ahead when the order was written down: how long ago that was, nobody knows."""
     account = Account([[]], [[order("x", days_ago=0)], [order("y", days_ago=6)], [order("a", days_ago=9)]])
-    assert list((await look(account, "a", opened_at=NOW + timedelta(days=600))).orders) == ["a"]
+    assert list((await poll(account, "a", opened_at=NOW + timedelta(days=600))).orders) == ["a"]
     assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]
 
 
-def searching(account: Account, *, attempts: int) -> IdentifierSearch:
+def context_of(account: Account, now: datetime | None = None) -> Context:
+    journal = MemoryJournal()
+    return Context(
+        executor=account,  # type: ignore[arg-type]
+        journal=journal,
+        claims=ClaimKeeper(journal, 30.0),
+        origin="https://api.example.com",
+        environment="sandbox",
+        service_now=lambda: now,
+    )
+
+
+def searching(account: Account, *, attempts: int, now: datetime | None = None) -> IdentifierSearch:
     body = b'{"legs":[{"symbol":"AAPL","action":"Buy to Open","quantity":"10"}],"price":"10"}'
-    entry = JournalEntry(key=EntryKey("sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW)
-    lists = OrderLists(account)  # type: ignore[arg-type]
-    return IdentifierSearch(lists, "A1", Window.since(NOW, NOW), {"a": entry})
+    entry = JournalEntry(
+        key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW
+    )
+    return IdentifierSearch(context_of(account, now), "A1", Window.from_now(NOW), {"a": entry})
 
 
 def carrier(number: int, **terms: Any) -> Order:
@@ -202,9 +223,9 @@ def carrier(number: int, **terms: Any) -> Order:
 async def test_an_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
     pages = [[carrier(2)], [carrier(1)]]
     once, twice = (searching(Account([[]], pages), attempts=attempts) for attempts in (1, 2))
-    assert (await once.look(["a"])).orders["a"].id == (await twice.look(["a"])).orders["a"].id == "2"
-    assert once.twins("a") == ""
-    assert twice.twins("a") == "2 live orders carry this identifier: 1, 2"
+    assert (await once.poll(["a"])).orders["a"].id == (await twice.poll(["a"])).orders["a"].id == "2"
+    assert once.duplicates("a") == ""
+    assert twice.duplicates("a") == "2 live orders carry this identifier: 1, 2"
 
 
 @on_virtual_time
@@ -212,7 +233,7 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
     """The replacement of another order comes before the order that it replaces: first it looks like ours."""
     other = [carrier(3, replaces_order_id="2"), carrier(2, price=Decimal(9))]
     search = searching(Account([[]], [other, [carrier(1, price=Decimal(10))]]), attempts=1)
-    first, second = await search.look(["a"]), await search.look(["a"])
+    first, second = await search.poll(["a"]), await search.poll(["a"])
     assert (dict(first.orders), first.complete, first.conflict) == ({}, False, True)
     assert second.orders["a"].id == "1"
 
@@ -241,3 +262,76 @@ def test_terms_are_those_of_the_bytes() -> None:
     assert terms is not None
     assert (terms.order_type, terms.price, terms.legs[0].symbol) == ("Limit", Decimal("1.50"), "AAPL")
     assert terms.extra == {"new-field": 1}
+
+
+@pytest.mark.parametrize("listing", ["live", "everything"])
+@on_virtual_time
+async def test_poll_of_a_list_that_changes_while_it_is_read_is_not_complete(listing: str) -> None:
+    """An order that moves to an earlier page is shown on none: the total number gives it away."""
+    pages = [Page((order("x"),), Pagination(total_items=total), number) for number, total in enumerate((3, 3, 2))]
+    account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
+    sighting = await poll(account, "a")
+    assert (sighting.complete, "the list changed" in str(sighting.error)) == (False, True)
+    assert list((await poll(account, "x")).orders) == ["x"]
+
+
+@pytest.mark.parametrize("size", sorted(FULL_PAGES))
+@pytest.mark.parametrize("listing", ["live", "everything"])
+@on_virtual_time
+async def test_poll_of_a_full_page_without_pagination_is_not_complete(listing: str, size: int) -> None:
+    for count, complete in ((size, False), (size - 1, True)):
+        pages = [Page(tuple(order(f"x{number}") for number in range(count)), None, 0)]
+        account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
+        assert (await poll(account, "a")).complete is complete
+
+
+class Endless(Account):
+    """An account whose list of all orders never ends; each page takes a second."""
+
+    def paginate(self, operation: Any, *, path: Mapping[str, object], query: Mapping[str, object]) -> Any:
+        if operation.name != "orders.list":
+            return super().paginate(operation, path=path, query=query)
+
+        class Lists:
+            async def pages(self) -> AsyncIterator[Page[Order]]:
+                for number in itertools.count():
+                    await asyncio.sleep(1)
+                    yield Page((order(f"x{number}"),), None, number)
+
+        return Lists()
+
+
+@on_virtual_time
+async def test_poll_until_an_endless_list_gives_up_in_time() -> None:
+    account = Endless([[]], [])
+    began = asyncio.get_running_loop().time()
+
+    async def once() -> tuple[bool, Sighting]:
+        return False, await poll(account, "a")
+
+    policy = ReconcilePolicy(give_up=40)
+    assert await poll_until(policy, once) is SearchResult.UNDETERMINED
+    assert asyncio.get_running_loop().time() - began < policy.give_up + 20
+    sighting = await poll(account, "a")
+    assert (sighting.complete, "did not end within" in str(sighting.error)) == (False, True)
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+@on_virtual_time
+async def test_poll_with_absurd_times_reads_on(year: int) -> None:
+    absurd = Order(id="x", external_identifier="x", received_at=datetime(year, 1, 1, tzinfo=UTC))
+    for pages in ([[absurd], [order("a")]], [[order("y"), absurd], [order("a")]]):
+        found = searching(Account([[]], pages), attempts=1, now=NOW)
+        assert list((await poll(Account([[]], pages), "a")).orders) in (["a"], [])
+        assert (await found.poll(["a"])).complete
+
+
+@on_virtual_time
+async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_journaled() -> None:
+    """Identifiers that repeat, of a counter for example: the terms are the same, the order is not."""
+    earlier = carrier(1)
+    for now, ours in ((NOW, True), (NOW + timedelta(hours=1), False), (None, True)):
+        search = searching(Account([[earlier]], [[]]), attempts=1, now=now)
+        sighting = await search.poll(["a"])
+        assert (list(sighting.orders), sighting.conflict) == ((["a"], False) if ours else ([], True))
+        assert ("was received before this one was journaled" in search.conflict("a")) is not ours

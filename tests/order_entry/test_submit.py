@@ -11,10 +11,10 @@ import pytest
 from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, FailingJournal, floor, order, place_unknown
+from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, floor, order, place_unknown
 
 # --- what the answer to a submit shows
 
@@ -70,13 +70,13 @@ async def test_an_order_counts_as_absent_after_the_settling_time_only() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         began = asyncio.get_running_loop().time()
-        await place_unknown(here, settle=100)
+        await place_unknown(here, visibility_delay=100)
         assert asyncio.get_running_loop().time() - began > 100
-        looks = LookPlan(settle=1, first=0.2, confirmations=3)
+        looks = ReconcilePolicy(visibility_delay=1, first=0.2, confirmations=3)
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         began = asyncio.get_running_loop().time()
-        with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] looks"):
-            await here.entry.place(here.account, order("other"), looks=looks)
+        with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] polls"):
+            await here.entry.place(here.account, order("other"), reconcile=looks)
         assert 1 < asyncio.get_running_loop().time() - began < 10
 
 
@@ -108,7 +108,7 @@ async def test_resubmitting_is_asked_for_bounded_and_journaled() -> None:
 async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt() -> None:
     """The first copy arrives while the second one is refused: the lists decide."""
     async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.delay(PLAN.settle + 15))
+        here.sim.faults.add("POST", SUBMIT, faults.delay(POLICY.visibility_delay + 15))
         here.sim.faults.add("POST", SUBMIT, "rate_limited", times=None)
         placement = await here.entry.place(here.account, order("mine"), resubmit=1)
         assert placement.outcome is Outcome.PLACED
@@ -133,10 +133,10 @@ async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplo
 async def test_a_long_look_keeps_its_claim() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine"), settle=300))
+        placing = asyncio.create_task(here.entry.place(here.account, order("mine"), visibility_delay=300))
         for _ in range(20):
             await asyncio.sleep(10)
-            assert await here.journal.claim("sandbox", owner="somebody", lease=1) == []
+            assert await here.journal.claim(here.key("mine"), owner="another", lease=1) is None
         with pytest.raises(OrderOutcomeUnknownError):
             await placing
 
@@ -237,7 +237,9 @@ class Foreign(MemoryJournal):
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         raise OSError("no route to the database")
 
-    async def close(self, key: EntryKey, *, state: EntryState, order_id: str | None = None, note: str = "") -> bool:
+    async def close(
+        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
+    ) -> bool:
         raise ValueError
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
@@ -247,11 +249,11 @@ class Foreign(MemoryJournal):
 @on_virtual_time
 async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
-        entry = OrderEntry(here.client, Foreign(), looks=PLAN)
+        entry = OrderEntry(here.client, Foreign(), reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
         assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
-        assert "could not renew a claim: no route to the database" in caplog.text
+        assert "could not renew 1 claim(s): no route to the database" in caplog.text
         assert "could not record an outcome: ValueError" in caplog.text
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         with pytest.raises(OrderOutcomeUnknownError):
@@ -264,6 +266,6 @@ async def test_nothing_is_sent_again_when_the_journal_cannot_be_told() -> None:
     async with floor() as here:
         entry = OrderEntry(here.client, FailingJournal("renew"))
         here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError, match="another worker"):
+        with pytest.raises(OrderOutcomeUnknownError, match="the journal could not record another attempt"):
             await entry.place(here.account, order("mine"), resubmit=1)
         assert here.sim.ledger.count("orders.submit") == 1

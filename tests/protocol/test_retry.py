@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from brokerage_async import errors
 from brokerage_async.config import RetryPolicy
 from brokerage_async.operation import Effect
+from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.protocol.retry import (
     TABLE,
     Action,
@@ -22,10 +25,10 @@ from brokerage_async.protocol.retry import (
 )
 
 EXPECTED = """
-              not-sent  lost    server-error  throttled  unauthorized  refused
-    read      repeat    repeat  repeat        wait       refresh       raise
-    preflight repeat    repeat  repeat        wait       refresh       raise
-    mutate    repeat    raise   raise         wait       refresh       raise
+              not-sent  lost    server-error  throttled  unauthorized  unauthorized-page  refused  ambiguous  withheld
+    read      repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
+    preflight repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
+    mutate    repeat    raise   raise         wait       refresh       raise              raise    raise      raise
 """
 HEAD, *ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
 CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HEAD, row[1:], strict=True)]
@@ -52,9 +55,9 @@ def test_table_is_complete():
 )
 def test_no_policy_makes_the_unsafe_safe(effect, outcome, attempt, most, refreshed):
     action = decide(effect, outcome, attempt=attempt, policy=RetryPolicy(max_attempts=most), refreshed=refreshed)
-    if attempt >= most or (effect is Effect.MUTATE and outcome in {Outcome.LOST, Outcome.SERVER_ERROR}):
+    if attempt >= most or (effect is Effect.MUTATE and outcome.maybe_processed):
         assert action is Action.RAISE
-    if outcome is Outcome.UNAUTHORIZED and refreshed:
+    if outcome in {Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE} and refreshed:
         assert action is Action.RAISE
 
 
@@ -65,19 +68,51 @@ def test_no_policy_makes_the_unsafe_safe(effect, outcome, attempt, most, refresh
         (errors.ResponseLostError(), Outcome.LOST),
         (errors.DeadlineExceededError(), Outcome.LOST),
         (errors.RateLimitError(status=429), Outcome.THROTTLED),
-        (errors.AuthenticationError(status=401), Outcome.UNAUTHORIZED),
         (errors.ServerError(status=502), Outcome.SERVER_ERROR),
         (errors.APIError(status=500), Outcome.SERVER_ERROR),
-        (errors.APIError(status=302), Outcome.REFUSED),
-        (errors.BadRequestError(status=400), Outcome.REFUSED),
-        (errors.PreflightError(status=422), Outcome.REFUSED),
         (errors.TokenError(transient=True), Outcome.REFUSED),
-        (errors.ResponseDecodeError(), Outcome.REFUSED),
+        (errors.ResponseDecodeError(), Outcome.AMBIGUOUS),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
 def test_outcomes(error, outcome):
     assert outcome_of(error) is outcome
+
+
+PAGE = b"<html>Forbidden</html>"
+ANSWERS = """
+    status  page               unauthorized  token_invalid  other         timeout_error
+    302     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    400     ambiguous          refused       refused        refused       server-error
+    401     unauthorized-page  unauthorized  unauthorized   unauthorized  server-error
+    403     ambiguous          refused       refused        refused       server-error
+    404     ambiguous          refused       refused        refused       server-error
+    406     ambiguous          refused       refused        refused       server-error
+    408     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    409     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    422     ambiguous          refused       refused        refused       server-error
+    425     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    429     throttled          throttled     throttled      throttled     server-error
+    451     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    499     ambiguous          ambiguous     ambiguous      ambiguous     server-error
+    500     server-error       server-error  server-error   server-error  server-error
+    504     server-error       server-error  server-error   server-error  server-error
+"""
+CODES, *LINES = [line.split() for line in ANSWERS.strip().splitlines()]
+JUDGED = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]
+
+
+@pytest.mark.parametrize(("status", "code", "outcome"), JUDGED)
+def test_answer_is_judged_by_status_and_envelope(status, code, outcome):
+    body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
+    error = read_error(None, Response(status=status, body=body))
+    assert outcome_of(error) is Outcome(outcome)
+    assert error.maybe_processed is Outcome(outcome).maybe_processed
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
+def test_429_waits_whatever_its_body(body):
+    assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
 
 
 class TestWaiting:

@@ -110,8 +110,8 @@ class Talkative:
     ("provider", "text"),
     [
         (Talkative(get=RuntimeError(SECRETS[3])), "get_token failed with RuntimeError"),
-        (Talkative(get=f"{SECRETS[3]}\n"), "no usable token"),
-        (Talkative(get=[SECRETS[3]]), "no usable token"),
+        (Talkative(get=f"{SECRETS[3]}\n"), "unusable token"),
+        (Talkative(get=[SECRETS[3]]), "unusable token"),
         (Talkative(invalidate=KeyError(SECRETS[3])), "invalidate failed with KeyError"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, SqliteJournal
-from brokerage_async.order_entry import LookPlan, OrderEntry, Outcome
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import Simulator
 from tests.trading import SMALL, order
 
@@ -67,10 +67,10 @@ async def test_the_order_is_on_disk_when_the_submit_arrives(tmp_path: Path) -> N
     ],
 )
 async def test_the_same_over_real_connections(tmp_path: Path, action: str, times: int, said: str) -> None:
-    looks, options = LookPlan(settle=0.3, first=0.05, longest=0.1), dict[str, Any](SMALL)
+    looks, options = ReconcilePolicy(visibility_delay=0.3, first=0.05, max_interval=0.1), dict[str, Any](SMALL)
     async with Simulator(**options) as sim, sim.client(timeout=0.5) as client, SqliteJournal(tmp_path / "j") as journal:
         sim.faults.add("POST", r"/orders$", action, times=times)
-        entry = OrderEntry(client, journal, looks=looks)
+        entry = OrderEntry(client, journal, reconcile=looks)
         try:
             outcome = (await entry.place(sim.account_numbers[0], order("mine"))).outcome.value
         except OrderOutcomeUnknownError:
@@ -125,7 +125,9 @@ async def fill(journal: SqliteJournal) -> None:
     """Use up what room is left in the pages that are there."""
     for number in range(1000):
         try:
-            await journal.open(EntryKey("sandbox", "filler", str(number)), b"x" * 200, owner="o", lease=1)
+            await journal.open(
+                EntryKey("https://api.example.com", "sandbox", "filler", str(number)), b"x" * 200, owner="o", lease=1
+            )
         except JournalError:
             return
 

@@ -21,7 +21,7 @@ from tests.loops import VirtualLoop, on_virtual_time, run_in
 from tests.trading import (
     LISTS,
     NOTHING_LISTED,
-    PLAN,
+    POLICY,
     STATE_OF,
     SUBMIT,
     TIMEOUT,
@@ -171,10 +171,10 @@ def test_nor_when_it_may_be_sent_again(trouble: Trouble, listing: Listing) -> No
 @on_virtual_time
 async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later() -> None:
     async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.delay(PLAN.settle * 10))
+        here.sim.faults.add("POST", SUBMIT, faults.delay(POLICY.visibility_delay * 10))
         _, words = await place(here)
         assert words == "unknown (absent)"
-        await asyncio.sleep(PLAN.settle * 10)
+        await asyncio.sleep(POLICY.visibility_delay * 10)
         (found,) = await here.another_entry().recover()
         assert (found.outcome, len(here.orders(NAME))) == (Outcome.PLACED, 1)
 
@@ -210,12 +210,17 @@ async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submit
     entries = await here.journaled()
     assert getattr(cancelled, "external_identifier", None) == NAME
     assert getattr(cancelled, "account_number", None) == here.account
-    if submits:
-        assert any("may have been placed" in note for note in cancelled.__notes__)
-        assert len(entries) == 1
     existing = len(here.orders(NAME))
     assert existing <= 1
     was_open = [entry for entry in entries if entry.state is EntryState.OPEN]
+    known: Placement | None = getattr(cancelled, "placement", None)
+    if known is not None:
+        check_agreement(known, here.orders(NAME))
+    elif submits:
+        assert any("may have been placed" in note for note in cancelled.__notes__)
+        assert len(entries) == 1
+    if any("recover() will look for it" in note for note in cancelled.__notes__):
+        assert was_open
     recovered = await here.another_entry().recover()
     assert len(recovered) == len(was_open)
     for placement in recovered:
@@ -252,10 +257,10 @@ def document() -> str:
 
 Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage
 and checks it with the books: never more than one order, and the outcome reported is the truth. How to read the
-outcomes, and what to do with an unknown one, is told in [order entry](order-entry.md).
+outcomes, and what to do with an unknown one, is described in [order entry](order-entry.md).
 
-*Unknown (absent)* means that the order was not listed in repeated looks until after the settling time of
-{PLAN.settle:g} seconds. *Unknown (undetermined)* means that the lists could not be read.
+*Unknown (absent)* means that the order was not listed in repeated polls until after the visibility delay of
+{POLICY.visibility_delay:g} seconds. *Unknown (undetermined)* means that the lists could not be read.
 
 {table()}
 """

@@ -21,16 +21,15 @@ import pytest
 
 from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
-from brokerage_async.order_entry import OrderEntry, Outcome, Placement
-from brokerage_async.order_entry import decisions as reconcile
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement, decisions
 from brokerage_async.order_entry import submit as placing
-from brokerage_async.order_entry.decisions import Decision, Fate, Finding
+from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
-from tests.trading import LISTS, NOTHING_LISTED, PLAN, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order
+from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order
 
 DRY_RUN = r"/orders/dry-run$"
-LATEST = PLAN.settle * 0.6
+LATEST = POLICY.visibility_delay * 0.6
 """How late a request may arrive and still keep the promise that the settling time stands for."""
 
 
@@ -125,7 +124,7 @@ class History:
     async def live_and_die(self, process: int) -> None:
         """One process: recovers, trades, and dies at any moment or ends in order."""
         journal = Mortal(self._here.journal)
-        entry = OrderEntry(self._here.client, journal, looks=PLAN, lease=self._chance.choice([5.0, 30.0]))  # type: ignore[arg-type]
+        entry = OrderEntry(self._here.client, journal, reconcile=POLICY, lease=self._chance.choice([5.0, 30.0]))  # type: ignore[arg-type]
         names = [f"order-{process}-{number}" for number in range(self._chance.randint(1, 3))]
         if self.last and self._chance.random() < 0.5:  # one that an earlier process has tried
             names.append(self._chance.choice(sorted(self.last)))
@@ -197,18 +196,18 @@ def test_the_same_seed_has_the_same_history() -> None:
     assert run_seed(7) == run_seed(7)
 
 
-def hasty(fate: Fate, finding: Finding | None = None, **rest: Any) -> Decision:
+def hasty(fate: DeliveryOutcome, finding: SearchResult | None = None, **rest: Any) -> Outcome | Step:
     """Sends again without looking first."""
-    again = fate is Fate.UNKNOWN and rest.get("resubmits_left", 0) > 0
-    return Decision.RESUBMIT if again else reconcile.decide(fate, finding, **rest)
+    again = fate is DeliveryOutcome.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Step.RESUBMIT if again else decisions.decide(fate, finding, **rest)
 
 
-def trusting(error: Any, **rest: Any) -> Fate:
+def trusting(error: Any, **rest: Any) -> DeliveryOutcome:
     """Takes a server error for a refusal."""
-    return Fate.REFUSED if isinstance(error, ServerError) else reconcile.fate_of(error, **rest)
+    return DeliveryOutcome.REFUSED if isinstance(error, ServerError) else decisions.delivery_of(error, **rest)
 
 
-@pytest.mark.parametrize(("name", "mistake"), [("decide", hasty), ("fate_of", trusting)])
+@pytest.mark.parametrize(("name", "mistake"), [("decide", hasty), ("delivery_of", trusting)])
 def test_these_histories_would_show_a_mistake(monkeypatch: pytest.MonkeyPatch, name: str, mistake: Any) -> None:
     monkeypatch.setattr(placing, name, mistake)
     with pytest.raises(AssertionError, match=r"placed 2 times|but the brokerage has it|the journal says"):

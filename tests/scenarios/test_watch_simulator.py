@@ -183,7 +183,9 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
         account = simulator.account_numbers[0]
         for fault in ("html(502)", "rate_limited", "drop_after", "truncate", "unauthorized"):
             simulator.faults.add("GET", LIVE, fault, times=2)
-        async with client.watch.orders("me", [account], interval=0.02, floor=0.0, on_error=failures.append) as watcher:
+        async with client.watch.orders(
+            "me", [account], interval=0.02, min_interval=0.0, on_error=failures.append
+        ) as watcher:
             consumer = asyncio.create_task(consume(watcher, log, rng))
             for step in range(40):
                 await client.orders.submit(account, order(rng))
@@ -210,7 +212,9 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
 async def test_a_dead_grant_ends_the_iteration() -> None:
     async with Simulator(**SMALL) as simulator, simulator.client() as client:
         client_accounts: Any = [simulator.account_numbers[1]]
-        async with client.watch.orders(simulator.customer_id, client_accounts, interval=0.02, floor=0.0) as watcher:
+        async with client.watch.orders(
+            simulator.customer_id, client_accounts, interval=0.02, min_interval=0.0
+        ) as watcher:
             await anext(watcher)
             simulator.revoke()
             with pytest.raises(errors.TokenError):

@@ -80,7 +80,7 @@ async def take(watcher: Watcher[Any], count: int) -> list[tuple[str, str, str | 
     return [brief(await anext(watcher)) for _ in range(count)]
 
 
-async def test_orders_are_told_with_the_fields_that_changed(service: Service, client: Client) -> None:
+async def test_orders_changes_name_the_fields_that_differ(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live", price="1.10"), row(2, "Received")]
     async with client.watch.orders("me", ["B2", "A1"], interval=1) as watcher:
         assert await take(watcher, 2) == [("added", "1", "Live"), ("added", "2", "Received")]
@@ -100,7 +100,7 @@ async def test_orders_are_told_with_the_fields_that_changed(service: Service, cl
     assert service.requests[0][1].endswith("?account-numbers[]=A1&account-numbers[]=B2")
 
 
-async def test_a_body_that_is_the_same_is_not_decoded(
+async def test_orders_equal_body_is_not_decoded(
     service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded = 0
@@ -122,7 +122,7 @@ async def test_a_body_that_is_the_same_is_not_decoded(
     assert decoded == 2
 
 
-async def test_five_hundred_watchers_share_one_request_per_interval(service: Service, client: Client) -> None:
+async def test_orders_many_watchers_share_one_request_per_interval(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
     watchers = [client.watch.orders("me", order, interval=1) for order in [["A1", "B2"], ["B2", "A1"]] * 250]
     await asyncio.gather(*(take(watcher, 2) for watcher in watchers))
@@ -138,18 +138,18 @@ async def test_five_hundred_watchers_share_one_request_per_interval(service: Ser
         assert await take(again, 2) == [("added", "1", "Live"), ("added", "2", "Filled")]
 
 
-async def test_live_orders_are_not_polled_more_often_than_the_floor(service: Service, client: Client) -> None:
+async def test_orders_min_interval_bounds_the_polls(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
-    for floor, expected in [({}, 5), ({"floor": 0.1}, 41)]:
+    for options, expected in [({}, 5), ({"min_interval": 0.1}, 41)]:
         service.requests.clear()
-        watcher = client.watch.orders("me", ["A1"], interval=0.1, **floor)
+        watcher = client.watch.orders("me", ["A1"], interval=0.1, **options)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(watcher), 4.05)
         await watcher.aclose()
         assert len(service.times(LIVE)) == expected
 
 
-async def test_a_restarted_process_is_told_what_it_missed(service: Service, client: Client) -> None:
+async def test_orders_seed_reports_changes_since_then(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
     async with client.watch.orders("me", ["A1"]) as watcher:
         await take(watcher, 2)
@@ -159,9 +159,7 @@ async def test_a_restarted_process_is_told_what_it_missed(service: Service, clie
         assert await take(watcher, 2) == [("changed", "2", "Filled"), ("added", "3", "Rejected")]
 
 
-async def test_terminal_orders_are_told_before_they_leave_the_list_even_to_the_slow(
-    service: Service, client: Client
-) -> None:
+async def test_orders_terminal_state_is_reported_before_removal(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live")]
     async with client.watch.orders("me", ["A1"]) as watcher:
         await take(watcher, 1)
@@ -173,7 +171,7 @@ async def test_terminal_orders_are_told_before_they_leave_the_list_even_to_the_s
 
 
 @pytest.mark.parametrize(("status", "error"), [(403, errors.PermissionDeniedError), (404, errors.NotFoundError)])
-async def test_what_is_out_of_reach_ends_the_iteration(
+async def test_orders_inaccessible_ends_the_iteration(
     service: Service, client: Client, status: int, error: type[Exception]
 ) -> None:
     service.answers[LIVE] = status
@@ -182,7 +180,7 @@ async def test_what_is_out_of_reach_ends_the_iteration(
     assert len(service.requests) == 1
 
 
-async def test_failures_that_may_pass_are_reported(service: Service, client: Client) -> None:
+async def test_orders_transient_failures_are_reported(service: Service, client: Client) -> None:
     statuses = iter([502, 429, 503])
     service.answers[LIVE] = lambda target: next(statuses, None) or [row(1, "Live")]
     failures: list[Exception] = []
@@ -191,7 +189,7 @@ async def test_failures_that_may_pass_are_reported(service: Service, client: Cli
     assert [getattr(failure, "status", None) for failure in failures] == [502, 429, 503]
 
 
-async def test_a_closed_client_ends_the_iteration(service: Service, client: Client) -> None:
+async def test_orders_closed_client_ends_the_iteration(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live")]
     watcher = client.watch.orders("me", ["A1"])
     await take(watcher, 1)
@@ -203,7 +201,7 @@ async def test_a_closed_client_ends_the_iteration(service: Service, client: Clie
 # One order until it is terminal
 
 
-async def test_an_order_is_returned_once_it_is_terminal(service: Service, client: Client) -> None:
+async def test_order_terminal_is_returned(service: Service, client: Client) -> None:
     def at_ten(target: str) -> Any:
         return [row(7, "Filled" if service.requests[-1][0] >= 10 else "Live"), row(8, "Filled")]
 
@@ -214,7 +212,7 @@ async def test_an_order_is_returned_once_it_is_terminal(service: Service, client
     assert service.times(SEARCH) == []
 
 
-async def test_many_single_orders_share_the_polls(service: Service, client: Client) -> None:
+async def test_order_many_waits_share_the_polls(service: Service, client: Client) -> None:
     service.answers[LIVE] = lambda target: [
         row(id, "Filled" if service.requests[-1][0] >= id else "Live") for id in range(1, 21)
     ]
@@ -223,7 +221,7 @@ async def test_many_single_orders_share_the_polls(service: Service, client: Clie
     assert service.times(LIVE) == list(range(21))
 
 
-async def test_waiting_for_an_order_times_out_with_an_error_of_ours(service: Service, client: Client) -> None:
+async def test_order_timeout_raises_deadline_exceeded(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(7, "Live")]
     with pytest.raises(errors.DeadlineExceededError, match=r"order 7 was not terminal within 30 s") as caught:
         await client.watch.order("me", "A1", "7", timeout=30)
@@ -233,7 +231,7 @@ async def test_waiting_for_an_order_times_out_with_an_error_of_ours(service: Ser
     assert service.requests[-1][0] <= 30
 
 
-async def test_an_order_that_is_not_of_today_is_looked_up(service: Service, client: Client) -> None:
+async def test_order_not_listed_today_is_looked_up(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(8, "Live")]
     service.answers["/customers/me/orders"] = [row(8, "Live"), row(7, "Cancelled")]
     order = await client.watch.order("me", "A1", 7)
@@ -242,7 +240,7 @@ async def test_an_order_that_is_not_of_today_is_looked_up(service: Service, clie
     assert "start-date=2025-01-26" in target
 
 
-async def test_a_working_order_from_before_is_followed(service: Service, client: Client) -> None:
+async def test_order_working_since_yesterday_is_followed(service: Service, client: Client) -> None:
     service.answers[LIVE] = lambda target: [row(7, "Filled")] if service.requests[-1][0] >= 100 else []
     service.answers["/customers/me/orders"] = [row(7, "Live")]
     assert (await client.watch.order("me", "A1", 7)).status == "Filled"
@@ -250,14 +248,14 @@ async def test_a_working_order_from_before_is_followed(service: Service, client:
     assert len(service.times(SEARCH)) == 1
 
 
-async def test_an_order_that_leaves_the_list_is_looked_up_at_once(service: Service, client: Client) -> None:
+async def test_order_leaving_the_list_is_looked_up_at_once(service: Service, client: Client) -> None:
     service.answers[LIVE] = lambda target: [row(7, "Live")] if service.requests[-1][0] < 50 else []
     service.answers["/customers/me/orders"] = [row(7, "Expired")]
     assert (await client.watch.order("me", "A1", 7)).status == "Expired"
     assert asyncio.get_running_loop().time() == pytest.approx(50)
 
 
-async def test_a_working_order_that_is_not_listed_is_looked_up_now_and_then(service: Service, client: Client) -> None:
+async def test_order_working_but_unlisted_is_looked_up_at_intervals(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
     service.answers["/customers/me/orders"] = lambda target: [
         row(7, "Expired" if service.requests[-1][0] >= 800 else "Live")
@@ -266,7 +264,7 @@ async def test_a_working_order_that_is_not_listed_is_looked_up_now_and_then(serv
     assert service.times(SEARCH) == pytest.approx([0, 300, 600, 900])
 
 
-async def test_an_order_that_is_found_nowhere_is_an_error(service: Service, client: Client) -> None:
+async def test_order_not_found_raises(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
     service.answers["/customers/me/orders"] = [row(8, "Live")]
     with pytest.raises(errors.NotFoundError, match="order 7"):
@@ -274,7 +272,7 @@ async def test_an_order_that_is_found_nowhere_is_an_error(service: Service, clie
     assert sorted(set(service.times(SEARCH))) == pytest.approx([0, 5, 10])
 
 
-async def test_a_look_that_fails_for_now_is_repeated(service: Service, client: Client) -> None:
+async def test_order_transient_lookup_failure_is_retried(service: Service, client: Client) -> None:
     answers = iter([502, 503, 429])
     service.answers[LIVE] = []
     service.answers["/customers/me/orders"] = lambda target: next(answers, None) or [row(7, "Filled")]
@@ -283,19 +281,19 @@ async def test_a_look_that_fails_for_now_is_repeated(service: Service, client: C
     assert [getattr(failure, "status", None) for failure in failures] == [502, 503, 429]
 
 
-async def test_a_look_that_cannot_succeed_is_an_error(service: Service, client: Client) -> None:
+async def test_order_fatal_lookup_failure_raises(service: Service, client: Client) -> None:
     service.answers |= {LIVE: [], "/customers/me/orders": 403}
     with pytest.raises(errors.PermissionDeniedError):
         await client.watch.order("me", "A1", 7)
 
 
-async def test_waiting_for_an_order_out_of_reach_fails(service: Service, client: Client) -> None:
+async def test_order_inaccessible_raises(service: Service, client: Client) -> None:
     service.answers[LIVE] = 403
     with pytest.raises(errors.PermissionDeniedError):
         await client.watch.order("me", "A1", 7, timeout=60)
 
 
-def test_terminal() -> None:
+def test_is_terminal_agrees_with_the_status_table() -> None:
     assert {status for status in OrderStatus if is_terminal(Order(status=status))} == TERMINAL
     assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed"} <= TERMINAL
     assert is_terminal(Order(status=OrderStatus("Busted"), terminal_at=NOON))
@@ -306,7 +304,7 @@ def test_terminal() -> None:
 # Quote alerts
 
 
-async def test_quote_alerts_are_told_by_their_timestamps(service: Service, client: Client) -> None:
+async def test_quote_alerts_kinds_come_from_timestamps(service: Service, client: Client) -> None:
     stamp = "2026-03-02T12:00:00.000+00:00"
     born = {"alert-external-id": "x", "symbol": "AAPL", "created-at": stamp, "triggered-at": None}
     path = "/quote-alerts"
@@ -351,18 +349,18 @@ WEEK = [
 
 def market_brief(change: Change[Any]) -> str:
     elapsed = asyncio.get_running_loop().time()
-    assert abs((NOON + timedelta(seconds=elapsed) - change.at).total_seconds()) < 1e-3, "told when it happens"
+    assert abs((NOON + timedelta(seconds=elapsed) - change.at).total_seconds()) < 1e-3, "reported when it happens"
     assert change.item.session_date == change.key
     return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
 
 
 @pytest.mark.looptime(noop_cycles=0)
-async def test_a_market_opens_and_closes_at_the_times_of_its_timetable(service: Service, client: Client) -> None:
+async def test_market_opens_and_closes_by_its_timetable(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", interval=86_400)
-    told = [market_brief(await anext(market)) for _ in range(10)]
+    reported = [market_brief(await anext(market)) for _ in range(10)]
     await market.aclose()
-    assert told == [
+    assert reported == [
         "opened 03-02 14:30",
         "closed 03-02 21:00",
         "opened 03-03 14:30",
@@ -381,12 +379,12 @@ async def test_a_market_opens_and_closes_at_the_times_of_its_timetable(service: 
 
 
 @pytest.mark.looptime(noop_cycles=0)
-async def test_extended_hours_and_the_present_state(service: Service, client: Client) -> None:
+async def test_market_extended_hours_and_initial_state(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", extended=True, initial=True)
-    told = [await anext(market) for _ in range(6)]
+    reported = [await anext(market) for _ in range(6)]
     await market.aclose()
-    assert [(change.kind, f"{change.key:%m-%d}") for change in told] == [
+    assert [(change.kind, f"{change.key:%m-%d}") for change in reported] == [
         ("ended", "02-27"),
         ("started", "03-02"),
         ("opened", "03-02"),
@@ -396,7 +394,7 @@ async def test_extended_hours_and_the_present_state(service: Service, client: Cl
     ]
 
 
-async def test_a_close_that_is_moved_is_told_once_and_an_opening_not_again(service: Service, client: Client) -> None:
+async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
     early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
 
     def revised(target: str) -> Any:
@@ -404,29 +402,29 @@ async def test_a_close_that_is_moved_is_told_once_and_an_opening_not_again(servi
 
     service.answers[SESSIONS] = revised
     market = client.watch.market()
-    told = [await anext(market) for _ in range(3)]
+    reported = [await anext(market) for _ in range(3)]
     await market.aclose()
-    assert [(change.kind, change.key.day) for change in told] == [("opened", 2), ("closed", 2), ("opened", 3)]
-    assert told[1].at.hour == 12
+    assert [(change.kind, change.key.day) for change in reported] == [("opened", 2), ("closed", 2), ("opened", 3)]
+    assert reported[1].at.hour == 12
 
 
-async def test_a_consumer_that_sleeps_through_boundaries_is_told_all_of_them(service: Service, client: Client) -> None:
+async def test_market_slow_consumer_gets_every_boundary(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market(interval=86_400)
     await anext(market)
     await asyncio.sleep(2 * 86_400)
-    told = [await anext(market) for _ in range(3)]
+    reported = [await anext(market) for _ in range(3)]
     await market.aclose()
-    assert [(change.kind, change.key.day) for change in told] == [("closed", 2), ("opened", 3), ("closed", 3)]
+    assert [(change.kind, change.key.day) for change in reported] == [("closed", 2), ("opened", 3), ("closed", 3)]
 
 
-async def test_a_market_that_is_out_of_reach_is_an_error(service: Service, client: Client) -> None:
+async def test_market_inaccessible_raises(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = 422
     with pytest.raises(errors.UnprocessableError):
         await anext(client.watch.market("Equity"))
 
 
-async def test_polls_rest_while_the_market_does(service: Service, client: Client) -> None:
+async def test_market_hours_pace_polls_while_closed(service: Service, client: Client) -> None:
     service.answers |= {SESSIONS: WEEK, LIVE: []}
     pace = client.watch.market_hours(trading=60, resting=3600)
     async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
@@ -439,7 +437,7 @@ async def test_polls_rest_while_the_market_does(service: Service, client: Client
     assert len([at for at in times if at >= closing]) <= 16
 
 
-async def test_who_comes_while_the_last_one_leaves_has_polls_of_his_own(client: Client) -> None:
+async def test_orders_watcher_during_the_end_of_a_feed_gets_a_new_one(client: Client) -> None:
     async def slow_to_leave(request: Request) -> Response:
         try:
             await asyncio.sleep(5)
@@ -460,7 +458,7 @@ async def test_who_comes_while_the_last_one_leaves_has_polls_of_his_own(client: 
 
 
 @pytest.mark.parametrize("customer", [None, "", True, 1.5, b"me", ["me"], ".."], ids=repr)
-async def test_customers_are_named_at_once(service: Service, client: Client, customer: Any) -> None:
+async def test_orders_invalid_customer_raises_at_once(service: Service, client: Client, customer: Any) -> None:
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
         client.watch.orders(customer, ["A1"])
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
@@ -469,9 +467,9 @@ async def test_customers_are_named_at_once(service: Service, client: Client, cus
 
 
 @pytest.mark.parametrize("stream", ["orders", "quote_alerts", "market"])
-async def test_what_cannot_hear_an_error_is_named_at_once(service: Service, client: Client, stream: str) -> None:
+async def test_on_error_invalid_raises_at_once(service: Service, client: Client, stream: str) -> None:
     async def unawaited(error: Exception) -> None:
-        raise AssertionError("nobody calls it")
+        raise AssertionError("this function must not be called")
 
     watch: Any = {
         "orders": lambda **options: client.watch.orders("me", ["A1"], **options),
@@ -484,7 +482,7 @@ async def test_what_cannot_hear_an_error_is_named_at_once(service: Service, clie
     assert service.requests == []
 
 
-async def test_a_snapshot_is_a_seed_as_it_is(service: Service, client: Client) -> None:
+async def test_orders_snapshot_is_a_valid_seed(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live")]
     async with client.watch.orders("me", ["A1"]) as watcher:
         await take(watcher, 1)
@@ -494,7 +492,7 @@ async def test_a_snapshot_is_a_seed_as_it_is(service: Service, client: Client) -
 
 
 @pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}], ids=str)
-async def test_accounts_are_a_list_of_texts(service: Service, client: Client, accounts: Any) -> None:
+async def test_orders_invalid_accounts_raise_at_once(service: Service, client: Client, accounts: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="account"):
         client.watch.orders("me", accounts)
     assert service.requests == []
@@ -513,7 +511,7 @@ async def test_accounts_are_a_list_of_texts(service: Service, client: Client, ac
     ],
     ids=str,
 )
-async def test_waiting_for_what_is_no_order_is_refused(
+async def test_order_invalid_arguments_raise_at_once(
     service: Service, client: Client, id: Any, options: dict[str, Any]
 ) -> None:
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
@@ -523,14 +521,14 @@ async def test_waiting_for_what_is_no_order_is_refused(
 
 @pytest.mark.parametrize("wrong", ["x", None, 0, -1, True, float("inf"), float("nan")], ids=str)
 @pytest.mark.parametrize("name", ["trading", "resting"])
-async def test_a_pace_is_made_of_seconds(service: Service, client: Client, name: str, wrong: Any) -> None:
+async def test_market_hours_invalid_seconds_raise(service: Service, client: Client, name: str, wrong: Any) -> None:
     seconds: Any = {"trading": 1, "resting": 60, name: wrong}
-    with pytest.raises(errors.InvalidRequestError, match=name):
+    with pytest.raises(errors.ConfigurationError, match=name):
         client.watch.market_hours(**seconds)
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "", b"Equity"], ids=repr)
-async def test_a_market_is_named_by_a_text(service: Service, client: Client, wrong: Any) -> None:
+async def test_market_invalid_collection_raises(service: Service, client: Client, wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
         client.watch.market(wrong)
     with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.watch.diff import (
-    AlertKind,
     Change,
     ChangeKind,
-    alert_changes,
     changed_fields,
     diff,
     keyed,
@@ -46,7 +44,7 @@ def apply(state: dict[Any, Any], changes: list[Change[Any]]) -> dict[Any, Any]:
     return result
 
 
-def test_a_state_of_items_or_of_a_snapshot() -> None:
+def test_state_of_items_or_snapshot() -> None:
     def key(alert: Alert) -> str | None:
         return alert.threshold
 
@@ -57,13 +55,13 @@ def test_a_state_of_items_or_of_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, "text", [5], {"1": None}], ids=repr)
-def test_a_seed_of_something_else_is_named(wrong: Any) -> None:
+def test_state_of_invalid_seed_raises(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="seed must hold items of the collection"):
         state_of(wrong, lambda alert: alert.threshold)
 
 
 @given(states, states)
-def test_diff_leads_from_one_state_to_the_other_and_names_no_key_twice(before: Any, after: Any) -> None:
+def test_diff_leads_to_the_other_state_with_each_key_once(before: Any, after: Any) -> None:
     changes = list(diff(before, after, NOON))
     assert apply(before, changes) == after
     assert len({change.key for change in changes}) == len(changes)
@@ -81,7 +79,7 @@ def test_diff_of_equal_states_is_empty(state: Any) -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2))), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
 )
-def test_keyed_keeps_the_objects_of_what_stayed_the_same(old: Any, new: Any) -> None:
+def test_keyed_equal_items_keep_their_objects(old: Any, new: Any) -> None:
     before = keyed(old, lambda item: item[0])
     after = keyed(new, lambda item: item[0], before)
     assert after == {key: (key, value) for key, value in new}
@@ -90,11 +88,11 @@ def test_keyed_keeps_the_objects_of_what_stayed_the_same(old: Any, new: Any) -> 
             assert item is before[key]
 
 
-def test_what_has_no_key_is_left_out() -> None:
+def test_keyed_items_without_key_are_left_out() -> None:
     assert keyed(["a", "", "b"], lambda item: item or None) == {"a": "a", "b": "b"}
 
 
-def test_the_order_is_that_of_the_new_state_then_what_is_gone() -> None:
+def test_diff_keeps_the_order_and_ends_with_removed() -> None:
     kinds = [(change.key, change.kind) for change in diff({"a": 1, "b": 1, "c": 1}, {"d": 1, "b": 2}, NOON)]
     assert kinds == [
         ("d", ChangeKind.ADDED),
@@ -104,7 +102,7 @@ def test_the_order_is_that_of_the_new_state_then_what_is_gone() -> None:
     ]
 
 
-def test_changed_fields() -> None:
+def test_changed_fields_of_models_and_mappings() -> None:
     assert changed_fields(Alert(created_at=NOON), Alert(triggered_at=NOON, threshold="1")) == (
         "created_at",
         "triggered_at",
@@ -114,57 +112,10 @@ def test_changed_fields() -> None:
     assert changed_fields(Alert(), None) == changed_fields(1, 2) == changed_fields(Alert(), {}) == ()
 
 
-def test_a_change_tells_its_fields_and_its_item() -> None:
+def test_change_has_fields_and_item() -> None:
     change = Change(kind=ChangeKind.CHANGED, key=1, before=Alert(), after=Alert(threshold="5"), at=NOON)
     assert change.fields == ("threshold",)
     assert change.item == Alert(threshold="5")
     gone = Change(kind=ChangeKind.REMOVED, key=1, before=Alert(threshold="5"), after=None, at=NOON)
     assert gone.fields == ()
     assert gone.item == Alert(threshold="5")
-
-
-def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
-    kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-    return Change(kind=kind, key="x", before=before, after=after, at=NOON)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "kinds"),
-    [
-        (None, Alert(created_at=NOON), ["created"]),
-        (None, Alert(), ["created"]),
-        (None, Alert(created_at=NOON, triggered_at=NOON, completed_at=NOON), ["created", "triggered", "completed"]),
-        (Alert(created_at=NOON), Alert(created_at=NOON, triggered_at=NOON), ["triggered"]),
-        (Alert(triggered_at=NOON), Alert(triggered_at=NOON, completed_at=NOON), ["completed"]),
-        (Alert(), Alert(expired_at=NOON), ["expired"]),
-        (Alert(), Alert(dismissed_at=NOON), ["dismissed"]),
-        (Alert(), Alert(threshold="3"), ["changed"]),
-        (Alert(triggered_at=NOON), Alert(), ["changed"]),
-        (Alert(), None, ["removed"]),
-    ],
-)
-def test_alert_kinds_come_from_the_timestamps(before: Alert | None, after: Alert | None, kinds: list[str]) -> None:
-    changes = alert_changes(alert_change(before, after))
-    assert [change.kind for change in changes] == kinds
-    assert {(change.before, change.after) for change in changes} == {(before, after)}
-
-
-stamps = st.builds(Alert, **{f"{kind}_at": st.none() | st.just(NOON) for kind in AlertKind})
-
-
-@given(st.lists(stamps, min_size=1, max_size=6))
-def test_every_stamp_that_stays_is_told_exactly_once(lives: list[Alert]) -> None:
-    """Timestamps are set and never cleared: however the states of an alert are cut into polls, each tells once."""
-    merged = [lives[0]]
-    for life in lives[1:]:
-        news = {name: value for name, value in attrs.asdict(life).items() if value is not None}
-        merged.append(attrs.evolve(merged[-1], **news))
-    told: list[str] = []
-    before: Alert | None = None
-    for after in merged:
-        if before != after:
-            told += [change.kind for change in alert_changes(alert_change(before, after))]
-        before = after
-    expected = {"created"} | {kind for kind in AlertKind if getattr(merged[-1], f"{kind}_at") is not None}
-    assert set(told) - {"changed"} == expected
-    assert all(told.count(kind) == 1 for kind in expected - {"created"})

@@ -1,6 +1,10 @@
+"""Market hours: boundaries, pacing of polls, and the watcher of boundaries."""
+
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,14 +15,19 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.models import MarketSession
+from brokerage_async.errors import PermissionDeniedError, ServerError
+from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.market_hours import (
     MarketHours,
+    MarketWatcher,
     boundaries,
     interval_at,
     is_open,
     last_passed,
     timetable_range,
 )
+from brokerage_async.watch.schedule import Schedule
+from tests.loops import VirtualLoop, on_virtual_time
 
 NEW_YORK = ZoneInfo("America/New_York")
 HOLIDAYS = {date(2026, 11, 26)}
@@ -30,7 +39,7 @@ def at(day: date, hour: int, minute: int = 0) -> datetime:
 
 
 def session(day: date) -> MarketSession:
-    """A day of the equity market: 9:30 to 16:00, on half-days to 13:00, with extended hours around it."""
+    """Return a day of the equity market: 9:30 to 16:00, on half-days to 13:00, with extended hours around it."""
     return MarketSession(
         start_at=at(day, 8),
         open_at=at(day, 9, 30),
@@ -72,20 +81,20 @@ def test_boundaries_across_a_change_of_daylight_saving_time(friday: date, expect
     assert brief(timetable(friday, friday + timedelta(days=3))) == expected
 
 
-def test_extended_boundaries_and_missing_times() -> None:
+def test_boundaries_extended_and_missing_times() -> None:
     day = date(2026, 11, 27)
     kinds = ["started 11-27 13:00", "opened 11-27 14:30", "closed 11-27 18:00", "ended 11-27 22:00"]
     assert brief([session(day)], extended=True) == kinds
     assert brief([MarketSession(open_at=at(day, 9, 30)), MarketSession()], extended=True) == ["opened 11-27 14:30"]
 
 
-def test_a_boundary_is_the_same_one_wherever_a_new_timetable_puts_it() -> None:
+def test_boundary_moved_by_a_new_timetable_stays_equal() -> None:
     day = date(2026, 11, 25)
     early = MarketSession(open_at=at(day, 9, 30), close_at=at(day, 12), session_date=day)
     assert set(boundaries([session(day)])) == set(boundaries([early]))
 
 
-def test_what_a_boundary_means() -> None:
+def test_boundary_change_reports_begin_and_end() -> None:
     day = date(2026, 11, 25)
     opened, closed = (each.change() for each in boundaries([session(day)]))
     assert (opened.kind, opened.key, opened.before, opened.after) == ("opened", day, None, session(day))
@@ -99,7 +108,7 @@ moments = st.datetimes(datetime(2026, 11, 17), datetime(2026, 12, 3), timezones=
 
 
 @given(moments, st.booleans())
-def test_open_is_what_lies_between_an_opening_and_the_next_closing(now: datetime, extended: bool) -> None:
+def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> None:
     passed = [each for each in boundaries(WEEKS, extended=extended) if each.at <= now]
     last = passed[-1]
     assert last_passed(passed, now) == last.at
@@ -108,9 +117,7 @@ def test_open_is_what_lies_between_an_opening_and_the_next_closing(now: datetime
 
 
 @given(moments, st.floats(0.5, 10), st.floats(10, 100_000))
-def test_the_interval_is_short_in_hours_and_never_sleeps_through_an_opening(
-    now: datetime, trading: float, resting: float
-) -> None:
+def test_interval_at_never_sleeps_past_an_opening(now: datetime, trading: float, resting: float) -> None:
     interval = interval_at(WEEKS, now, trading=trading, resting=resting)
     if is_open(WEEKS, now):
         assert interval == trading
@@ -121,13 +128,13 @@ def test_the_interval_is_short_in_hours_and_never_sleeps_through_an_opening(
         assert interval == resting or now + timedelta(seconds=interval) == coming
 
 
-def test_nothing_known_of_the_future_means_resting() -> None:
+def test_interval_at_unknown_future_is_resting() -> None:
     assert interval_at([], datetime.now(UTC), trading=1, resting=60) == 60
     assert last_passed([], at(date(2026, 1, 1), 0)) == at(date(2026, 1, 1), 0)
 
 
 @given(moments)
-def test_the_range_to_read_holds_the_present_session_and_the_next(now: datetime) -> None:
+def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
     first, last = timetable_range(now)
     known = boundaries(timetable(first, last))
     assert known[0].at < now < known[-1].at
@@ -152,7 +159,7 @@ def hours(reader: Reader, start: datetime) -> MarketHours:
 
 
 @pytest.mark.looptime
-async def test_market_hours_set_the_pace_and_read_the_timetable_once_an_hour() -> None:
+async def test_market_hours_read_the_timetable_once_an_hour() -> None:
     reader = Reader(WEEKS)
     pace = hours(reader, at(date(2026, 11, 27), 9, 15))
     waits = []
@@ -166,7 +173,7 @@ async def test_market_hours_set_the_pace_and_read_the_timetable_once_an_hour() -
 
 
 @pytest.mark.looptime
-async def test_market_hours_survive_failures_that_may_pass(caplog: pytest.LogCaptureFixture) -> None:
+async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
     reader = Reader(errors.ServerError(status=502), WEEKS, errors.ResponseLostError(), [])
     pace = hours(reader, at(date(2026, 11, 26), 10))
     assert await pace() == 60  # not known: taken for open
@@ -177,24 +184,217 @@ async def test_market_hours_survive_failures_that_may_pass(caplog: pytest.LogCap
     assert await pace() == 600
     assert reader.times == [0, 60, 3660]
     assert caplog.messages == [
-        "the market's timetable could not be read: ServerError",
-        "the market's timetable could not be read: ResponseLostError",
+        "reading the market timetable failed: ServerError",
+        "reading the market timetable failed: ResponseLostError",
     ]
 
 
-async def test_market_hours_do_not_hide_what_cannot_pass() -> None:
+async def test_market_hours_fatal_failure_raises() -> None:
     with pytest.raises(errors.PermissionDeniedError):
         await hours(Reader(errors.PermissionDeniedError(status=403)), at(date(2026, 11, 26), 10))()
 
 
 @pytest.mark.looptime
-async def test_a_timetable_that_does_not_come_holds_no_poll_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
     async def never() -> list[MarketSession]:
         await asyncio.sleep(3600)
-        raise AssertionError("nobody waits so long")
+        raise AssertionError("this read must time out")
 
     loop = asyncio.get_running_loop()
     pace = MarketHours(never, trading=1, resting=60, now=lambda: at(date(2026, 11, 27), 10))
     assert [await pace(), await pace()] == [1, 1]
-    assert loop.time() == MarketHours.HOLD_UP
-    assert caplog.messages == ["the market's timetable could not be read: TimeoutError"]
+    assert loop.time() == MarketHours.READ_TIMEOUT
+    assert caplog.messages == ["reading the market timetable failed: TimeoutError"]
+
+
+# The watcher of the boundaries, over a hand-fed timetable and a wall clock that can be set
+
+START = datetime(2026, 12, 31, 12, tzinfo=UTC)  # a Thursday before a holiday and a weekend
+
+
+def utc_session(day: date, opens: float = 14.5, closes: float = 21.0) -> MarketSession:
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return MarketSession(
+        session_date=day,
+        start_at=midnight + timedelta(hours=opens - 1),
+        open_at=midnight + timedelta(hours=opens),
+        close_at=midnight + timedelta(hours=closes),
+        close_at_ext=midnight + timedelta(hours=closes + 1),
+    )
+
+
+WEEK = [utc_session(date(2026, 12, 30)), utc_session(date(2026, 12, 31), closes=18.0), utc_session(date(2027, 1, 4))]
+
+
+class Wall:
+    """A wall clock that goes with the loop's clock until it is set."""
+
+    def __init__(self) -> None:
+        self.off = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return START + self.off + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+async def week() -> list[MarketSession]:
+    return list(WEEK)
+
+
+def watching(
+    wall: Wall, fetch: Callable[[], Awaitable[list[MarketSession]]] = week, interval: float = 3600.0, **options: Any
+) -> MarketWatcher:
+    feed = Feed(fetch, key=lambda each: each.session_date, schedule=Schedule(interval=interval), now=wall)
+    settings: dict[str, Any] = {"now": wall, "extended": False, "initial": False, "on_error": None} | options
+    return MarketWatcher(feed, **settings)
+
+
+async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
+    changes = [await anext(market) for _ in range(count)]
+    return [(change.kind.value, f"{change.at:%m-%d %H:%M}") for change in changes]
+
+
+@on_virtual_time
+async def test_market_watcher_across_half_day_holiday_and_weekend() -> None:
+    async with watching(Wall()) as market:
+        assert await take(market, 4) == [
+            ("opened", "12-31 14:30"),
+            ("closed", "12-31 18:00"),
+            ("opened", "01-04 14:30"),
+            ("closed", "01-04 21:00"),
+        ]
+        assert asyncio.get_running_loop().time() == (4 * 24 + 9) * 3600
+        assert list(market.snapshot) == [each.session_date for each in WEEK]
+
+
+@on_virtual_time
+async def test_market_watcher_extended_hours_surround_regular_ones() -> None:
+    async with watching(Wall(), extended=True) as market:
+        assert [kind for kind, _ in await take(market, 5)] == ["started", "opened", "closed", "ended", "started"]
+
+
+@on_virtual_time
+async def test_market_watcher_initial_reports_the_current_state() -> None:
+    async with watching(Wall(), initial=True) as market:
+        assert await take(market, 2) == [("closed", "12-30 21:00"), ("opened", "12-31 14:30")]
+
+
+@on_virtual_time
+async def test_market_watcher_cancelled_wait_loses_nothing() -> None:
+    async with watching(Wall()) as market:
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(market), 600)
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+
+
+@on_virtual_time
+async def test_market_watcher_late_timetable_reports_a_passed_opening() -> None:
+    loop = asyncio.get_running_loop()
+    opening = 2.5 * 3600
+
+    async def late() -> list[MarketSession]:
+        if loop.time() < opening + 300:
+            raise ServerError("down", status=503)
+        return list(WEEK)
+
+    async with watching(Wall(), late, on_error=lambda error: None) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        assert opening + 300 <= loop.time() <= opening + 300 + 3600
+
+
+@on_virtual_time
+async def test_market_watcher_two_consumers_share_the_boundaries() -> None:
+    async with watching(Wall()) as market:
+        both = await asyncio.gather(anext(market), anext(market))
+    assert sorted(change.kind.value for change in both) == ["closed", "opened"]
+
+
+@on_virtual_time
+async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    async with watching(Wall()) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(60)
+        loop.jump(8 * 3600)
+        assert (await waiting).kind == "opened"
+        assert await take(market, 1) == [("closed", "12-31 18:00")]
+
+
+@pytest.mark.parametrize(
+    ("off", "expected"),
+    [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
+    ids=["ahead", "back", "far-back"],
+)
+@on_virtual_time
+async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
+    wall, loop = Wall(), asyncio.get_running_loop()
+    async with watching(wall) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(30)
+        wall.off = off
+        if expected is None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(waiting), 24 * 3600)
+            wall.off = timedelta(0)
+            await waiting
+        else:
+            assert (await waiting).kind == "opened"
+            assert loop.time() == pytest.approx(expected, abs=60)
+            wall.off = timedelta(hours=-1)
+            assert await take(market, 1) == [("closed", "12-31 18:00")]
+
+
+@on_virtual_time
+async def test_market_watcher_fatal_failure_ends_after_due_changes() -> None:
+    heard: list[Exception] = []
+    answers: list[Any] = [WEEK, ServerError("no", status=502), PermissionDeniedError("no", status=403)]
+
+    async def fetch() -> list[MarketSession]:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer)
+
+    async with watching(Wall(), fetch, on_error=heard.append, initial=True) as market:
+        assert await take(market, 1) == [("closed", "12-30 21:00")]
+        await asyncio.sleep(4 * 3600)
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        with pytest.raises(PermissionDeniedError):
+            await anext(market)
+        with pytest.raises(StopAsyncIteration):
+            await anext(market)
+    assert [type(each) for each in heard] == [ServerError]
+
+
+@on_virtual_time
+async def test_market_watcher_closed_or_dropped_ends_the_polls() -> None:
+    market = watching(Wall())
+    waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+    await asyncio.sleep(1)
+    await market.aclose()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+    other = watching(Wall(), interval=5.0)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(other), 1)
+    del other
+    gc.collect()
+    await asyncio.sleep(10)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@on_virtual_time
+async def test_market_watcher_boundary_during_a_read_is_not_missed() -> None:
+    wall, reads = Wall(), 0
+    opening = WEEK[1].open_at
+    assert opening is not None
+
+    def tricky() -> datetime:
+        nonlocal reads
+        reads += 1
+        return max(wall(), opening - timedelta(microseconds=1)) + timedelta(microseconds=reads > 2)
+
+    async with watching(wall, now=tricky) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        assert asyncio.get_running_loop().time() < 1

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.diff import Change
-from brokerage_async.watch.poll import UNCHANGED, Feed, Watcher, poll
-from brokerage_async.watch.schedule import Cadence
+from brokerage_async.watch.diff import UNCHANGED, Change
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.poll import Watcher, poll
+from brokerage_async.watch.schedule import Schedule
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -32,7 +33,7 @@ def loop_clock() -> datetime:
 
 
 class Script:
-    """A fetch that returns one scripted answer after another, and the last one for ever."""
+    """A fetch that returns one scripted answer after another, and then the last one again and again."""
 
     def __init__(self, *answers: dict[str, int] | Exception | Any, takes: float = 0.0) -> None:
         self.answers = list(answers)
@@ -79,7 +80,7 @@ async def quiet(watcher: Watcher[Item], seconds: float = 10.0) -> None:
 pytestmark = pytest.mark.looptime
 
 
-async def test_a_collection_becomes_a_stream_of_changes() -> None:
+async def test_poll_collection_becomes_a_stream_of_changes() -> None:
     script = Script({"a": 1, "b": 1}, {"a": 1, "b": 1}, {"a": 2, "b": 1, "c": 1}, {"a": 2, "c": 1})
     async with watch(script) as watcher:
         assert await take(watcher, 2) == [("added", "a", None, 1), ("added", "b", None, 1)]
@@ -92,19 +93,19 @@ async def test_a_collection_becomes_a_stream_of_changes() -> None:
     assert script.starts[:13] == list(range(13))
 
 
-async def test_the_first_state_can_be_left_out() -> None:
+async def test_poll_without_initial_skips_the_first_state() -> None:
     async with watch(Script({"a": 1}, {"a": 2}), initial=False) as watcher:
         assert await take(watcher, 1) == [("changed", "a", 1, 2)]
 
 
-async def test_a_seed_tells_what_was_missed() -> None:
+async def test_poll_seed_reports_changes_since_then() -> None:
     seed = [("a", 1), ("b", 1), ("c", 1)]
     async with watch(Script({"a": 1, "b": 2, "d": 1}), initial=False, seed=seed) as watcher:
         assert await take(watcher, 3) == [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
         await quiet(watcher)
 
 
-async def test_what_is_known_to_be_unchanged_is_not_looked_at() -> None:
+async def test_poll_unchanged_is_not_compared() -> None:
     async with watch(Script({"a": 1}, UNCHANGED, UNCHANGED, {"a": 2})) as watcher:
         assert await take(watcher, 2) == [("added", "a", None, 1), ("changed", "a", 1, 2)]
 
@@ -113,14 +114,14 @@ async def test_what_is_known_to_be_unchanged_is_not_looked_at() -> None:
     ("takes", "expected"),
     [(0.0, [0, 1, 2, 3, 4]), (0.9, [0, 1, 2, 3, 4]), (1.2, [0, 1.2, 3, 4.2, 6]), (2.5, [0, 3, 6, 9, 12])],
 )
-async def test_slow_polls_stay_on_the_grid_and_never_overlap(takes: float, expected: list[float]) -> None:
+async def test_poll_slow_fetches_stay_on_the_grid(takes: float, expected: list[float]) -> None:
     script = Script({}, takes=takes)
     async with watch(script) as watcher:
         await quiet(watcher, 15)
     assert script.starts[:5] == pytest.approx(expected)
 
 
-async def test_jitter_delays_within_bounds_and_does_not_add_up() -> None:
+async def test_poll_jitter_is_bounded_and_does_not_add_up() -> None:
     script = Script({})
     async with watch(script, jitter=0.5) as watcher:
         await quiet(watcher, 200)
@@ -130,19 +131,19 @@ async def test_jitter_delays_within_bounds_and_does_not_add_up() -> None:
     assert 0.3 < max(late) <= 0.5
 
 
-async def test_a_pace_is_asked_after_every_poll() -> None:
+async def test_poll_pacing_function_is_called_after_every_poll() -> None:
     paces = iter([1.0, 5.0, 0.5, *[100.0] * 9])
 
     async def pace() -> float:
         return next(paces)
 
     script = Script({})
-    async with watch(script, interval=pace, floor=1.0) as watcher:
+    async with watch(script, interval=pace, min_interval=1.0) as watcher:
         await quiet(watcher, 50)
     assert script.starts == [0, 1, 6, 7]
 
 
-async def test_failures_that_may_pass_are_reported_and_back_off() -> None:
+async def test_poll_transient_failures_are_reported_and_back_off() -> None:
     failures: list[Exception] = []
     outage = errors.ServerError("down", status=502)
     limited = errors.RateLimitError("slowly", status=429, retry_after=30)
@@ -153,7 +154,7 @@ async def test_failures_that_may_pass_are_reported_and_back_off() -> None:
     assert script.starts == [0, 1, 2, 4, 8, 38, 39, 40]
 
 
-async def test_failures_are_logged_without_their_text_by_default(caplog: pytest.LogCaptureFixture) -> None:
+async def test_poll_failures_are_logged_without_their_message(caplog: pytest.LogCaptureFixture) -> None:
     outage = errors.ServerError("says too much", status=502, operation="orders.live")
     with caplog.at_level(logging.WARNING, "brokerage_async.watch"):
         async with watch(Script(outage, {"a": 1})) as watcher:
@@ -166,7 +167,7 @@ async def test_failures_are_logged_without_their_text_by_default(caplog: pytest.
     "error",
     [errors.PermissionDeniedError("no"), errors.NotFoundError("none"), errors.TokenError("dead"), KeyError("bug")],
 )
-async def test_what_cannot_pass_ends_the_iteration_after_what_is_known(error: Exception) -> None:
+async def test_poll_fatal_failure_ends_after_the_due_changes(error: Exception) -> None:
     script = Script({"a": 1, "b": 1}, error)
     watcher = watch(script)
     assert await take(watcher, 1) == [("added", "a", None, 1)]
@@ -180,7 +181,7 @@ async def test_what_cannot_pass_ends_the_iteration_after_what_is_known(error: Ex
     assert script.starts == [0, 1]
 
 
-async def test_refused_tokens_count_only_among_themselves() -> None:
+async def test_poll_rejected_tokens_count_only_in_a_row() -> None:
     refused, outage = errors.AuthenticationError("no", status=401), errors.ServerError("down", status=502)
     answers = [*[refused] * 9, outage, *[refused] * 9, {"a": 1}, *[refused] * 10]
     async with watch(Script(*answers), max_backoff=1.0, on_error=lambda error: None) as watcher:
@@ -189,12 +190,12 @@ async def test_refused_tokens_count_only_among_themselves() -> None:
             await anext(watcher)
 
 
-async def test_a_key_that_fails_ends_the_iteration() -> None:
+async def test_poll_key_error_ends_the_iteration() -> None:
     with pytest.raises(ZeroDivisionError):
         await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
 
 
-async def test_the_consumer_may_have_enough_of_failures() -> None:
+async def test_poll_on_error_raising_ends_the_iteration() -> None:
     def enough(error: Exception) -> None:
         raise error
 
@@ -204,7 +205,7 @@ async def test_the_consumer_may_have_enough_of_failures() -> None:
     assert script.starts == [0]
 
 
-async def test_a_slow_consumer_gets_the_latest_state_and_no_queue() -> None:
+async def test_poll_slow_consumer_gets_the_latest_state() -> None:
     counter = 0
 
     async def fetch() -> list[Item]:
@@ -224,7 +225,7 @@ async def test_a_slow_consumer_gets_the_latest_state_and_no_queue() -> None:
         ]
 
 
-async def test_changes_that_were_not_taken_yet_give_way_to_newer_ones() -> None:
+async def test_poll_newer_state_replaces_pending_changes() -> None:
     script = Script({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 2, "c": 1}, {"a": 1, "c": 3})
     async with watch(script) as watcher:
         assert await take(watcher, 1) == [("added", "a", None, 1)]
@@ -233,11 +234,11 @@ async def test_changes_that_were_not_taken_yet_give_way_to_newer_ones() -> None:
         await quiet(watcher)
 
 
-async def test_items_to_keep_are_told_even_when_they_left_before_the_consumer_looked() -> None:
+async def test_watcher_keep_reports_the_last_state_of_removed_items() -> None:
     feed = Feed(
         Script({"a": 1}, {"a": 9, "b": 9, "c": 2}, {}, {"d": 1}),
         key=first,
-        cadence=Cadence(interval=1.0),
+        schedule=Schedule(interval=1.0),
         now=loop_clock,
     )
     async with Watcher(feed, keep=lambda item: item[1] == 9) as watcher:
@@ -253,7 +254,7 @@ async def test_items_to_keep_are_told_even_when_they_left_before_the_consumer_lo
         await quiet(watcher)
 
 
-async def test_the_loop_runs_while_a_large_collection_is_compared() -> None:
+async def test_poll_large_collection_does_not_block_the_loop() -> None:
     turns = fetched = 0
 
     async def other_work() -> None:
@@ -274,18 +275,18 @@ async def test_the_loop_runs_while_a_large_collection_is_compared() -> None:
     assert turns - fetched >= 19
 
 
-async def test_derived_changes_replace_the_change_they_come_from() -> None:
+async def test_watcher_derived_changes_replace_the_original() -> None:
     def twice_unless_b(change: Change[Item]) -> list[Change[Item]]:
         return [] if change.key == "b" else [change, change]
 
-    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, cadence=Cadence(interval=1.0))
+    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, schedule=Schedule(interval=1.0))
     async with Watcher(feed, derive=twice_unless_b) as watcher:
         assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
 
 @pytest.mark.parametrize("turns", range(8))
-async def test_an_error_is_told_also_when_the_one_who_waited_is_cancelled_just_then(turns: int) -> None:
+async def test_watcher_cancelled_at_the_error_raises_it_next_time(turns: int) -> None:
     broken = asyncio.Event()
 
     async def fetch() -> list[Item]:
@@ -299,23 +300,23 @@ async def test_an_error_is_told_also_when_the_one_who_waited_is_cancelled_just_t
     for _ in range(turns):
         await asyncio.sleep(0)
     waiting.cancel()
-    told = (await asyncio.gather(waiting, return_exceptions=True))[0]
-    if isinstance(told, asyncio.CancelledError):
+    reported = (await asyncio.gather(waiting, return_exceptions=True))[0]
+    if isinstance(reported, asyncio.CancelledError):
         with pytest.raises(errors.NotFoundError):
             await anext(watcher)
     else:
-        assert isinstance(told, errors.NotFoundError)
+        assert isinstance(reported, errors.NotFoundError)
     with pytest.raises(StopAsyncIteration):
         await anext(watcher)
 
 
-async def test_an_error_is_told_to_everybody_who_waits() -> None:
+async def test_watcher_error_is_raised_in_every_waiting_call() -> None:
     watcher = watch(Script(errors.NotFoundError("gone"), takes=1))
-    told = await asyncio.gather(anext(watcher), anext(watcher), return_exceptions=True)
-    assert [type(each) for each in told] == [errors.NotFoundError, errors.NotFoundError]
+    reported = await asyncio.gather(anext(watcher), anext(watcher), return_exceptions=True)
+    assert [type(each) for each in reported] == [errors.NotFoundError, errors.NotFoundError]
 
 
-async def test_aclose_is_immediate_and_ends_a_poll_under_way() -> None:
+async def test_aclose_cancels_a_poll_under_way() -> None:
     script = Script({"a": 1}, takes=1000)
     watcher = watch(script)
     waiting = asyncio.create_task(anext(watcher))  # type: ignore[arg-type]
@@ -329,7 +330,7 @@ async def test_aclose_is_immediate_and_ends_a_poll_under_way() -> None:
         await waiting
 
 
-async def test_cancelling_the_consumer_is_immediate_and_loses_nothing() -> None:
+async def test_watcher_cancelled_wait_loses_no_change() -> None:
     script = Script({"a": 1}, {"a": 2}, takes=0.5)
     async with watch(script) as watcher:
         await quiet(watcher, 0.3)
@@ -340,7 +341,7 @@ async def test_cancelling_the_consumer_is_immediate_and_loses_nothing() -> None:
         assert await take(watcher, 1) == [("changed", "a", 1, 2)]
 
 
-async def test_aclosing_and_break() -> None:
+async def test_watcher_break_within_aclosing_ends_the_polls() -> None:
     script = Script({"a": 1})
     async with aclosing(watch(script)) as watcher:
         async for _ in watcher:
@@ -349,7 +350,7 @@ async def test_aclosing_and_break() -> None:
     assert script.starts == [0]
 
 
-async def test_a_forgotten_watcher_is_not_polled_for() -> None:
+async def test_watcher_dropped_ends_the_polls() -> None:
     script = Script({"a": 1})
     async for _ in watch(script):
         break
@@ -358,7 +359,7 @@ async def test_a_forgotten_watcher_is_not_polled_for() -> None:
     assert [task for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
 
 
-async def test_a_loop_cancelled_from_outside_is_an_error_not_an_end() -> None:
+async def test_watcher_loop_cancelled_from_outside_raises() -> None:
     async with watch(Script({"a": 1})) as watcher:
         await take(watcher, 1)
         (task,) = [task for task in asyncio.all_tasks() if "poll" in task.get_name()]
@@ -367,9 +368,9 @@ async def test_a_loop_cancelled_from_outside_is_an_error_not_an_end() -> None:
             await anext(watcher)
 
 
-async def test_watchers_of_one_feed_share_its_polls_and_its_end() -> None:
+async def test_watchers_of_one_feed_share_polls_and_error() -> None:
     script = Script({"a": 1}, {"a": 2}, errors.NotFoundError("gone"))
-    feed = Feed(script, key=first, cadence=Cadence(interval=1.0), now=loop_clock)
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), now=loop_clock)
     watchers = [Watcher(feed) for _ in range(500)]
 
     async def consume(watcher: Watcher[Item]) -> list[Any]:
@@ -385,8 +386,8 @@ async def test_watchers_of_one_feed_share_its_polls_and_its_end() -> None:
     assert feed.ended
 
 
-async def test_a_late_watcher_starts_with_the_state_that_is_known() -> None:
-    feed = Feed(Script({"a": 1}), key=first, cadence=Cadence(interval=100.0))
+async def test_watcher_attached_late_starts_with_the_known_state() -> None:
+    feed = Feed(Script({"a": 1}), key=first, schedule=Schedule(interval=100.0))
     async with Watcher(feed) as early:
         await take(early, 1)
         async with Watcher(feed) as late:
@@ -407,7 +408,7 @@ Steps = st.lists(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(Steps, st.floats(0, 2.5))
-async def test_whatever_the_pace_the_changes_lead_to_the_last_state(steps: list[Any], takes: float) -> None:
+async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any], takes: float) -> None:
     answers = [errors.ServerError(status=502) if state == "fail" else state for state, _ in steps]
     states = [state for state, _ in steps if state != "fail"] or [{}]
     busy = iter([seconds for _, seconds in steps] * 100)
@@ -430,7 +431,7 @@ async def test_whatever_the_pace_the_changes_lead_to_the_last_state(steps: list[
 
 
 @pytest.mark.looptime(False)
-async def test_a_thousand_polls_on_a_real_clock_keep_their_times() -> None:
+async def test_poll_thousand_times_on_a_real_clock_does_not_drift() -> None:
     interval, count = 0.02, 1000
     starts: list[float] = []
     in_flight = most = 0
@@ -456,7 +457,7 @@ async def test_a_thousand_polls_on_a_real_clock_keep_their_times() -> None:
 
 
 async def unawaited(*_: object) -> bool:
-    raise AssertionError("nobody calls it")
+    raise AssertionError("this function must not be called")
 
 
 @pytest.mark.parametrize(
@@ -464,11 +465,11 @@ async def unawaited(*_: object) -> bool:
     [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
-        ("interval", "1"), ("floor", -1), ("jitter", 2), ("max_backoff", None),
+        ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
     ],
     ids=lambda value: getattr(value, "__name__", None) or str(value),
 )  # fmt: skip
-async def test_what_cannot_be_used_is_named_at_once(name: str, wrong: object) -> None:
+async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
     usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
     with pytest.raises(errors.ConfigurationError, match=name):
         poll(**(usable | {name: wrong}))

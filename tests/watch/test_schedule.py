@@ -9,34 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.schedule import CATCH_UP, MOST_PATIENCE, Cadence, Streak, is_fatal
+from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, FailureStreak, Schedule, is_fatal
 
 seconds = st.floats(0.01, 100)
 
 
 @given(seconds, st.lists(st.floats(0, 300), min_size=1, max_size=30))
-def test_polls_stay_on_the_grid_come_never_early_and_leave_out_what_is_long_past(
-    interval: float, durations: list[float]
-) -> None:
-    cadence = Cadence(interval=interval)
+def test_next_due_is_on_the_grid_and_skips_missed_polls(interval: float, durations: list[float]) -> None:
+    schedule = Schedule(interval=interval)
     due = now = 1000.0
     for polls, duration in enumerate(durations, start=1):
         now = max(now, due) + duration  # a poll starts when it is due, or at once when that has passed
-        following = cadence.next_due(due, interval, now)
+        following = schedule.next_due(due, interval, now)
         steps = (following - 1000.0) / interval
         assert steps == pytest.approx(round(steps), abs=1e-6)
         assert round(steps) >= polls
         assert following > due
-        assert now - following <= CATCH_UP + 1e-9
+        assert now - following <= MAX_LATENESS + 1e-9
         assert following <= max(due + interval, now + interval) + 1e-9
         due = following
 
 
 @given(seconds, st.integers(2, 1000))
-def test_quick_polls_do_not_drift(interval: float, polls: int) -> None:
-    cadence, due = Cadence(interval=interval), 0.0
+def test_next_due_short_polls_do_not_drift(interval: float, polls: int) -> None:
+    schedule, due = Schedule(interval=interval), 0.0
     for _ in range(polls):
-        due = cadence.next_due(due, interval, due + interval / 2)
+        due = schedule.next_due(due, interval, due + interval / 2)
     assert due == pytest.approx(polls * interval, rel=1e-9)
 
 
@@ -44,52 +42,52 @@ def test_quick_polls_do_not_drift(interval: float, polls: int) -> None:
 def test_backoff_grows_to_its_bound_and_honours_retry_after(
     failures: int, interval: float, retry_after: float | None
 ) -> None:
-    cadence = Cadence(interval=interval, max_backoff=60)
-    wait = cadence.backoff(failures, interval, retry_after)
+    schedule = Schedule(interval=interval, max_backoff=60)
+    wait = schedule.backoff(failures, interval, retry_after)
     assert wait >= max(interval, retry_after or 0)  # as long as that is a patience that one may ask for
     assert wait <= max(interval, 60, retry_after or 0)
-    assert cadence.backoff(failures + 1, interval, retry_after) >= wait
+    assert schedule.backoff(failures + 1, interval, retry_after) >= wait
 
 
-def test_backoff_by_example() -> None:
-    cadence = Cadence(interval=1)
-    assert [cadence.backoff(failures, 1.0) for failures in range(1, 9)] == [1, 2, 4, 8, 16, 32, 60, 60]
+def test_backoff_doubles_up_to_the_maximum() -> None:
+    schedule = Schedule(interval=1)
+    assert [schedule.backoff(failures, 1.0) for failures in range(1, 9)] == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-def test_nobody_is_silenced_for_a_day() -> None:
-    assert Cadence(interval=1).backoff(1, 1.0, 86_400.0) == MOST_PATIENCE
+def test_backoff_retry_after_is_bounded() -> None:
+    assert Schedule(interval=1).backoff(1, 1.0, 86_400.0) == MAX_RETRY_AFTER
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, None, "1", True], ids=str)
-async def test_a_pace_that_tells_nonsense_is_named_instead_of_spinning(wrong: Any) -> None:
+async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
     async def pace() -> float:
         return wrong
 
-    with pytest.raises(errors.ConfigurationError, match="what a pace tells must be a number of seconds"):
-        await Cadence(interval=pace, floor=1.0).current()
+    with pytest.raises(errors.ConfigurationError, match="result of the pacing function must be a number of seconds"):
+        await Schedule(interval=pace, min_interval=1.0).current()
 
 
-async def test_the_floor_holds_for_numbers_and_for_paces(caplog: pytest.LogCaptureFixture) -> None:
+async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.LogCaptureFixture) -> None:
     async def hasty() -> float:
         return 0.1
 
     with caplog.at_level(logging.WARNING, "brokerage_async.watch"):
-        assert await Cadence(interval=0.1, floor=1.0).current() == 1.0
-    assert "too often" in caplog.text
-    assert await Cadence(interval=hasty, floor=1.0).current() == 1.0
-    assert await Cadence(interval=2.0, floor=1.0).current() == 2.0
+        assert await Schedule(interval=0.1, min_interval=1.0).current() == 1.0
+    assert "below the minimum" in caplog.text
+    assert await Schedule(interval=hasty, min_interval=1.0).current() == 1.0
+    assert await Schedule(interval=2.0, min_interval=1.0).current() == 2.0
 
 
 @pytest.mark.parametrize("interval", [0, -1, math.inf, math.nan])
-def test_an_interval_is_a_positive_number(interval: float) -> None:
+def test_schedule_interval_must_be_positive(interval: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="interval"):
-        Cadence(interval=interval)
+        Schedule(interval=interval)
 
 
 @pytest.mark.parametrize("jitter", [-0.1, 1.1, math.nan])
-def test_jitter_is_a_fraction(jitter: float) -> None:
+def test_schedule_jitter_must_be_a_fraction(jitter: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="jitter"):
-        Cadence(interval=1, jitter=jitter)
+        Schedule(interval=1, jitter=jitter)
 
 
 @pytest.mark.parametrize(
@@ -115,27 +113,27 @@ def test_jitter_is_a_fraction(jitter: float) -> None:
         (TypeError(), True),
     ],
 )
-def test_what_ends_a_loop(error: Exception, fatal: bool) -> None:
+def test_is_fatal_by_error(error: Exception, fatal: bool) -> None:
     assert is_fatal(error, 1) is fatal
     assert is_fatal(error, 100) is fatal
 
 
-def test_refused_tokens_end_a_loop_when_they_keep_coming() -> None:
+def test_is_fatal_rejected_tokens_after_many_in_a_row() -> None:
     refused = errors.AuthenticationError(status=401)
     assert [is_fatal(refused, repeated) for repeated in (1, 9, 10)] == [False, False, True]
 
 
-def test_a_streak_counts_failures_in_all_and_alike() -> None:
-    streak, counts = Streak(), []
+def test_failure_streak_counts_total_and_same_kind() -> None:
+    streak, counts = FailureStreak(), []
     outage, refused = errors.ServerError(), errors.AuthenticationError()
     for failure in (outage, outage, refused, refused, refused, outage, None, outage):
-        streak.note(failure)
-        counts.append((streak.in_all, streak.alike))
+        streak.record(failure)
+        counts.append((streak.total, streak.same_kind))
     assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("wrong", [None, "1", True, -1, math.nan, math.inf], ids=str)
-@pytest.mark.parametrize("name", ["interval", "floor", "jitter", "max_backoff"])
-def test_what_is_no_number_of_seconds_is_refused(name: str, wrong: object) -> None:
+@pytest.mark.parametrize("name", ["interval", "min_interval", "jitter", "max_backoff"])
+def test_schedule_invalid_seconds_raise(name: str, wrong: object) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
-        Cadence(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]
+        Schedule(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]

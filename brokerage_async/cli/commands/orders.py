@@ -79,7 +79,7 @@ def place(
     external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None,
     allow_warnings: AllowWarnings = False,
     resubmit: Annotated[int, typer.Option(help="send again so often when the order is found absent")] = 0,
-    settle: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
+    visibility_delay: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
     account: Account = None,
     journal: JournalAt = None,
     yes: Yes = False,
@@ -93,7 +93,10 @@ def place(
     words = Words(action, symbol, quantity, limit, stop, value, tif, until, order)
     trading = Trading(account=account, journal=journal, yes=yes, as_json=as_json, simulated=simulated)
     submission = Submission(
-        external_identifier=external_identifier, allow_warnings=allow_warnings, resubmit=resubmit, settle=settle
+        external_identifier=external_identifier,
+        allow_warnings=allow_warnings,
+        resubmit=resubmit,
+        visibility_delay=visibility_delay,
     )
     run(place(trading, words, submission))
 

@@ -17,14 +17,14 @@ import msgspec
 
 from ..._generated.converters import WIRES, Wire
 from ..._generated.models import Pagination
-from ...errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
+from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
 from .adaptive import arrange, current, is_arranged
 from .chunks import PLACE, SIZE, Slicer
 from .fields import layout
 from .lenient import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
 
-__all__ = ["Decoded", "ErrorAnswer", "decode", "decode_error", "decode_slices", "encode"]
+__all__ = ["Decoded", "decode", "decode_slices", "encode"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,16 +46,6 @@ class Decoded(Generic[T]):
     pagination: Pagination | None = None
     context: str | None = None
     error: Any = None
-
-
-@attrs.frozen
-class ErrorAnswer:
-    """What the body of an error says; ``data`` is the raw JSON that stands beside the error, if any."""
-
-    code: str | None
-    message: str | None
-    errors: tuple[ErrorDetail, ...] = ()
-    data: Any = None
 
 
 class _Items(msgspec.Struct, Generic[R], gc=False):
@@ -266,43 +256,6 @@ def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseD
     return ResponseDecodeError(
         f"{path}: {reason}", json_path=path, operation=operation.name, method=operation.method, path=operation.path
     )
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-def decode_error(body: bytes) -> ErrorAnswer | None:
-    """What the body of an error says; None when it is none of the forms that the service uses.
-
-    They are ``{"error": {"code", "message", "errors"}}``, where ``data`` may stand beside the error, and the flat
-    ``{"error_code" or "error", "error_description"}`` of the token endpoint.
-    """
-    try:
-        raw = parse(body)
-    except ValueError:
-        return None
-    if not isinstance(raw, dict):
-        return None
-    error = raw.get("error")
-    if isinstance(error, dict):
-        listed = error.get("errors")
-        details = [_detail(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        return ErrorAnswer(_text(error.get("code")), _text(error.get("message")), tuple(details), raw.get("data"))
-    code = raw.get("error_code", error)
-    if code is None and "error_description" not in raw:
-        return None
-    return ErrorAnswer(_text(code), _text(raw.get("error_description")))
-
-
-def _detail(raw: dict[str, Any]) -> ErrorDetail:
-    message = raw.get("message") if raw.get("message") is not None else raw.get("reason")
-    return ErrorDetail(code=_text(raw.get("code")), message=_text(message), domain=_text(raw.get("domain")))
-
-
-def _text(raw: Any) -> str | None:
-    if raw is None or isinstance(raw, str):
-        return raw
-    return str(raw) if isinstance(raw, (int, Decimal)) else None
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------

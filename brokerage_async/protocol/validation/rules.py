@@ -17,7 +17,7 @@ import attrs
 
 from ...operation import Rule
 
-__all__ = ["CompiledRule"]
+__all__ = ["CompiledRule", "add_months"]
 
 Read = Callable[[object, str], "object | None"]
 """Reads a field of an item of an array by wire name; None when it is not given, or the item has no such field."""
@@ -207,18 +207,23 @@ _DEMANDS = {
 
 
 def _exceeds(start: object | None, end: object | None, months: int) -> bool:
-    """Whether ``end`` lies more than so many calendar months after ``start``.
-
-    A day that the last month does not have becomes its last day: 31 May and nine months end on 28 or 29 February.
-    """
+    """Return True if ``end`` lies more than ``months`` calendar months after ``start``."""
     if isinstance(start, dt.datetime) and isinstance(end, dt.datetime):
         comparable = start.utcoffset() is not None and end.utcoffset() is not None
     else:
         comparable = not isinstance(start, dt.datetime) and not isinstance(end, dt.datetime)
     if not comparable or not isinstance(start, dt.date) or not isinstance(end, dt.date):
         return False
-    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    last = add_months(start, months)
+    return last < dt.date.max and end > start.replace(year=last.year, month=last.month, day=last.day)
+
+
+def add_months(day: dt.date, months: int) -> dt.date:
+    """Return the same day ``months`` later, or the last day of a shorter month; at most ``date.max``.
+
+    31 May and nine months give 28 or 29 February.
+    """
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if year > dt.MAXYEAR:
-        return False
-    last = calendar.monthrange(year, month + 1)[1]
-    return end > start.replace(year=year, month=month + 1, day=min(start.day, last))
+        return dt.date.max
+    return dt.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))

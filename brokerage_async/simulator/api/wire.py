@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
+from email.utils import formatdate
+from functools import lru_cache
 from typing import Any, Literal, overload
 
 import attrs
@@ -24,6 +26,7 @@ __all__ = [
     "WireForm",
     "bare",
     "complete",
+    "dated",
     "dumps",
     "empty",
     "html",
@@ -211,3 +214,13 @@ def html(status: int, title: str) -> Response:
     """The page that a proxy, or the service's front door, sends instead of JSON."""
     body = f"<html>\r\n<head><title>{status} {title}</title></head>\r\n<body><h1>{title}</h1></body>\r\n</html>\r\n"
     return Response(status=status, headers={"content-type": "text/html"}, body=body.encode())
+
+
+def dated(response: Response, now: float) -> Response:
+    """Return ``response`` with a ``Date`` header that shows the simulated time."""
+    return attrs.evolve(response, headers={**response.headers, "date": _date(int(now))})
+
+
+@lru_cache(maxsize=16)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

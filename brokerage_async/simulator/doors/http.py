@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import lru_cache
 
 from aiohttp import web
 
@@ -14,6 +12,7 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, Outcome
 from ..api.routes import request_target
+from ..api.wire import dated
 from ..clock import Clock
 from ..faults import Fate
 
@@ -117,7 +116,9 @@ class LoopbackServer:
         try:
             if outcome.fate is Fate.TRUNCATE:
                 return await _truncated(http, response, now)
-            answer = web.Response(status=response.status, body=response.body or None, headers=_headers(response, now))
+            answer = web.Response(
+                status=response.status, body=response.body or None, headers=dated(response, now).headers
+            )
             await answer.prepare(http)
             await answer.write_eof()
         except ConnectionError:  # the client has hung up, which is nothing to tell anybody
@@ -125,15 +126,6 @@ class LoopbackServer:
             return web.Response()
         entry.delivered = True
         return answer
-
-
-def _headers(response: Response, now: float) -> dict[str, str]:
-    return {**response.headers, "Date": _date(int(now))}
-
-
-@lru_cache(maxsize=16)
-def _date(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
 
 
 def _drop(http: web.BaseRequest) -> None:
@@ -144,7 +136,7 @@ def _drop(http: web.BaseRequest) -> None:
 
 async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
     """Announce the whole body, send half of it, and hang up."""
-    answer = web.StreamResponse(status=response.status, headers=_headers(response, now))
+    answer = web.StreamResponse(status=response.status, headers=dated(response, now).headers)
     answer.content_length = max(2, len(response.body))
     await answer.prepare(http)
     await answer.write(response.body[: len(response.body) // 2])

@@ -13,6 +13,7 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, Outcome
 from ..api.routes import request_target
+from ..api.wire import dated
 from ..clock import Clock
 from ..faults import Fate, Fault
 
@@ -44,6 +45,7 @@ class InMemoryTransport:
         """
         if self._closed:
             raise RequestNotSentError("the transport is closed")
+        request.check_guard()
         self._clock.now()  # Time begins to run with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.fate is Fate.REFUSE:
@@ -101,4 +103,4 @@ class InMemoryTransport:
         if outcome.fate is Fate.TRUNCATE:
             raise ResponseLostError("simulated: the connection dropped within the answer's body")
         entry.delivered = True
-        return response
+        return dated(response, self._clock.now())

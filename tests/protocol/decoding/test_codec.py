@@ -13,7 +13,6 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.errors import ErrorDetail
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
@@ -138,40 +137,6 @@ def test_json_that_only_the_standard_library_reads() -> None:
     assert (transaction.description, transaction.price) == ("\ud83d", None)
     assert transaction.extra["price"] == "NaN"
     assert transaction.id == "12345678901234567890123"
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (
-            {"error": {"code": "preflight_check_failure", "message": "m", "errors": [{"code": "c", "message": "n"}]},
-             "data": {"order": {}}},
-            codec.ErrorAnswer("preflight_check_failure", "m", (ErrorDetail("c", "n"),), {"order": {}}),
-        ),
-        (
-            {"error": {"code": "validation_error", "message": "m", "errors": [{"domain": "to-date", "reason": "missing"}]}},
-            codec.ErrorAnswer("validation_error", "m", (ErrorDetail(None, "missing", "to-date"),)),
-        ),
-        ({"error": {"code": 406, "message": "gone"}}, codec.ErrorAnswer("406", "gone")),
-        ({"error": {"code": None, "errors": "none", "message": ["x"]}}, codec.ErrorAnswer(None, None)),
-        ({"error": {"code": "c", "errors": [5, None, {}]}}, codec.ErrorAnswer("c", None, (ErrorDetail(),))),
-        ({"error_code": "invalid_grant", "error_description": "d"}, codec.ErrorAnswer("invalid_grant", "d")),
-        ({"error": "invalid_client"}, codec.ErrorAnswer("invalid_client", None)),
-        ({"message": "?"}, None),
-        ([], None),
-        ("text", None),
-    ],
-)  # fmt: skip
-def test_the_forms_of_errors(answer: Any, expected: codec.ErrorAnswer | None) -> None:
-    assert codec.decode_error(body(answer)) == expected
-
-
-@pytest.mark.parametrize("text", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
-def test_what_is_no_error_form_is_none(text: bytes) -> None:
-    assert codec.decode_error(text) is None
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------

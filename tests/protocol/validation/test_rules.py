@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async.operation import Rule
-from brokerage_async.protocol.validation.rules import CompiledRule
+from brokerage_async.protocol.validation.rules import CompiledRule, add_months
 
 
 def field(item, wire):
@@ -174,6 +174,21 @@ def test_a_span_between_things_that_do_not_compare_breaks_nothing(start):
 
 def test_a_span_at_the_end_of_the_calendar_is_not_exceeded():
     assert findings(NINE_MONTHS, {"from-date": dt.date(9999, 6, 1), "to-date": dt.date.max}) == []
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "expected"),
+    [
+        (dt.date(2026, 1, 15), 9, dt.date(2026, 10, 15)),
+        (dt.date(2026, 5, 31), 9, dt.date(2027, 2, 28)),
+        (dt.date(2027, 5, 31), 9, dt.date(2028, 2, 29)),
+        (dt.date(2026, 3, 1), 10, dt.date(2027, 1, 1)),
+        (dt.date(2026, 12, 31), 12, dt.date(2027, 12, 31)),
+        (dt.date(9999, 6, 1), 9, dt.date.max),
+    ],
+)
+def test_add_months_stays_within_the_calendar(day, months, expected):
+    assert add_months(day, months) == expected
 
 
 class TestSigns:

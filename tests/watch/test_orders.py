@@ -1,4 +1,4 @@
-"""When an order is over, and how it is waited for: over a feed by hand, on the virtual clock."""
+"""Single orders: terminal statuses and waiting for them, over a hand-fed list on the virtual clock."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import pytest
 
 from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
-from brokerage_async.watch.order_life import LOOKS, RECHECK, SETTLE, is_terminal, until_terminal
-from brokerage_async.watch.poll import Feed, Watcher
-from brokerage_async.watch.schedule import Cadence
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.orders import (
+    ABSENT_LOOKUP_INTERVAL,
+    LOOKUP_INTERVAL,
+    MAX_LOOKUPS,
+    is_terminal,
+    until_terminal,
+)
+from brokerage_async.watch.poll import Watcher
+from brokerage_async.watch.schedule import Schedule
 from tests.loops import on_virtual_time
 
 
@@ -35,7 +42,7 @@ class List:
         return found
 
     async def wait(self, id: str = "1") -> Order:
-        feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, cadence=Cadence(interval=1.0))
+        feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
         async with Watcher(feed, on_error=self.errors.append) as lease:
             return await until_terminal(feed, lease, id, self.look_up)
 
@@ -56,12 +63,12 @@ def of(status: str, id: str = "1") -> Order:
     ],
     ids=["live", "cancel-requested", "filled", "removed", "empty", "unknown"],
 )
-def test_terminal_by_status(order: Order, expected: bool) -> None:
+def test_is_terminal_by_status(order: Order, expected: bool) -> None:
     assert is_terminal(order) is expected
 
 
 @on_virtual_time
-async def test_an_order_that_fills_between_two_polls() -> None:
+async def test_until_terminal_filled_between_polls_is_returned() -> None:
     orders = List(of("Live"))
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(4.5)
@@ -71,7 +78,7 @@ async def test_an_order_that_fills_between_two_polls() -> None:
 
 
 @on_virtual_time
-async def test_an_order_that_is_gone_from_the_list_is_looked_up_at_once() -> None:
+async def test_until_terminal_removed_from_list_is_looked_up_at_once() -> None:
     orders = List(of("Live"), older=of("Expired"))
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(2.5)
@@ -81,31 +88,31 @@ async def test_an_order_that_is_gone_from_the_list_is_looked_up_at_once() -> Non
 
 
 @on_virtual_time
-async def test_a_working_order_off_the_list_is_looked_up_now_and_then() -> None:
+async def test_until_terminal_unlisted_is_looked_up_at_intervals() -> None:
     orders = List(older=[of("Live"), of("Live"), of("Filled")])
     assert (await orders.wait()).status == "Filled"
-    assert orders.looks == [0, RECHECK, 2 * RECHECK]
+    assert orders.looks == [0, LOOKUP_INTERVAL, 2 * LOOKUP_INTERVAL]
 
 
 @on_virtual_time
-async def test_an_order_found_nowhere_is_looked_for_several_times() -> None:
+async def test_until_terminal_absent_is_looked_up_several_times() -> None:
     orders = List()
-    with pytest.raises(NotFoundError, match="order 1 was found nowhere"):
+    with pytest.raises(NotFoundError, match="order 1 was not found in"):
         await orders.wait()
-    assert orders.looks == [number * SETTLE for number in range(LOOKS)]
+    assert orders.looks == [number * ABSENT_LOOKUP_INTERVAL for number in range(MAX_LOOKUPS)]
 
 
 @on_virtual_time
-async def test_an_order_that_shows_up_late_on_the_list_counts() -> None:
+async def test_until_terminal_listed_late_is_returned() -> None:
     orders = List()
     waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(SETTLE + 1)
+    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
     orders.listed.append(of("Filled"))
     assert (await waiting).status == "Filled"
 
 
 @on_virtual_time
-async def test_a_failed_look_says_nothing_about_the_order() -> None:
+async def test_until_terminal_failed_lookup_is_inconclusive() -> None:
     failures = [ServerError("no", status=500)] * 5
     orders = List(older=[*failures, of("Filled")])
     assert (await orders.wait()).status == "Filled"
@@ -113,13 +120,13 @@ async def test_a_failed_look_says_nothing_about_the_order() -> None:
 
 
 @on_virtual_time
-async def test_a_look_that_cannot_succeed_ends_the_wait() -> None:
+async def test_until_terminal_fatal_lookup_failure_raises() -> None:
     with pytest.raises(PermissionDeniedError):
         await List(older=PermissionDeniedError("no", status=403)).wait()
 
 
 @on_virtual_time
-async def test_cancelling_the_wait_ends_the_polls() -> None:
+async def test_until_terminal_cancelled_ends_the_polls() -> None:
     waiting = asyncio.create_task(List(of("Live")).wait())
     await asyncio.sleep(3)
     waiting.cancel()

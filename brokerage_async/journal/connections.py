@@ -1,0 +1,150 @@
+"""Bounded pool of PostgreSQL connections that run one statement at a time each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from .base import JournalError
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["ConnectionPool", "Failure"]
+
+Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
+Rows: TypeAlias = list[tuple[Any, ...]]
+
+MAX_RUNS = 3
+"""Runs of one statement whose connection breaks: every statement of a journal is safe to repeat."""
+CUT_SECONDS = 1.0
+"""Time for a statement to end by itself once its socket is shut."""
+
+
+@attrs.frozen
+class Failure:
+    """Outcome of a statement that failed: why, and whether its connection broke."""
+
+    reason: str
+    is_broken: bool = False
+
+
+class ConnectionPool:
+    """Runs statements on up to ``size`` connections, opened when they are first needed.
+
+    Each statement runs in a task of its own. A caller that is cancelled leaves at once, and its statement ends by
+    itself: no cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        reason_of: Callable[[BaseException], str],
+        *,
+        size: int,
+        timeout: float,
+    ) -> None:
+        self._connect = connect
+        self._reason_of = reason_of
+        self._timeout = timeout
+        self._slots = asyncio.Semaphore(size)
+        self._idle: list[Connection] = []
+        self._running = set[asyncio.Task[Rows]]()
+        self._closed = False
+
+    async def run(self, query: bytes, values: Mapping[str, object]) -> Rows:
+        """Run one statement, durably, and return its rows.
+
+        Raises:
+            JournalError: the statement failed, or got no answer in time.
+        """
+        await self._slots.acquire()
+        if self._closed:
+            self._slots.release()
+            raise JournalError(self._reason_of(JournalError("it is closed")))
+        running = asyncio.create_task(self._repeat(query, values))
+        self._running.add(running)
+        running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
+        await asyncio.wait({running})
+        return running.result()
+
+    async def aclose(self) -> None:
+        """Close the connections, after the statements that are under way."""
+        self._closed = True
+        if self._running:
+            await asyncio.wait(set(self._running))
+        await self._discard_idle()
+
+    def _ended(self, running: asyncio.Task[Rows]) -> None:
+        self._running.discard(running)
+        self._slots.release()
+        if not running.cancelled():
+            running.exception()  # retrieved, for a caller that has left
+
+    async def _repeat(self, query: bytes, values: Mapping[str, object]) -> Rows:
+        for run in range(1, MAX_RUNS + 1):
+            outcome = await self._attempt(query, values)
+            if not isinstance(outcome, Failure):
+                return outcome
+            if not outcome.is_broken or run == MAX_RUNS:
+                raise JournalError(outcome.reason)
+            await self._discard_idle()  # they have probably broken as well
+        raise AssertionError("unreachable")
+
+    async def _attempt(self, query: bytes, values: Mapping[str, object]) -> Rows | Failure:
+        """Run a statement within the time limit. No exception of the driver leaves this: its frames hold secrets."""
+        used: list[Connection] = []
+        executing = asyncio.create_task(self._execute(query, values, used))
+        await asyncio.wait({executing}, timeout=self._timeout)
+        if not executing.done():
+            await _cut_short(executing, used)
+            await _close(used)
+            return Failure(self._reason_of(TimeoutError(f"no answer within {self._timeout:g} s")))
+        error = executing.exception()
+        if error is None:
+            return executing.result()
+        is_broken = any(connection.broken for connection in used)
+        if is_broken:
+            await _close(used)
+        else:
+            self._idle += used
+        return Failure(self._reason_of(error), is_broken)
+
+    async def _execute(self, query: bytes, values: Mapping[str, object], used: list[Connection]) -> Rows:
+        connection = self._idle.pop() if self._idle else await self._connect()
+        used.append(connection)
+        cursor = await connection.execute(query, values)
+        rows: Rows = await cursor.fetchall()
+        self._idle.append(connection)
+        return rows
+
+    async def _discard_idle(self) -> None:
+        idle, self._idle = self._idle, []
+        await _close(idle)
+
+
+async def _close(connections: list[Connection]) -> None:
+    for connection in connections:
+        await connection.close()
+
+
+async def _cut_short(executing: asyncio.Task[Rows], used: list[Connection]) -> None:
+    """End a statement that gets no answer: shut its socket, which the driver sees as a lost connection.
+
+    A cancelled driver would first ask the server to cancel the statement, for many seconds when there is no answer.
+    """
+    for connection in used:
+        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
+            link.shutdown(socket.SHUT_RDWR)
+    await asyncio.wait({executing}, timeout=CUT_SECONDS if used else 0)
+    while not executing.done():
+        executing.cancel()
+        await asyncio.wait({executing}, timeout=CUT_SECONDS)
+    if not executing.cancelled():
+        executing.exception()

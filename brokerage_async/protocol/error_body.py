@@ -1,0 +1,75 @@
+"""Bodies of error answers: the service's envelope, the flat form of the token endpoint, or neither."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from ..errors import ErrorDetail
+from .decoding.lenient import parse
+
+__all__ = ["ErrorBody", "parse_error_body"]
+
+
+@attrs.frozen
+class ErrorBody:
+    """Parsed body of an error.
+
+    Attributes:
+        code, message, errors: the error's own fields, as far as they can be read.
+        data: raw JSON that stands beside the error, if any.
+        in_envelope: whether the error has the documented form, so that only the service can have written it.
+    """
+
+    code: str | None
+    message: str | None
+    errors: tuple[ErrorDetail, ...] = ()
+    data: Any = None
+    in_envelope: bool = False
+
+
+def parse_error_body(body: bytes, status: int) -> ErrorBody | None:
+    """Parse the body of an error; return None for any other form.
+
+    Two forms are known: ``{"error": {"code", "message", "errors"}}``, where ``data`` may stand beside the error, and
+    the flat ``{"error_code" or "error", "error_description"}`` of the token endpoint. Only the first, with a non-empty
+    ``code``, is the service's envelope. Its code is a `str`; at status 406 the service sends the integer 406.
+    """
+    try:
+        raw = parse(body)
+    except ValueError:
+        return None
+    if not isinstance(raw, dict):
+        return None
+    error = raw.get("error")
+    if isinstance(error, dict):
+        code, listed = error.get("code"), error.get("errors")
+        details = [_detail(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        return ErrorBody(
+            code=_str(code),
+            message=_str(error.get("message")),
+            errors=tuple(details),
+            data=raw.get("data"),
+            in_envelope=bool(code.strip()) if isinstance(code, str) else status == 406 and _is_406(code),
+        )
+    code = raw.get("error_code", error)
+    if code is None and "error_description" not in raw:
+        return None
+    return ErrorBody(_str(code), _str(raw.get("error_description")))
+
+
+def _is_406(code: object) -> bool:
+    return type(code) is int and code == 406
+
+
+def _detail(raw: dict[str, Any]) -> ErrorDetail:
+    message = raw.get("message") if raw.get("message") is not None else raw.get("reason")
+    return ErrorDetail(code=_str(raw.get("code")), message=_str(message), domain=_str(raw.get("domain")))
+
+
+def _str(raw: Any) -> str | None:
+    if raw is None or isinstance(raw, str):
+        return raw
+    return str(raw) if isinstance(raw, (int, Decimal)) else None

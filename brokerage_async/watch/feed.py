@@ -1,0 +1,213 @@
+"""One polling loop: the latest state of a collection, shared by all who watch it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import weakref
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from .._arguments import check_function
+from ..errors import BrokerageError, ConfigurationError
+from .diff import UNCHANGED, Unchanged, keyed
+from .schedule import FailureStreak, Schedule, is_fatal
+
+__all__ = ["Feed", "FetchItems", "utc_now"]
+
+T = TypeVar("T")
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
+
+CHUNK = 1000
+"""Items that are compared at a time; in between, the event loop runs."""
+
+FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
+"""Fetches the whole collection, or returns `UNCHANGED`."""
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
+    return datetime.now(UTC)
+
+
+class Listener(Protocol):
+    """A consumer of a feed, called synchronously from its loop."""
+
+    def on_failure(self, error: Exception) -> None:
+        """Handle a failed poll that will be repeated."""
+        ...
+
+    def on_removed(self, removed: Mapping[Any, Any]) -> None:
+        """Handle items that left the collection, in their last state."""
+        ...
+
+
+class Feed(Generic[T]):
+    """One polling loop: the latest state of a collection for all its listeners.
+
+    It starts when a listener first waits. It is cancelled as soon as the last listener is detached or is
+    garbage-collected, or when the client is closed. A feed that has ended never starts again.
+
+    Attributes:
+        latest: the items by key, None before the first answer.
+        at: when ``latest`` was received.
+        error: the error that ended the loop, None while it runs.
+    """
+
+    def __init__(
+        self,
+        fetch: FetchItems[T],
+        *,
+        key: Callable[[T], Hashable],
+        schedule: Schedule,
+        fatal: Callable[[Exception, int], bool] = is_fatal,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        if not callable(fetch):
+            raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
+        for name, function in (("key", key), ("fatal", fatal), ("now", now)):
+            check_function(name, function)
+        self._fetch = fetch
+        self._key = key
+        self._schedule = schedule
+        self._fatal = fatal
+        self._now = now
+        self._listeners: set[weakref.ref[Listener]] = set()
+        self._updated = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._traceback: TracebackType | None = None
+        self.latest: Mapping[Any, T] | None = None
+        self.at: datetime = now()
+        self.error: Exception | None = None
+
+    @property
+    def ended(self) -> bool:
+        """True once the loop has ended or was stopped."""
+        return self._stopped or (self._task is not None and self._task.done())
+
+    def attach(self, listener: Listener) -> None:
+        """Poll until ``listener`` is detached or garbage-collected."""
+        remove = weakref.WeakMethod(self._remove)  # a strong reference would make a cycle
+
+        def collected(reference: weakref.ref[Listener]) -> None:
+            if (method := remove()) is not None:
+                method(reference)
+
+        self._listeners.add(weakref.ref(listener, collected))
+
+    async def detach(self, listener: Listener) -> None:
+        """Stop polling for ``listener``; the last one ends the loop."""
+        self._remove(weakref.ref(listener))
+        if self._stopped:
+            await self._join()
+
+    async def aclose(self) -> None:
+        """End the loop with an error, because the client was closed."""
+        if not self.ended:
+            self.error = ConfigurationError("the client is closed")
+            self._stop()
+            self.announce()
+        await self._join()
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait for a new state or the end, at most ``seconds``."""
+        if self._task is None and not self._stopped:
+            self._task = asyncio.create_task(self._run(), name="brokerage_async poll")
+            self._task.add_done_callback(self._done)
+        if not self.ended:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._updated.wait()
+
+    def check(self) -> None:
+        """Raise the error that ended the loop, with its original traceback."""
+        if self.error is not None:
+            raise self.error.with_traceback(self._traceback)
+
+    def announce(self) -> None:
+        """Wake all tasks in `wait`."""
+        updated, self._updated = self._updated, asyncio.Event()
+        updated.set()
+
+    def _alive(self) -> Iterator[Listener]:
+        return (listener for reference in tuple(self._listeners) if (listener := reference()) is not None)
+
+    def _remove(self, reference: weakref.ref[Listener]) -> None:
+        self._listeners.discard(reference)
+        if not self._listeners:
+            self._stop()
+
+    def _stop(self) -> None:
+        """Cancel the loop; also called by the garbage collector, in any thread."""
+        self._stopped = True
+        if self._task is not None and not (loop := self._task.get_loop()).is_closed():
+            loop.call_soon_threadsafe(self._task.cancel)
+
+    async def _join(self) -> None:
+        if self._task is not None and not self._task.done() and self._task is not asyncio.current_task():
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        due, streak = loop.time(), FailureStreak()
+        while not self._stopped:
+            streak.record(await self._poll())
+            interval = await self._schedule.current()
+            if (failure := streak.last) is None:
+                due = self._schedule.next_due(due, interval, loop.time())
+            elif self._fatal(failure, streak.same_kind):
+                raise failure
+            else:
+                self._report(failure)
+                retry_after = getattr(failure, "retry_after", None)
+                due = loop.time() + self._schedule.backoff(streak.total, interval, retry_after)
+            delay = random.random() * self._schedule.jitter * interval  # noqa: S311 - spreads load, guards no secret
+            await asyncio.sleep(due + delay - loop.time())
+
+    async def _poll(self) -> Exception | None:
+        try:
+            items = await self._fetch()
+            if items is not UNCHANGED:
+                await self._publish(items)
+        except Exception as error:
+            return error
+        return None
+
+    async def _publish(self, items: Iterable[T]) -> None:
+        previous, rows = self.latest or {}, list(items)
+        latest: dict[Any, T] = {}
+        for start in range(0, len(rows), CHUNK):
+            if start:
+                await asyncio.sleep(0)
+            latest |= keyed(rows[start : start + CHUNK], self._key, previous)
+        same = len(latest) == len(previous) and all(previous.get(name) is item for name, item in latest.items())
+        if same and self.latest is not None:
+            return
+        self.latest, self.at = latest, self._now()
+        if removed := {name: item for name, item in previous.items() if name not in latest}:
+            self._report_removed(removed)
+        self.announce()
+
+    # The loop sleeps in its frame: a listener held there in a variable would never be garbage-collected.
+
+    def _report(self, failure: Exception) -> None:
+        for listener in self._alive():
+            listener.on_failure(failure)
+
+    def _report_removed(self, removed: Mapping[Any, T]) -> None:
+        for listener in self._alive():
+            listener.on_removed(removed)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            if not self._stopped:
+                self.error = BrokerageError("the polling loop was cancelled")
+        elif isinstance(crash := task.exception(), Exception) and self.error is None:
+            self.error, self._traceback = crash, crash.__traceback__
+        self.announce()

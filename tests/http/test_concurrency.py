@@ -1,0 +1,151 @@
+"""A function mapped over a source with bounded concurrency, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+
+import pytest
+
+from brokerage_async.http.concurrency import ConcurrentMap, map_in_order
+from tests.loops import on_virtual_time
+
+
+class Calls:
+    """A function that takes some seconds for each item and records its calls."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.seconds = itertools.cycle(seconds or (1.0,))
+        self.in_flight = self.most = self.cancelled = 0
+
+    async def __call__(self, item: int) -> int:
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        try:
+            await asyncio.sleep(next(self.seconds))
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.in_flight -= 1
+        return 10 * item
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@on_virtual_time
+async def test_map_yields_results_as_they_complete() -> None:
+    calls = Calls(5, 1, 2)
+    completed = [pair async for pair in ConcurrentMap(calls, range(3), concurrency=3)]
+    assert completed == [(1, 10), (2, 20), (0, 0)]
+    assert (now(), calls.most) == (5, 3)
+
+
+@on_virtual_time
+async def test_map_concurrency_is_never_exceeded() -> None:
+    calls = Calls()
+    assert len([pair async for pair in ConcurrentMap(calls, range(10), concurrency=4)]) == 10
+    assert (calls.most, now()) == (4, 3)
+
+
+@on_virtual_time
+async def test_map_async_source_is_read_by_one_worker_at_a_time() -> None:
+    async def source() -> AsyncIterator[int]:
+        for number in range(6):
+            await asyncio.sleep(0.5)
+            yield number
+
+    completed = [pair async for pair in ConcurrentMap(Calls(), source(), concurrency=8)]
+    assert completed == [(number, 10 * number) for number in range(6)]
+    assert now() == 4
+
+
+@on_virtual_time
+async def test_map_slow_consumer_bounds_what_is_read() -> None:
+    numbers = itertools.count()
+    async with aclosing(aiter(ConcurrentMap(Calls(), numbers, concurrency=3))) as completed:
+        await anext(completed)
+        await asyncio.sleep(100)
+        assert next(numbers) == 1 + 2 * 3
+
+
+@on_virtual_time
+async def test_map_starts_no_more_workers_than_items() -> None:
+    async with aclosing(aiter(ConcurrentMap(Calls(), range(2), concurrency=10**9))) as completed:
+        async for _ in completed:
+            assert len(asyncio.all_tasks()) <= 1 + 2
+
+
+@pytest.mark.parametrize("offending", ["function", "source"])
+@on_virtual_time
+async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
+    calls = Calls(100)
+
+    async def function(item: int) -> int:
+        if item == 3 and offending == "function":
+            raise LookupError(item)
+        return await calls(item)
+
+    def source() -> Iterator[int]:
+        yield from range(5)
+        if offending == "source":
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await map_in_order(function, source(), concurrency=8)
+    assert calls.in_flight == 0
+    assert now() == 0
+
+
+@on_virtual_time
+async def test_aclose_ends_an_iteration_in_another_task() -> None:
+    calls = Calls(10)
+    mapped = ConcurrentMap(calls, itertools.count(), concurrency=2)
+
+    async def consume() -> int:
+        return len([pair async for pair in mapped])
+
+    consumer = asyncio.create_task(consume())
+    await asyncio.sleep(25)
+    await mapped.aclose()
+    assert await consumer == 4
+    assert (calls.in_flight, calls.cancelled) == (0, 2)
+
+
+@on_virtual_time
+async def test_map_closed_before_use_calls_nothing() -> None:
+    calls = Calls()
+    mapped = ConcurrentMap(calls, range(3), concurrency=2)
+    await mapped.aclose()
+    assert [pair async for pair in mapped] == []
+    assert calls.most == 0
+
+
+@on_virtual_time
+async def test_map_in_order_returns_the_order_of_the_items() -> None:
+    calls = Calls(5, 1, 3)
+    assert await map_in_order(calls, range(7), concurrency=3) == [10 * number for number in range(7)]
+    assert await map_in_order(calls, [], concurrency=3) == []
+
+
+@pytest.mark.parametrize("turns", range(40))
+@on_virtual_time
+async def test_cancellation_at_any_suspension_is_raised_and_leaves_no_task(turns: int) -> None:
+    calls = Calls(0.0)
+
+    async def main() -> None:
+        await map_in_order(calls, range(6), concurrency=2)
+        await asyncio.sleep(1)  # a later statement that must never run after a cancellation
+
+    task = asyncio.create_task(main())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert calls.in_flight == 0
+    assert now() == 0

@@ -1,0 +1,50 @@
+"""Journals of every kind to run the same tests on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from brokerage_async.journal import Journal, MemoryJournal, PostgresJournal, SqliteJournal
+from tests import journal_servers
+from tests.journal_servers import Durable
+
+POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """Start a server and yield the connection string of a real PostgreSQL server."""
+    absent = journal_servers.missing()
+    if absent:
+        pytest.skip(absent)
+    with journal_servers.postgres_server() as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def table() -> str:
+    """Return the name of a table that no other test uses."""
+    return f"j_{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(params=["sqlite", POSTGRES])
+def durable(request: pytest.FixtureRequest, tmp_path: Path, table: str) -> Durable:
+    where = tmp_path / "orders.journal" if request.param == "sqlite" else request.getfixturevalue("server")
+    return Durable(request.param, str(where), table)
+
+
+@pytest.fixture(params=["memory", "sqlite", POSTGRES])
+async def journal(request: pytest.FixtureRequest, tmp_path: Path, table: str) -> AsyncIterator[Journal]:
+    made: MemoryJournal | SqliteJournal | PostgresJournal
+    if request.param == "memory":
+        made = MemoryJournal()
+    elif request.param == "sqlite":
+        made = SqliteJournal(tmp_path / "orders.journal")
+    else:
+        made = PostgresJournal(request.getfixturevalue("server"), table=table)
+    async with made:
+        yield made

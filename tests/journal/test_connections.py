@@ -1,0 +1,206 @@
+"""The pool of connections to PostgreSQL: bounded, repeated, cut short, and never cancelled from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
+from tests.journal_servers import link_to
+
+pytestmark = pytest.mark.postgres
+
+SLEEP = "SELECT pg_sleep(60)"
+ROUND_TRIP = 0.02
+"""A tenth of a slow link, with leases to scale."""
+
+
+def key(number: int) -> EntryKey:
+    return EntryKey("https://api.example.com", "sandbox", "A1", f"order-{number}")
+
+
+@asynccontextmanager
+async def connections_of(server: str, table: str) -> AsyncIterator[PostgresJournal]:
+    """Open a journal to inspect the server with, while the journal of the test is busy."""
+    async with PostgresJournal(server, table=f"{table}_b") as beside:
+        await beside.now()
+        yield beside
+
+
+async def terminate_others(beside: PostgresJournal) -> None:
+    await beside._run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()", {})
+
+
+async def count_active(beside: PostgresJournal, table: str) -> int:
+    """Count the running statements that name the table in a comment."""
+    running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE "
+    ((count,),) = await beside._run(f"{running} '%%/* {table} */'", {})
+    return int(count)
+
+
+async def test_connections_that_broke_while_idle_are_replaced(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table) as journal, connections_of(server, table) as beside:
+        await asyncio.gather(*(journal.now() for _ in range(4)))
+        await terminate_others(beside)
+        entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
+        assert (fresh, entry.attempts) == (True, 1)
+
+
+async def test_statements_run_beside_each_other_and_no_more_than_allowed(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table, connections=3) as journal, connections_of(server, table) as beside:
+        await journal.now()
+        sleeping = asyncio.gather(*(journal._run(f"SELECT pg_sleep(0.5) /* {table} */", {}) for _ in range(6)))
+        await asyncio.sleep(0.25)
+        assert await count_active(beside, table) == 3
+        await sleeping
+
+
+async def test_renewals_do_not_wait_for_other_statements(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table, connections=1, timeout=1) as journal:
+        await journal.open(key(1), b"", owner="a", lease=30)
+        busy = [asyncio.create_task(journal._run(SLEEP, {})) for _ in range(3)]
+        assert await journal.renew(key(1), owner="a", lease=30)
+        assert await renew_claims(journal, {key(1): "a"}, lease=30) == {key(1)}
+        assert not any(task.done() for task in busy)
+        for outcome in await asyncio.gather(*busy, return_exceptions=True):
+            assert isinstance(outcome, JournalError)
+
+
+async def test_no_live_claim_expires_while_200_orders_are_placed_over_a_slow_link(server: str, table: str) -> None:
+    """A rival that claims every entry all the time gets none."""
+    lease, orders = 1.0, 200
+    async with link_to(server, delay=ROUND_TRIP / 2) as slow, PostgresJournal(str(slow), table=table) as journal:
+        held = dict[EntryKey, str]()
+
+        async def place(number: int) -> None:
+            owner = f"worker {number}"
+            assert (await journal.open(key(number), b"", owner=owner, lease=lease))[1]
+            held[key(number)] = owner
+            for _ in range(3):
+                await journal.find(key(number))
+            assert await journal.close(key(number), owner=owner, state=EntryState.PLACED)
+            del held[key(number)]
+
+        async def renew() -> None:
+            while True:
+                await renew_claims(journal, dict(held), lease=lease)
+                await asyncio.sleep(lease / 3)
+
+        async def rival(beside: PostgresJournal) -> None:
+            while True:
+                for entry in await beside.entries(state=EntryState.OPEN):
+                    assert await beside.claim(entry.key, owner="rival", lease=60) is None
+                await asyncio.sleep(0.05)
+
+        async with PostgresJournal(server, table=table) as beside:
+            others = [asyncio.create_task(renew()), asyncio.create_task(rival(beside))]
+            began = time.monotonic()
+            await asyncio.gather(*(place(number) for number in range(orders)))
+            assert time.monotonic() - began > 2 * lease, "long enough for claims to expire that are not renewed"
+            for task in others:
+                assert not task.done()
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+
+@pytest.mark.parametrize("method", ["open", "claim", "close"])
+async def test_a_lost_acknowledgement_is_repeated_and_recognised(server: str, table: str, method: str) -> None:
+    async with link_to(server) as link, PostgresJournal(str(link), table=table) as journal:
+        if method == "claim":
+            await journal.open(key(1), b"", owner="dead", lease=0)
+        elif method == "close":
+            await journal.open(key(1), b"", owner="a", lease=30)
+        await journal.now()
+        link.lose_answer()
+        if method == "open":
+            entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
+            assert (fresh, entry.attempts) == (True, 1)
+        elif method == "claim":
+            claimed = await journal.claim(key(1), owner="a", lease=30)
+            assert claimed is not None
+            assert claimed.owner == "a"
+        else:
+            assert await journal.close(key(1), owner="a", state=EntryState.PLACED, order_id="7")
+        assert link.lost == 1
+
+
+async def test_a_server_that_does_not_answer_is_given_up_in_time(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table, timeout=0.3) as journal:
+        await journal.now()
+        began = time.monotonic()
+        with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
+            await journal._run(SLEEP, {})
+        assert time.monotonic() - began < 2
+        assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
+
+
+async def test_a_statement_that_was_given_up_ends_in_the_server_too(server: str, table: str) -> None:
+    """Else it would take effect at any later time, when a lock that it waits for is released."""
+    async with PostgresJournal(server, table=table, timeout=0.3) as journal, connections_of(server, table) as beside:
+        with pytest.raises(JournalError):
+            await journal._run(f"{SLEEP} /* {table} */", {})
+        assert await count_active(beside, table) == 1
+        await asyncio.sleep(1.5)
+        assert await count_active(beside, table) == 0
+
+
+async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str) -> None:
+    """Not even a request to cancel the statement gets through."""
+    async with link_to(server) as link, PostgresJournal(str(link), table=table, timeout=0.3) as journal:
+        await journal.now()
+        link.silent = True
+        began = time.monotonic()
+        for _ in range(2):  # over the connection that was open, and over a new one
+            with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
+                await journal.now()
+        assert time.monotonic() - began < 3
+
+
+async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itself(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table, connections=1) as journal, connections_of(server, table) as beside:
+        await journal.now()
+        leaving = asyncio.create_task(journal._run(f"SELECT pg_sleep(0.5) /* {table} */", {}))
+        waiting = asyncio.create_task(journal.now())
+        await asyncio.sleep(0.2)
+        leaving.cancel()
+        began = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert time.monotonic() - began < 0.2
+        assert await count_active(beside, table) == 1
+        await waiting  # for the same connection
+        assert journal._statements._running == set()
+
+
+async def test_an_entry_of_a_cancelled_caller_is_whole_or_missing(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table) as journal:
+        for number in range(30):
+            opening = asyncio.create_task(journal.open(key(number), b"", owner="a", lease=30))
+            await asyncio.sleep(number / 10_000)
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+        assert (await journal.open(key(99), b"", owner="a", lease=30))[1]
+
+
+async def test_closing_waits_for_statements_and_refuses_later_ones(server: str, table: str) -> None:
+    journal = PostgresJournal(server, table=table)
+    opening = asyncio.create_task(journal.open(key(1), b"", owner="a", lease=30))
+    await asyncio.sleep(0)
+    await journal.aclose()
+    assert (await opening)[1]
+    with pytest.raises(JournalError, match="is closed"):
+        await journal.now()
+    await journal.aclose()
+
+
+async def test_an_invalid_value_costs_no_connection(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table, connections=1) as journal:
+        ((before,),) = await journal._run("SELECT pg_backend_pid()", {})
+        for wrong in ("\ud800", "\0"):
+            with pytest.raises(JournalError, match="cannot be used"):
+                await journal.open(EntryKey("o", "sandbox", "A1", wrong), b"", owner="a", lease=30)
+        assert await journal._run("SELECT pg_backend_pid()", {}) == [(before,)]

@@ -1,0 +1,186 @@
+"""Versions of the schema, and the migration of journals that earlier releases made."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal
+from brokerage_async.journal.schema import COLUMNS, VERSION, version_of
+from tests.journal_servers import Durable
+
+VERSION_1 = """
+CREATE TABLE IF NOT EXISTS {table} (
+    environment         TEXT NOT NULL,
+    account_number      TEXT NOT NULL,
+    external_identifier TEXT NOT NULL,
+    body                {bytes} NOT NULL,
+    state               TEXT NOT NULL,
+    attempts            INTEGER NOT NULL,
+    order_id            TEXT,
+    note                TEXT NOT NULL,
+    opened_at           {seconds} NOT NULL,
+    closed_at           {seconds},
+    looked_at           {seconds},
+    owner               TEXT,
+    claimed_until       {seconds},
+    PRIMARY KEY (environment, account_number, external_identifier)
+);
+CREATE INDEX IF NOT EXISTS {table}_open ON {table} (environment, opened_at) WHERE state = 'open';
+INSERT INTO {table} VALUES
+    ('production', 'A1', 'left open', {body}, 'open', 2, NULL, 'no answer', 1000, NULL, 1010, NULL, NULL),
+    ('production', 'A1', 'placed', {body}, 'placed', 1, '77', '', 1001, 1002, NULL, NULL, NULL),
+    ('production', 'A1', 'in hand', {body}, 'open', 1, NULL, '', 1003, NULL, NULL, 'host:1:a', 1033);
+"""
+"""The schema before it had a version, as its statements made it, with three entries."""
+
+NEW = EntryKey("https://api.example.com", "sandbox", "A1", "new")
+
+
+async def run(durable: Durable, *statements: str) -> list[Any]:
+    """Run statements beside the journal, and return the rows of the last one."""
+    if durable.kind == "sqlite":
+        connection = sqlite3.connect(durable.where, isolation_level=None)
+        try:
+            return [row for statement in statements for row in connection.execute(statement).fetchall()]
+        finally:
+            connection.close()
+    import psycopg
+
+    async with await psycopg.AsyncConnection.connect(durable.where, autocommit=True) as server:
+        cursor = server.cursor()
+        for statement in statements:
+            await cursor.execute(statement.encode())
+        return await cursor.fetchall() if cursor.description else []
+
+
+async def make_version_1(durable: Durable) -> None:
+    names = {"bytes": "BLOB", "seconds": "REAL", "body": "x'00ff'", "table": "entries"}
+    if durable.kind == "postgres":
+        names = {"bytes": "BYTEA", "seconds": "DOUBLE PRECISION", "body": r"'\x00ff'", "table": durable.table}
+    await run(durable, *filter(str.strip, VERSION_1.format(**names).split(";")))
+
+
+async def recorded_version(durable: Durable) -> object:
+    if durable.kind == "sqlite":
+        return (await run(durable, "PRAGMA user_version"))[0][0]
+    (row,) = await run(durable, f"SELECT obj_description('{durable.table}'::regclass, 'pg_class')")
+    return int(row[0].rpartition(" ")[2])
+
+
+async def set_version(durable: Durable, version: int) -> None:
+    if durable.kind == "sqlite":
+        await run(durable, f"PRAGMA user_version = {version}")
+    else:
+        comment = f"brokerage-async journal, schema version {version}"
+        await run(durable, f"COMMENT ON TABLE {durable.table} IS '{comment}'")
+
+
+async def test_a_new_journal_records_its_version(durable: Durable) -> None:
+    async with durable.open() as journal:
+        await journal.now()
+    assert await recorded_version(durable) == VERSION
+
+
+async def test_a_journal_of_version_1_is_migrated_with_all_its_entries(durable: Durable) -> None:
+    await make_version_1(durable)
+    for _ in range(2):  # the second time there is nothing to migrate
+        async with durable.open() as journal:
+            left_open, placed, in_hand = await journal.entries("production")
+    assert await recorded_version(durable) == VERSION
+    assert left_open.key == EntryKey("", "production", "A1", "left open")
+    assert (left_open.body, left_open.state, left_open.attempts) == (b"\0\xff", EntryState.OPEN, 2)
+    assert (left_open.note, left_open.looked_at) == ("no answer", datetime.fromtimestamp(1010, UTC))
+    assert (placed.state, placed.order_id, placed.closed_by) == (EntryState.PLACED, "77", None)
+    assert placed.closed_at == datetime.fromtimestamp(1002, UTC)
+    assert (in_hand.owner, in_hand.claimed_until) == ("host:1:a", datetime.fromtimestamp(1033, UTC))
+
+
+async def test_migrated_entries_can_be_adopted_and_new_ones_opened(durable: Durable) -> None:
+    await make_version_1(durable)
+    async with durable.open() as journal:
+        assert await journal.adopt(EntryKey("", "production", "A1", "left open"), origin="https://api.example.com")
+        assert (await journal.open(NEW, b"", owner="a", lease=30))[1]
+        origins = [entry.key.origin for entry in await journal.entries(state=EntryState.OPEN)]
+        assert sorted(origins) == ["", "https://api.example.com", "https://api.example.com"]
+
+
+async def test_workers_that_open_a_journal_of_version_1_at_once_migrate_it_once(durable: Durable) -> None:
+    await make_version_1(durable)
+    journals = [durable.open() for _ in range(5)]
+    found = await asyncio.gather(*(journal.entries("production") for journal in journals))
+    assert [len(entries) for entries in found] == [3] * 5
+    for journal in journals:
+        await journal.aclose()
+
+
+async def test_a_program_of_the_earlier_release_writes_nothing_into_a_migrated_journal(durable: Durable) -> None:
+    """It must fail, before it sends: its entries would have no origin."""
+    await make_version_1(durable)
+    async with durable.open() as journal:
+        await journal.now()
+    table = "entries" if durable.kind == "sqlite" else durable.table
+    insert = f"""
+        INSERT INTO {table} (environment, account_number, external_identifier, body, state, attempts, note, opened_at)
+        VALUES ('production', 'A1', 'old', '', 'open', 1, '', 1)
+        ON CONFLICT (environment, account_number, external_identifier) DO NOTHING
+    """
+    with pytest.raises(Exception, match="ON CONFLICT"):
+        await run(durable, insert)
+
+
+async def test_a_newer_version_is_refused_with_the_reason_and_left_alone(durable: Durable) -> None:
+    async with durable.open() as journal:
+        await journal.open(NEW, b"", owner="a", lease=30)
+    await set_version(durable, VERSION + 1)
+    async with durable.open() as journal:
+        with pytest.raises(JournalError, match=f"version {VERSION + 1}, .* up to {VERSION}: upgrade brokerage-async"):
+            await journal.open(NEW, b"", owner="b", lease=30)
+    assert await recorded_version(durable) == VERSION + 1
+
+
+async def test_a_table_of_something_else_is_refused_and_left_alone(durable: Durable) -> None:
+    table = "entries" if durable.kind == "sqlite" else durable.table
+    await run(durable, f"CREATE TABLE {table} (environment TEXT)")
+    async with durable.open() as journal:
+        with pytest.raises(JournalError, match="cannot be used: its table is not that of a journal"):
+            await journal.entries()
+
+
+@pytest.mark.postgres
+async def test_a_table_without_its_comment_is_known_by_its_columns(server: str, table: str) -> None:
+    async with PostgresJournal(server, table=table) as journal:
+        await journal.open(NEW, b"", owner="a", lease=30)
+    await run(Durable("postgres", server, table), f"COMMENT ON TABLE {table} IS NULL")
+    async with PostgresJournal(server, table=table) as journal:
+        assert await journal.find(NEW) is not None
+
+
+@pytest.mark.postgres
+async def test_a_table_that_is_up_to_date_needs_no_right_to_create(server: str, table: str) -> None:
+    owner = Durable("postgres", server, table)
+    async with owner.open() as journal:
+        await journal.now()
+    await run(
+        owner,
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        f"CREATE ROLE worker_{table} LOGIN",
+        f"GRANT SELECT, INSERT, UPDATE ON {table} TO worker_{table}",
+    )
+    async with PostgresJournal(server.replace("user=journal", f"user=worker_{table}"), table=table) as journal:
+        assert (await journal.open(NEW, b"", owner="a", lease=30))[1]
+        assert await journal.close(NEW, owner="a", state=EntryState.PLACED)
+
+
+def test_columns_alone_decide_where_no_version_is_recorded() -> None:
+    current = COLUMNS.split(", ")
+    assert version_of("j", None, current) == VERSION
+    assert version_of("j", None, [name for name in current if name not in ("origin", "closed_by")]) == 1
+    with pytest.raises(JournalError, match="j cannot be used"):
+        version_of("j", VERSION, ["a"])
+    with pytest.raises(JournalError, match="upgrade"):
+        version_of("j", VERSION + 1, current)

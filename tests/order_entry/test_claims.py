@@ -1,0 +1,250 @@
+"""Claims on journal entries: when they hold, how they are renewed, and that nothing is sent without one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import attrs
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome
+from brokerage_async.order_entry import claims as module
+from brokerage_async.order_entry.claims import Claim, ClaimKeeper, Instant, finish, new_owner
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import faults
+from tests.loops import VirtualLoop, on_virtual_time
+from tests.trading import POLICY, SUBMIT, Floor, floor, order
+
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "mine")
+LEASE = 30.0
+
+
+class Counting(MemoryJournal):
+    """A journal that counts renewals, and can be unreachable."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=lambda: asyncio.get_running_loop().time())
+        self.renewals: list[float] = []
+        self.reachable = True
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self.renewals.append(asyncio.get_running_loop().time())
+        if not self.reachable:
+            raise JournalError("no route to the database")
+        return {key for key, owner in claims.items() if await self.renew(key, owner=owner, lease=lease)}
+
+
+async def opened(journal: MemoryJournal, owner: str = "me") -> Claim:
+    claim = Claim(KEY, owner, Instant(), LEASE)
+    await journal.open(KEY, b"{}", owner=owner, lease=LEASE)
+    return claim
+
+
+@on_virtual_time
+async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
+    claim = await opened(MemoryJournal())
+    await asyncio.sleep(26.9)
+    assert claim.holds()
+    assert claim.objection() is None
+    await asyncio.sleep(0.2)
+    assert not claim.holds()
+    assert claim.objection() == "the claim on the journal entry could not be renewed for 27 s"
+
+
+@on_virtual_time
+async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop's clock stands still then; the workers of other machines go on."""
+    wall = 1_000.0
+    monkeypatch.setattr(module.time, "time", lambda: wall)
+    claim = await opened(MemoryJournal())
+    wall += 60
+    assert not claim.holds()
+    wall -= 3600  # set back: the loop's clock counts
+    assert claim.holds()
+
+
+@on_virtual_time
+async def test_keeper_within_a_third_of_the_lease_makes_no_statement_and_no_task() -> None:
+    journal = Counting()
+    keeper = ClaimKeeper(journal, LEASE)
+    claim = await opened(journal)
+    with keeper.keep(claim):
+        await asyncio.sleep(9)
+        assert len(asyncio.all_tasks()) == 1
+    await asyncio.sleep(60)
+    assert journal.renewals == []
+
+
+@on_virtual_time
+async def test_keeper_renews_all_claims_in_one_statement() -> None:
+    journal = Counting()
+    keeper = ClaimKeeper(journal, LEASE)
+    claims = []
+    for number in range(200):
+        key = EntryKey("https://api.example.com", "sandbox", "A1", str(number))
+        claims.append(Claim(key, new_owner(), Instant(), LEASE))
+        await journal.open(key, b"{}", owner=claims[-1].owner, lease=LEASE)
+        keeper.add(claims[-1])
+    await asyncio.sleep(101)
+    assert journal.renewals == [10.0 * number for number in range(1, 11)]
+    assert all(claim.holds() for claim in claims)
+    for claim in claims:
+        keeper.drop(claim)
+
+
+@on_virtual_time
+async def test_keeper_retries_a_failed_renewal_before_the_claim_ends() -> None:
+    journal = Counting()
+    keeper = ClaimKeeper(journal, LEASE)
+    claim = await opened(journal)
+    with keeper.keep(claim):
+        journal.reachable = False
+        await asyncio.sleep(20)
+        assert journal.renewals == [10.0, 13.0, 16.0, 19.0]
+        journal.reachable = True
+        await asyncio.sleep(10)
+        assert claim.holds()
+
+
+@on_virtual_time
+async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> None:
+    journal = Counting()
+    keeper = ClaimKeeper(journal, LEASE)
+    claim = await opened(journal)
+    with keeper.keep(claim):
+        await journal.release(KEY, owner="me", note="")  # as if the journal's clock had been set ahead
+        await journal.claim(KEY, owner="another", lease=LEASE)
+        await asyncio.sleep(11)
+        assert claim.objection() == "another worker has taken the journal entry over"
+
+
+class Hanging(Counting):
+    """A journal whose renewals never return."""
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self.renewals.append(asyncio.get_running_loop().time())
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+
+@on_virtual_time
+async def test_keeper_with_a_renewal_under_way_ends_at_once() -> None:
+    journal = Hanging()
+    keeper = ClaimKeeper(journal, LEASE)
+    with keeper.keep(await opened(journal)):
+        await asyncio.sleep(25)
+        assert len(journal.renewals) == 1
+    await asyncio.sleep(0)
+    assert len(asyncio.all_tasks()) == 1
+
+
+@on_virtual_time
+async def test_finish_waits_through_one_cancellation_and_no_second() -> None:
+    work = asyncio.ensure_future(asyncio.sleep(10))
+
+    async def waiting() -> bool:
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            return await finish(work)
+        return True
+
+    waits = asyncio.create_task(waiting())
+    await asyncio.sleep(1)
+    waits.cancel()
+    await asyncio.sleep(1)
+    waits.cancel()
+    assert await waits is False
+    assert not work.done()
+    await work
+
+
+# --- in order entry
+
+
+def turned_away(seconds: int) -> faults.Fault:
+    """A 429 that asks to come back later."""
+    answer = Response(status=429, headers={"retry-after": str(seconds)})
+    return attrs.evolve(faults.status(429), answer=lambda _: answer)
+
+
+async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
+    journal = Counting()
+    return OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE), journal
+
+
+@on_virtual_time
+async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
+    """Turned away for a minute while the journal is unreachable; another worker has taken the order over by then."""
+    async with floor() as here:
+        entry, journal = await worker(here)
+        here.sim.faults.add("POST", SUBMIT, turned_away(60))
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        journal.reachable = False
+        await asyncio.sleep(35)
+        other = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+        taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
+        with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
+            await placing
+        assert caught.value.code == "in_progress"
+        assert (await taking_over).outcome is Outcome.PLACED
+        assert len(here.orders("mine")) == 1
+        assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
+
+
+@on_virtual_time
+async def test_withheld_order_that_no_other_worker_took_was_not_sent() -> None:
+    async with floor() as here:
+        entry, journal = await worker(here)
+        here.sim.faults.add("POST", SUBMIT, turned_away(60))
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        journal.reachable = False
+        placement = await placing
+        assert placement.outcome is Outcome.NOT_SENT
+        assert "withheld: the claim on the journal entry could not be renewed" in placement.note
+        journal.reachable = True
+        again = await entry.place(here.account, order("mine"))
+        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+        assert len(here.orders("mine")) == 1
+
+
+@on_virtual_time
+async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is_renewed() -> None:
+    async with floor() as here:
+        entry, journal = await worker(here)
+        here.sim.faults.add("POST", SUBMIT, turned_away(55))
+        assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
+        assert len(journal.renewals) >= 4
+
+
+@on_virtual_time
+async def test_outcome_is_told_at_once_while_a_renewal_hangs() -> None:
+    async with floor() as here:
+        journal = Hanging()
+        entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+        here.sim.faults.add("POST", SUBMIT, turned_away(15))
+        placement = await entry.place(here.account, order("mine"))
+        assert placement.outcome is Outcome.PLACED
+        assert journal.renewals
+        assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
+
+
+@on_virtual_time
+async def test_loop_that_was_blocked_past_the_claim_sends_nothing() -> None:
+    async with floor() as here:
+        entry, journal = await worker(here)
+        here.sim.faults.add("POST", SUBMIT, turned_away(20))
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(12)
+        journal.reachable = False
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.jump(300)
+        placement = await placing
+        assert placement.outcome is Outcome.NOT_SENT
+        assert here.sim.ledger.count("orders.submit") == 1

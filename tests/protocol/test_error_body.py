@@ -1,0 +1,64 @@
+"""Which bodies are errors of the service, and what they say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from brokerage_async.errors import ErrorDetail
+from brokerage_async.protocol.error_body import ErrorBody, parse_error_body
+
+DETAILED = {
+    "error": {"code": "failed", "message": "m", "errors": [{"code": "c", "message": "n"}]},
+    "data": {"order": {}},
+}
+REASON = {"error": {"code": "failed", "message": "m", "errors": [{"domain": "to-date", "reason": "missing"}]}}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (DETAILED, ErrorBody("failed", "m", (ErrorDetail("c", "n"),), {"order": {}}, in_envelope=True)),
+        (REASON, ErrorBody("failed", "m", (ErrorDetail(None, "missing", "to-date"),), in_envelope=True)),
+        ({"error": {"code": None, "errors": "none", "message": ["x"]}}, ErrorBody(None, None)),
+        (
+            {"error": {"code": "c", "errors": [5, None, {}]}},
+            ErrorBody("c", None, (ErrorDetail(),), in_envelope=True),
+        ),
+        ({"error_code": "invalid_grant", "error_description": "d"}, ErrorBody("invalid_grant", "d")),
+        ({"error": "invalid_client"}, ErrorBody("invalid_client", None)),
+        ({"message": "?"}, None),
+        ([], None),
+        ("text", None),
+    ],
+)
+def test_parse_error_body_known_forms(body, expected):
+    assert parse_error_body(json.dumps(body).encode(), 422) == expected
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
+def test_parse_error_body_not_json_returns_none(body):
+    assert parse_error_body(body, 422) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (422, "validation_error", True),
+        (406, 406, True),
+        (406, "gone", True),
+        (406, 403, False),
+        (406, True, False),
+        (403, 403, False),
+        (403, "", False),
+        (403, "  ", False),
+        (403, None, False),
+        (403, ["x"], False),
+        (403, {"code": "x"}, False),
+    ],
+)
+def test_in_envelope_needs_the_code_of_the_service(status, code, expected):
+    body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
+    assert body is not None
+    assert body.in_envelope is expected

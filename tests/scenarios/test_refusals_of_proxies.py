@@ -1,0 +1,107 @@
+"""Only the service says no: what a proxy answers after the request was processed neither repeats nor refuses it."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokerage_async import Client, Environment, RetryPolicy, errors
+from brokerage_async.errors import TokenError
+from brokerage_async.tickets import buy_to_open, limit
+from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
+
+ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
+PLACED = answer(b'{"data":{"order":{"id":"1"}}}', 201)
+AT_ONCE = RetryPolicy(base_delay=0.0)
+
+
+class FreshTokens:
+    """A provider that always has another token."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.invalidated: list[str] = []
+        self._failure = failure
+
+    async def get_token(self) -> str:
+        return f"invented-{len(self.invalidated)}"
+
+    def invalidate(self, token: str) -> bool:
+        self.invalidated.append(token)
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+
+def page(status: int) -> bytes:
+    return answer(b"<html><body>Request rejected</body></html>", status, "Content-Type: text/html")
+
+
+def envelope(status: int, code: str) -> bytes:
+    return answer(b'{"error":{"code":"%s","message":"no"}}' % code.encode(), status)
+
+
+async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors.APIError | None:
+    """Submit an order; return the error of the call."""
+    async with Client(Environment.sandbox(server.url), tokens or FreshTokens(), retry=AT_ONCE) as client:
+        try:
+            await client.orders.submit("5WT1", ORDER)
+        except errors.APIError as error:
+            return error
+    return None
+
+
+@pytest.mark.parametrize("code", ["unauthorized", "token_invalid"])
+@pytest.mark.parametrize("status", [302, 400, 403, 408, 409, 425, 499])
+@on_real_time
+async def test_submit_with_a_token_code_under_another_status_is_sent_once(status, code):
+    async with RawServer(envelope(status, code), PLACED) as server:
+        error = await submit(server)
+    assert len(server.requests) == 1
+    assert isinstance(error, errors.AuthenticationError)
+    assert (error.status, error.from_service) == (status, True)
+    assert error.maybe_processed is (status not in (400, 403))
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 406, 422, 451])
+@on_real_time
+async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status):
+    async with RawServer(page(status), PLACED) as server:
+        error = await submit(server)
+    assert len(server.requests) == 1
+    assert error is not None
+    assert (error.status, error.from_service, error.maybe_processed) == (status, False, True)
+
+
+@pytest.mark.parametrize("refusal", [envelope(401, "token_invalid"), answer(b"", 429), page(429)])
+@on_real_time
+async def test_submit_turned_away_before_processing_is_sent_again(refusal):
+    async with RawServer(refusal, PLACED) as server:
+        assert await submit(server) is None
+    assert len(server.requests) == 2
+
+
+@on_real_time
+async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call():
+    tokens = FreshTokens()
+    async with RawServer(page(401), PLACED) as server:
+        assert isinstance(await submit(server, tokens), errors.AuthenticationError)
+    assert tokens.invalidated == ["invented-0"]
+
+
+@on_real_time
+async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider():
+    """A `TokenError` would say that nothing was sent."""
+    async with RawServer(page(401), PLACED) as server:
+        error = await submit(server, FreshTokens(TokenError("no more tokens")))
+    assert isinstance(error, errors.AuthenticationError)
+    assert error.maybe_processed
+
+
+@on_real_time
+async def test_read_answered_by_a_401_page_is_repeated_with_a_fresh_token():
+    async with (
+        RawServer(page(401), answer(b'{"data":{"items":[]}}')) as server,
+        Client(Environment.sandbox(server.url), FreshTokens(), retry=AT_ONCE) as client,
+    ):
+        assert await client.watchlists.list() == []
+    assert len(server.requests) == 2

@@ -1,0 +1,239 @@
+"""One polling loop: it runs as long as someone listens, and ends with its client."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, StaticToken
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.watch import Watcher
+from brokerage_async.watch.poll import poll
+from tests.loops import on_real_time, on_virtual_time
+
+
+class Service:
+    """Answers every list with one row, after ``latency`` seconds."""
+
+    def __init__(self, latency: float = 0.0) -> None:
+        self.latency = latency
+        self.requests = 0
+
+    async def send(self, request: Request) -> Response:
+        self.requests += 1
+        await asyncio.sleep(self.latency)
+        body = {"data": {"items": [{"id": 1, "status": "Live", "alert-external-id": "x"}]}}
+        return Response(status=200, body=json.dumps(body).encode())
+
+    async def close(self) -> None:
+        pass
+
+
+def client_of(service: Service) -> Client:
+    return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=service)
+
+
+def polls() -> list[asyncio.Task[Any]]:
+    return [task for task in asyncio.all_tasks() if task.get_name() == "brokerage_async poll"]
+
+
+STREAMS: dict[str, Callable[[Client], Watcher[Any]]] = {
+    "orders": lambda client: client.watch.orders("me", ["A1"], interval=3600),
+    "quote_alerts": lambda client: client.watch.quote_alerts(interval=3600),
+    "view": lambda client: client.with_options(timeout=5).watch.orders("me", ["A1"], interval=3600),
+}
+
+
+async def leave_by_break(watcher: Callable[[], Watcher[Any]]) -> None:
+    async for _ in watcher():
+        break
+
+
+async def leave_by_forgetting(watcher: Callable[[], Watcher[Any]]) -> None:
+    held = watcher()
+    await anext(held)
+    del held
+
+
+async def leave_by_closing(watcher: Callable[[], Watcher[Any]]) -> None:
+    async with watcher() as held:
+        await anext(held)
+
+
+async def leave_by_cancelling(watcher: Callable[[], Watcher[Any]]) -> None:
+    async def consume() -> None:
+        async for _ in watcher():
+            pass
+
+    consumer = asyncio.create_task(consume())
+    await asyncio.sleep(1)
+    consumer.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await consumer
+
+
+LEAVING = [leave_by_break, leave_by_forgetting, leave_by_closing, leave_by_cancelling]
+
+
+@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
+@on_virtual_time
+async def test_last_watcher_ends_poll_task_stops_at_once(
+    stream: Callable[[Client], Watcher[Any]], leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]]
+) -> None:
+    gc.disable()  # reference counts must do
+    try:
+        async with client_of(service := Service()) as client:
+            await leave(lambda: stream(client))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert polls() == []
+            assert service.requests == 1
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
+@on_virtual_time
+async def test_last_watcher_of_poll_ends_poll_task_stops_at_once(
+    leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]],
+) -> None:
+    async def fetch() -> list[int]:
+        return [1]
+
+    await leave(lambda: poll(fetch, key=int, interval=3600))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert polls() == []
+
+
+@on_virtual_time
+async def test_other_watchers_keep_the_poll_task_running() -> None:
+    async with client_of(service := Service()) as client:
+        staying = client.watch.orders("me", ["A1"], interval=10)
+        leaving = client.watch.orders("me", ["A1"], interval=10)
+        await anext(staying)
+        await anext(leaving)
+        del leaving
+        await asyncio.sleep(25)
+        assert service.requests == 3
+        await staying.aclose()
+
+
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
+@on_virtual_time
+async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[Client], Watcher[Any]]) -> None:
+    async with client_of(Service()) as client:
+        waiting, idle, unused = stream(client), stream(client), stream(client)
+        await anext(waiting)
+        await anext(idle)
+        pending = asyncio.ensure_future(anext(waiting))
+        await asyncio.sleep(1)
+    assert polls() == []
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await pending
+    for watcher in (idle, unused):
+        with pytest.raises(ConfigurationError, match="the client is closed"):
+            [change async for change in watcher]
+        with pytest.raises(StopAsyncIteration):
+            await anext(watcher)
+
+
+@on_virtual_time
+async def test_closed_client_cancels_a_poll_under_way() -> None:
+    service = Service(latency=1000)
+    async with client_of(service) as client:
+        market = client.watch.market()
+        single = asyncio.create_task(client.watch.order("me", "A1", 1))
+        other = asyncio.ensure_future(anext(market))
+        await asyncio.sleep(1)
+        assert len(polls()) == 2
+    assert asyncio.get_running_loop().time() == 1
+    assert polls() == []
+    for waiting in (single, other):
+        with pytest.raises(ConfigurationError, match="the client is closed"):
+            await waiting
+
+
+@on_virtual_time
+async def test_watcher_made_after_closing_gets_the_error() -> None:
+    client = client_of(Service())
+    async with client:
+        pass
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await anext(client.watch.orders("me", ["A1"]))
+
+
+@on_virtual_time
+async def test_closed_client_error_comes_after_due_changes() -> None:
+    async with client_of(Service()) as client:
+        watcher = client.watch.orders("me", ["A1"])
+        other = client.watch.orders("me", ["A1"])
+        await anext(other)
+    assert (await anext(watcher)).kind == "added"
+    with pytest.raises(ConfigurationError):
+        await anext(watcher)
+
+
+@pytest.mark.parametrize("turns", range(12))
+@on_virtual_time
+async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
+    """Cancelled while it waits, ends or closes: the task ends there, and no poll survives."""
+
+    async def main() -> None:
+        async with client_of(Service()) as client, client.watch.orders("me", ["A1"], interval=5) as watcher:
+            await anext(watcher)
+        await asyncio.sleep(1)  # never reached by a cancelled task
+
+    task = asyncio.create_task(main())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert polls() == []
+    assert asyncio.get_running_loop().time() == 0
+
+
+@on_real_time
+async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
+    async def fetch() -> list[int]:
+        return [1]
+
+    held = [poll(fetch, key=int, interval=3600)]
+    await anext(held[0])
+    timer = threading.Timer(0.05, held.clear)
+    timer.start()
+    started = asyncio.get_running_loop().time()
+    await asyncio.wait(polls(), timeout=5)
+    timer.join()
+    assert asyncio.get_running_loop().time() - started < 4
+
+
+@on_virtual_time
+async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> None:
+    async def consume() -> None:
+        async for _ in client.watch.orders("me", ["A1"], interval=3600):
+            pass
+
+    async with client_of(Service()) as client:
+        consumer = asyncio.create_task(consume())
+        await asyncio.sleep(1)
+        consumer.cancel()
+        results = await asyncio.gather(consumer, return_exceptions=True)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert polls() == []
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert consumer.cancelled()
