@@ -10,9 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import decoding, isolated, paging, report
+from . import adapting, decoding, isolated, paging, report
 
-MEASURES = {"decoding": decoding.measure, "isolated": isolated.measure, "paging": paging.measure}
+MEASURES = {
+    "decoding": decoding.measure,
+    "adapting": adapting.measure,
+    "isolated": isolated.measure,
+    "paging": paging.measure,
+}
 
 
 def main() -> int:

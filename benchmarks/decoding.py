@@ -9,8 +9,8 @@ import msgspec
 import orjson
 
 from brokerage_async import models
-from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 
 from . import bodies, peers
 from .rounds import Result, means, ratios, result, times
@@ -48,25 +48,21 @@ def measure(rounds: int) -> list[Result]:
 
 
 def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
-    learning.forget()
+    REGISTRY.reset()
     rows = page.rows()
     unknown = page.with_rows([{**row, "new-key": "new value"} for row in rows])
     from_bytes, from_dicts = peers.peer_from_bytes(page.model), peers.peer_from_dicts(page.model)
     structs = peers.struct_decoder(page.model)
     kind = list[page.model]  # type: ignore[name-defined]
-    codec.decode(page.operation, page.body)
-    clean = dict(learning._variants)
-    codec.decode(page.operation, unknown.body)
-    learned = dict(learning._variants)
+    clean, learned = DecoderRegistry(), DecoderRegistry()  # What one contender adapts must not slow down the others.
 
-    def decode(body: bytes, state: dict[Any, Any]) -> Any:
-        learning._variants = state  # What was learned from one contender must not slow down the others.
-        return codec.decode(page.operation, body).value
+    def decode(body: bytes, registry: DecoderRegistry) -> Any:
+        return codec.decode(page.operation, body, registry=registry).value
 
     def structure() -> Any:
-        learning._variants = clean
         return models.converter.structure(rows, kind)
 
+    decode(unknown.body, learned)
     return {
         "ours": lambda: decode(page.body, clean),
         "clean": lambda: decode(page.body, clean),

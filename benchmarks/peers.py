@@ -13,7 +13,7 @@ import msgspec
 
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
-from brokerage_async.protocol.decoding.fields import layout
+from brokerage_async.protocol.decoding.fields import wire_fields
 
 
 @cache
@@ -93,7 +93,7 @@ def peer_encode(order: models.NewOrder) -> Callable[[], str]:
 def struct_of(model: type[Any]) -> Any:
     """The msgspec struct that one would write by hand for a model: the same fields, fully typed, frozen, no extra."""
     hints = get_type_hints(model)
-    keys = {slot.target: key for key, slot in layout(WIRES[model]).items() if slot.alias_of is None}
+    keys = {field.target: key for key, field in wire_fields(WIRES[model]).items() if field.alias_of is None}
     fields = [
         (field.name, _struct_type(hints[field.name]), msgspec.field(default=None, name=keys[field.name]))
         for field in attrs.fields(model)

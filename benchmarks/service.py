@@ -23,7 +23,7 @@ def serve(orders: Connection, equities: int) -> None:
 
 async def serve_until_told(orders: Connection, equities: int) -> None:
     async with Simulator(equities=equities) as sim:
-        table = sim.brokerage.world.catalogue.equities
+        table = sim.brokerage.state.catalogue.equities
         symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
         table.rows(range(min(equities, SYMBOLS)))  # written once, before anybody measures
         orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))

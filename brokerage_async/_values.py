@@ -1,8 +1,8 @@
-"""The value types under the models: open enumerations, raw JSON beside a model, and how single values are read.
+"""Value types under the models: open enumerations, raw JSON beside a model, and the reading of single values.
 
-Everything here is plain data. The reading functions are what the generated converters call where the JSON type alone
-does not settle a value; those that take a ``target`` keep the raw JSON in the target's ``extra`` when the value cannot
-carry all of it, so that nothing that arrived is lost.
+The generated converters call the reading functions where the JSON type alone does not settle a value. Those that take
+a ``target`` keep the raw JSON in the target's ``extra`` when the value cannot carry all of it, so that nothing is lost.
+Caches hold short strings only: they are bounded in bytes, whatever the service sends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
@@ -25,15 +24,20 @@ _Refusal = Callable[..., NoReturn]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-#: Whether objects may be made by filling a twin and changing its class: cheap, except where it stops all threads.
+#: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+#: The longest string that a cache holds. Longer values are read each time.
+MAX_CACHED_LENGTH = 64
+#: Entries of one cache; a full one starts over.
+MAX_UNLISTED, MAX_DECIMALS, MAX_SHARED = 1024, 4096, 4096
 
 
 class OpenStrEnum(enum.StrEnum):
-    """An enumeration of the values known so far, that takes any other text as well.
+    """Enumeration of the values known so far, which takes any other string as well.
 
     A value that is not listed becomes a member of the same class whose ``is_known`` is False; it compares, hashes,
-    pickles and prints as its text::
+    pickles and prints as its string::
 
         OrderStatus("Live") is OrderStatus.LIVE
         OrderStatus("On Hold").is_known is False
@@ -46,20 +50,28 @@ class OpenStrEnum(enum.StrEnum):
 
     @property
     def is_known(self) -> bool:
-        """Whether the value is one of the listed ones."""
+        """Return whether the value is one of the listed ones."""
         return self._value_ in type(self)._value2member_map_
 
 
-@lru_cache(maxsize=1024)
+_UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}
+
+
 def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
-    member = str.__new__(cls, value)
-    member._name_ = str(value)
-    member._value_ = str(value)
+    member = _UNLISTED.get((cls, value))
+    if member is None:
+        member = str.__new__(cls, value)
+        member._name_ = str(value)
+        member._value_ = str(value)
+        if len(value) <= MAX_CACHED_LENGTH:
+            if len(_UNLISTED) >= MAX_UNLISTED:
+                _UNLISTED.clear()
+            _UNLISTED[cls, str(value)] = member
     return member
 
 
 class Extra(dict[str, Any]):
-    """Raw JSON that arrived with a model and that no field holds: an immutable mapping by wire key.
+    """Immutable mapping, by wire key, of the raw JSON that arrived with a model and that no field holds.
 
     Numbers with a fraction are Decimals here, exactly as they were sent. Equality counts, the hash does not.
     """
@@ -88,7 +100,7 @@ class Extra(dict[str, Any]):
         return self
 
     def copy(self) -> Extra:
-        """The same mapping: nothing can change it."""
+        """Return the same mapping: nothing can change it."""
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -99,7 +111,7 @@ EMPTY: Extra = Extra()
 
 
 class Model:
-    """What all models have in common: a repr that shows only the fields that are set."""
+    """Base of all models: a repr that shows only the fields that are set."""
 
     __slots__ = ()
 
@@ -116,36 +128,45 @@ class Model:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def twin(model: type[Any]) -> Any:
-    """A class of the same memory layout as ``model`` whose attributes can be assigned.
+def mutable_builder(model: type[Any]) -> Any:
+    """Return a class with the memory layout of ``model`` whose attributes can be assigned.
 
-    A frozen object is made by filling a twin and changing its ``__class__`` at the end: a third of the time that the
-    constructor takes.
+    A frozen model is made by filling a builder and changing its ``__class__`` at the end, in a third of the time that
+    the constructor takes.
     """
-    namespace = {"__slots__": model.__slots__, "__doc__": f"{model.__name__} in the making."}
-    return type(f"{model.__name__}InTheMaking", model.__bases__, namespace)
+    namespace = {"__slots__": model.__slots__, "__doc__": f"Mutable builder of {model.__name__}."}
+    return type(f"{model.__name__}Builder", model.__bases__, namespace)
 
 
-def finished(filled: Any, model: type[T]) -> T:
-    """The frozen object with the attributes of a filled twin, made without changing any object's class."""
+def freeze(builder: Any, model: type[T]) -> T:
+    """Return the model with the attributes of a filled builder, without changing the class of an object."""
     built = object.__new__(model)
-    for name in filled.__slots__:
-        object.__setattr__(built, name, getattr(filled, name))
+    for name in builder.__slots__:
+        object.__setattr__(built, name, getattr(builder, name))
     return built
 
 
+def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
+    """Return the model, remembered under its values unless one of them is long."""
+    if all(len(value) <= MAX_CACHED_LENGTH for value in key if isinstance(value, str)):
+        if len(shared) >= MAX_SHARED:
+            shared.clear()
+        shared[key] = model
+    return model
+
+
 def raw_object(value: Mapping[str, Any]) -> Extra:
-    """An open JSON object as an immutable mapping; the shared empty one when there is nothing in it."""
+    """Return an open JSON object as an immutable mapping, the shared empty one if it is empty."""
     if isinstance(value, Extra):
         return value
     return Extra(value) if value else EMPTY
 
 
 def as_tuple(items: Iterable[Any]) -> tuple[Any, ...]:
-    """The items of any iterable as a tuple, so that models stay hashable when a list is passed.
+    """Return the items of any iterable as a tuple, so that models stay hashable when a list is passed.
 
-    Text and mappings are refused: nobody means their letters or keys. Not generic, because mypy cannot solve the type
-    variable of an attrs converter and would refuse every argument.
+    Strings and mappings are rejected: a caller never means their letters or keys. Not generic, because mypy cannot
+    solve the type variable of an attrs converter and would reject every argument.
     """
     if isinstance(items, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(items, Iterable):
         raise TypeError(f"expected a list or tuple, got {type(items).__name__}")
@@ -153,25 +174,39 @@ def as_tuple(items: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def as_optional_tuple(items: Iterable[Any] | None) -> tuple[Any, ...] | None:
-    """The same, None staying None."""
+    """Return the same as `as_tuple`, and None for None."""
     return None if items is None else as_tuple(items)
 
 
 def as_optional_object(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """An open JSON object, None staying None."""
+    """Return the same as `raw_object`, and None for None."""
     return None if value is None else raw_object(value)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
-def read_decimal(raw: str | int) -> Decimal:
-    """A finite decimal. Cached: prices and sizes repeat a great deal, and a hit costs a third of a conversion.
+class _Decimals(dict[Any, Decimal]):
+    """Cache of decimals: prices and sizes repeat a great deal, and a hit costs a third of a conversion.
 
-    Raises ValueError for anything that is not a finite number as JSON would write it.
+    A ``dict`` with `__missing__` finds a hit without entering Python code.
     """
-    # Decimal also takes underscores, spaces around and digits of other scripts, and would not give them back.
+
+    def __missing__(self, raw: str | int) -> Decimal:
+        value = _decimal(raw)
+        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
+            if len(self) >= MAX_DECIMALS:
+                self.clear()
+            self[raw] = value
+        return value
+
+
+#: Reads a finite decimal. Raises ValueError for anything that is not a finite number as JSON would write it.
+read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
+
+
+def _decimal(raw: str | int) -> Decimal:
+    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
     if isinstance(raw, str) and not _is_bare(raw):
         raise ValueError(f"not a decimal: {raw!r}")
     try:
@@ -183,17 +218,17 @@ def read_decimal(raw: str | int) -> Decimal:
     return value
 
 
-def _is_bare(text: str) -> bool:
-    return text.isascii() and "_" not in text and text.strip() == text
+def _is_bare(raw: str) -> bool:
+    return raw.isascii() and "_" not in raw and raw.strip() == raw
 
 
 def keep(target: Any, key: str, raw: Any) -> None:
-    """Put ``raw`` beside the fields of an object in the making, under its wire key."""
+    """Put ``raw`` into the ``extra`` of a mutable builder, under its wire key."""
     target.extra = Extra({**target.extra, key: raw})
 
 
 def decimal_or_keep(raw: str | int, target: Any, key: str) -> Decimal | None:
-    """A decimal that may arrive as ``"NaN"`` or ``""``: then None, the text kept in ``extra``."""
+    """Read a decimal; for ``"NaN"`` and ``""`` return None and keep the string in ``extra``."""
     if raw in ("", "NaN"):
         keep(target, key, raw)
         return None
@@ -201,7 +236,7 @@ def decimal_or_keep(raw: str | int, target: Any, key: str) -> Decimal | None:
 
 
 def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
-    """The same for a value that has been read as a Decimal already."""
+    """Return a finite Decimal; for NaN return None and keep it in ``extra``."""
     if raw.is_nan():
         keep(target, key, "NaN")
         return None
@@ -209,14 +244,14 @@ def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
 
 
 def finite(value: Decimal) -> Decimal:
-    """The value itself; ValueError when it is not a finite number."""
+    """Return the value. Raises ValueError when it is not finite."""
     if not value.is_finite():
         raise ValueError(f"not a finite decimal: {value}")
     return value
 
 
 def date_or_keep(raw: str, target: Any, key: str) -> date | None:
-    """A date that may be empty or followed by a space and more text: what the date does not say stays in ``extra``."""
+    """Read a date that may be empty or followed by a time; whatever the date cannot carry is kept in ``extra``."""
     if len(raw) != 10:
         keep(target, key, raw)
         if not raw:
@@ -227,7 +262,7 @@ def date_or_keep(raw: str, target: Any, key: str) -> date | None:
 
 
 def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
-    """A date-time that may be empty text (then None, the text kept in ``extra``) or epoch milliseconds."""
+    """Read a date-time or epoch milliseconds; for ``""`` return None and keep it in ``extra``."""
     if isinstance(raw, int):
         return read_epoch(raw)
     if not raw:
@@ -237,43 +272,43 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
 
 
 def read_epoch(milliseconds: int) -> datetime:
-    """The moment so many milliseconds after the start of 1970 UTC."""
+    """Return the date-time so many milliseconds after the start of 1970 UTC."""
     try:
         return _EPOCH + milliseconds * _MILLISECOND
     except OverflowError:
-        raise ValueError(f"not a moment: {milliseconds} ms") from None
+        raise ValueError(f"not a date-time: {milliseconds} ms") from None
 
 
-def read_moment(text: str) -> datetime:
-    """The moment written as ISO 8601, UTC when it names no offset."""
-    return aware(datetime.fromisoformat(text))
+def read_moment(raw: str) -> datetime:
+    """Read a date-time in ISO 8601, as UTC when it has no offset."""
+    return aware(datetime.fromisoformat(raw))
 
 
-def read_integer(text: str) -> int:
-    """An integer that arrived as text."""
-    if not text.removeprefix("-").isdecimal() or not text.isascii():
-        raise ValueError(f"not an integer: {text!r}")
-    return int(text)
+def read_integer(raw: str) -> int:
+    """Read an integer that arrived as a string."""
+    if not raw.removeprefix("-").isdecimal() or not raw.isascii():
+        raise ValueError(f"not an integer: {raw!r}")
+    return int(raw)
 
 
-def read_boolean(text: str) -> bool:
-    """A truth value that arrived as text, ``true`` or ``false``."""
-    if text not in ("true", "false"):
-        raise ValueError(f"not a boolean: {text!r}")
-    return text == "true"
+def read_boolean(raw: str) -> bool:
+    """Read a boolean that arrived as a string, ``true`` or ``false``."""
+    if raw not in ("true", "false"):
+        raise ValueError(f"not a boolean: {raw!r}")
+    return raw == "true"
 
 
 def aware(moment: datetime) -> datetime:
-    """The moment with its offset; one without any is taken as UTC."""
+    """Return the date-time with its offset, UTC if it has none."""
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def items_or_keys(raw: list[Any] | dict[str, Any], target: Any, key: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-    """An array that may arrive as an object keyed by the items: then its keys, the object kept in ``extra``."""
+    """Read an array; for an object keyed by the items return its keys and keep the object in ``extra``."""
     if isinstance(raw, dict):
         keep(target, key, raw)
     if not all(isinstance(item, str) for item in raw):
-        raise ValueError(f"not a list of text: {key}")
+        raise ValueError(f"not a list of strings: {key}")
     return tuple([read(item) for item in raw])
 
 
@@ -281,14 +316,14 @@ def items_or_keys(raw: list[Any] | dict[str, Any], target: Any, key: str, read: 
 
 
 def decimal_text(value: Decimal | int) -> str:
-    """A decimal as the service reads it: plain digits, no exponent.
+    """Write a decimal as the service reads it: plain digits without an exponent.
 
     Raises ValueError for NaN and Infinity, and TypeError for a float, whose digits are not the ones that were typed.
     """
     if isinstance(value, Decimal):
-        text = str(value)
-        if text.isdigit() or ("E" not in text and "N" not in text and "I" not in text):
-            return text
+        digits = str(value)
+        if digits.isdigit() or ("E" not in digits and "N" not in digits and "I" not in digits):
+            return digits
         return _plain(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -296,12 +331,12 @@ def decimal_text(value: Decimal | int) -> str:
 
 
 def decimal_as_sent(value: Decimal) -> Any:
-    """The same for a field that is read as a number: on the wire struct it is text all the same."""
+    """Write the same for a field that is read as a number; on the wire struct it is a string nevertheless."""
     return decimal_text(value)
 
 
 def _plain(value: Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"{value} is not a number that can be sent")
+        raise ValueError(f"decimal must be finite, got {value}")
     # Written out in full, an absurd exponent would be gigabytes of zeros.
     return format(value, "f") if abs(value.adjusted()) <= 64 else str(value)

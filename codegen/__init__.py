@@ -1,1 +1,1 @@
-"""The generator: reads the schema, writes ``brokerage_async/_generated``. The package itself never imports it."""
+"""Code generator: from ``schema/`` to ``brokerage_async/_generated``, never imported by the package."""

@@ -1,4 +1,4 @@
-"""What the schema says, as plain values: the one form that all templates are rendered from."""
+"""The schema as plain values, the single input of all renderers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ SCALARS = ("string", "integer", "boolean", "decimal", "date", "date-time")
 
 @attrs.frozen(kw_only=True)
 class Type:
-    """The type of a field or parameter.
+    """Type of a field or parameter.
 
-    ``kind`` is one of the SCALARS, or ``identifier`` (text or integer), ``enum``, ``model`` (both with ``name``) or
-    ``object`` (open JSON); ``array`` when there are several; ``wire`` lists the other JSON forms that it arrives in;
-    ``minimum`` and ``maximum`` bound an integer, both included.
+    Attributes:
+        kind: One of ``SCALARS``, or ``identifier`` (`str` or `int`), ``enum``, ``model``, ``object`` (any JSON object).
+        name: Name of the enumeration or model.
+        array: Whether the value is an array of such items.
+        wire: Further JSON forms of the value, as declared by ``x-wire``.
+        secret: Whether representations hide the value.
+        min_items: Minimum length of an array.
+        minimum: Lower bound of an integer, included.
+        maximum: Upper bound of an integer, included.
     """
 
     kind: str
@@ -30,7 +36,7 @@ class Type:
 
 @attrs.frozen(kw_only=True)
 class Field:
-    """One property of an object."""
+    """Property of an object: ``name`` in Python, ``wire`` in JSON."""
 
     name: str
     wire: str
@@ -43,14 +49,14 @@ class Field:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """One rule of ``x-rules``: the keyword arguments of ``brokerage_async.operation.Rule``, in order."""
+    """Rule of ``x-rules``, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
 
     arguments: tuple[tuple[str, object], ...]
 
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """An object of the schema; ``shared`` when few values of it occur over and over."""
+    """Object of the schema; equal instances of a ``shared`` model become one object."""
 
     name: str
     description: str
@@ -63,19 +69,19 @@ class Model:
 
 @attrs.frozen(kw_only=True)
 class Enum:
-    """A set of values of the schema; ``members`` are (Python name, value)."""
+    """Enumeration of the schema; ``members`` are pairs of Python name and value."""
 
     name: str
     description: str
     section: str
     members: tuple[tuple[str, str], ...]
-    seen_only: tuple[str, ...] = ()
+    observed_values: tuple[str, ...] = ()
     observed: bool = False
 
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """One path or query parameter."""
+    """Path or query parameter: ``name`` in Python, ``wire`` in the URL."""
 
     name: str
     wire: str
@@ -88,7 +94,10 @@ class Parameter:
 
 @attrs.frozen(kw_only=True)
 class Operation:
-    """One endpoint. ``shape`` is as in ``brokerage_async.operation.Shape``; ``result`` names the model, if any."""
+    """Endpoint of the service.
+
+    ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
+    """
 
     name: str
     method: str
@@ -114,19 +123,21 @@ class Operation:
 
     @property
     def namespace(self) -> str:
-        """``orders`` of ``orders.submit``."""
+        """Namespace, such as ``orders`` in ``orders.submit``."""
         return self.name.partition(".")[0]
 
     @property
     def python_name(self) -> str:
-        """``submit`` of ``orders.submit``."""
+        """Method name, such as ``submit`` in ``orders.submit``."""
         return self.name.partition(".")[2]
 
 
 @attrs.frozen(kw_only=True)
 class Spec:
-    """Everything that is generated from: models and enums in the order of the schema, operations by path; ``digest``
-    is that of the files."""
+    """Whole schema: models and enumerations in file order, operations in path order.
+
+    ``namespaces`` maps each namespace to its description. ``digest`` is the SHA-256 of the schema files.
+    """
 
     models: dict[str, Model]
     enums: dict[str, Enum]
@@ -135,17 +146,17 @@ class Spec:
     digest: str
 
     def request_models(self) -> Iterator[Model]:
-        """The models of request bodies with everything nested in them, the nested ones first."""
-        seen: set[str] = set()
+        """Yield the models of request bodies, nested models first."""
+        visited: set[str] = set()
         for operation in self.operations:
             if operation.body is not None:
-                yield from self._with_nested(operation.body, seen)
+                yield from self._with_nested(operation.body, visited)
 
-    def _with_nested(self, name: str, seen: set[str]) -> Iterator[Model]:
-        if name in seen:
+    def _with_nested(self, name: str, visited: set[str]) -> Iterator[Model]:
+        if name in visited:
             return
-        seen.add(name)
+        visited.add(name)
         for field in self.models[name].fields:
             if field.type.kind == "model" and field.type.name is not None:
-                yield from self._with_nested(field.type.name, seen)
+                yield from self._with_nested(field.type.name, visited)
         yield self.models[name]

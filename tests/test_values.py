@@ -29,7 +29,7 @@ def test_a_known_value_is_its_member() -> None:
 
 
 @given(st.text())
-def test_any_other_text_becomes_a_member(text: str) -> None:
+def test_any_other_string_becomes_a_member(text: str) -> None:
     status = OrderStatus(text)
     assert isinstance(status, OrderStatus)
     assert status.is_known is (text in {each.value for each in OrderStatus})
@@ -55,18 +55,29 @@ def test_an_unlisted_member_travels_and_matches() -> None:
             pass
 
 
-def test_what_is_no_text_is_no_member() -> None:
+def test_only_strings_become_members() -> None:
     for value in (1, None, b"Live", ["Live"]):
         with pytest.raises(ValueError, match="is not a valid OrderStatus"):
             OrderStatus(value)
 
 
-def test_the_same_text_in_two_enumerations_stays_apart() -> None:
+def test_the_same_string_in_two_enumerations_stays_apart() -> None:
     class Colour(OpenStrEnum):
         RED = "red"
 
     assert type(Colour("blue")) is Colour
     assert type(OrderStatus("blue")) is OrderStatus
+
+
+def test_unlisted_members_are_cached_up_to_a_length() -> None:
+    """What is cached is bounded in bytes: 1,024 members of 64 characters."""
+    short, long = "On Hold", "x" * (values.MAX_CACHED_LENGTH + 1)
+    assert OrderStatus(short) is OrderStatus(short)
+    assert OrderStatus(long) == OrderStatus(long)
+    assert OrderStatus(long) is not OrderStatus(long)
+    for number in range(2 * values.MAX_UNLISTED):
+        OrderStatus(f"unlisted {number}")
+    assert len(values._UNLISTED) <= values.MAX_UNLISTED
 
 
 # -- extra ------------------------------------------------------------------------------------------------------------
@@ -123,19 +134,44 @@ def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
     assert (read, str(read)) == (value, str(value))
 
 
+def test_decimals_are_cached_up_to_a_length() -> None:
+    """What is cached is bounded in bytes: 4,096 decimals of 64 characters."""
+    long, big = "1" * (values.MAX_CACHED_LENGTH + 1), 1 << 65
+    assert values.read_decimal("1.25") is values.read_decimal("1.25")
+    for raw in (long, big):
+        assert values.read_decimal(raw) == values.read_decimal(raw) == int(raw)
+        assert values.read_decimal(raw) is not values.read_decimal(raw)
+    cache = values._Decimals()
+    for number in range(2 * values.MAX_DECIMALS):
+        cache[str(number)]
+    assert 0 < len(cache) <= values.MAX_DECIMALS
+
+
+def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared: dict[Any, object] = {}
+    monkeypatch.setattr(values, "MAX_SHARED", 2)
+    model = object()
+    assert values.share(shared, ("a", None, 1), model) is model
+    assert values.share(shared, ("a", "x" * (values.MAX_CACHED_LENGTH + 1)), model) is model
+    assert list(shared) == [("a", None, 1)]
+    for number in range(5):
+        values.share(shared, (number,), model)
+        assert len(shared) <= 2
+
+
 class Text(str):
-    """A text of another class."""
+    """A string of another class."""
 
 
 @pytest.mark.parametrize(("raw", "value"), [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
-def test_whole_numbers_and_any_text_are_read(raw: Any, value: Decimal) -> None:
+def test_whole_numbers_and_any_string_are_read(raw: Any, value: Decimal) -> None:
     assert str(values.read_decimal(raw)) == str(value)
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
 )
-def test_what_is_no_finite_number_is_refused(text: str) -> None:
+def test_only_finite_numbers_are_read(text: str) -> None:
     for raw in (text, Text(text)):
         with pytest.raises(ValueError, match="not a"):
             values.read_decimal(raw)
@@ -157,8 +193,8 @@ def test_decimals_are_sent_with_the_digits_they_have() -> None:
 
 
 @pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
-def test_what_is_not_finite_is_not_sent(value: Decimal) -> None:
-    with pytest.raises(ValueError, match="not a number that can be sent"):
+def test_only_finite_decimals_are_sent(value: Decimal) -> None:
+    with pytest.raises(ValueError, match="decimal must be finite, got"):
         values.decimal_text(value)
 
 
@@ -178,18 +214,18 @@ def test_epoch_milliseconds(milliseconds: int) -> None:
         assert moment - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=milliseconds)
 
 
-def test_a_moment_without_offset_is_utc() -> None:
+def test_a_date_time_without_offset_is_utc() -> None:
     assert values.read_moment("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)
 
 
 @pytest.mark.parametrize("text", ["", "-", "1_0", " 1", "1.0", "\u0661"])
-def test_integers_as_text_are_digits(text: str) -> None:
+def test_integers_as_strings_are_digits(text: str) -> None:
     with pytest.raises(ValueError, match="not an integer"):
         values.read_integer(text)
 
 
-def test_integers_and_booleans_as_text() -> None:
+def test_integers_and_booleans_as_strings() -> None:
     assert values.read_integer("-12") == -12
     assert values.read_boolean("true") is True
     assert values.read_boolean("false") is False

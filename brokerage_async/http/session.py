@@ -172,7 +172,7 @@ class BrokerageSession:
         return found
 
     async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:
-        steps = codec.decode_slices(operation, body, strict=self.options.strict)
+        steps = codec.decode_chunks(operation, body, strict=self.options.strict)
         while True:
             try:
                 next(steps)

@@ -3,8 +3,6 @@
 - ``SqliteJournal(path)``: one file on this machine, shared by its processes; needs nothing but Python.
 - ``PostgresJournal(dsn)``: one table for workers on several machines; extra ``[postgres]``.
 - ``MemoryJournal()``: nothing survives the process; for tests and simulations.
-
-Databases are imported on first use.
 """
 
 from __future__ import annotations

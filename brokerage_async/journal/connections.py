@@ -100,21 +100,25 @@ class ConnectionPool:
     async def _attempt(self, query: bytes, values: Mapping[str, object]) -> Rows | Failure:
         """Run a statement within the time limit. No exception of the driver leaves this: its frames hold secrets."""
         used: list[Connection] = []
-        executing = asyncio.create_task(self._execute(query, values, used))
-        await asyncio.wait({executing}, timeout=self._timeout)
-        if not executing.done():
-            await _cut_short(executing, used)
+        limit = _TimeLimit(self._timeout, used)
+        try:
+            with limit:
+                return await self._execute(query, values, used)
+        except asyncio.CancelledError:
+            if not limit.is_over:
+                raise
+            reason = ""
+        except Exception as error:
+            reason = self._reason_of(error)
+        if limit.is_over:
             await _close(used)
             return Failure(self._reason_of(TimeoutError(f"no answer within {self._timeout:g} s")))
-        error = executing.exception()
-        if error is None:
-            return executing.result()
         is_broken = any(connection.broken for connection in used)
         if is_broken:
             await _close(used)
         else:
             self._idle += used
-        return Failure(self._reason_of(error), is_broken)
+        return Failure(reason, is_broken)
 
     async def _execute(self, query: bytes, values: Mapping[str, object], used: list[Connection]) -> Rows:
         connection = self._idle.pop() if self._idle else await self._connect()
@@ -134,17 +138,40 @@ async def _close(connections: list[Connection]) -> None:
         await connection.close()
 
 
-async def _cut_short(executing: asyncio.Task[Rows], used: list[Connection]) -> None:
-    """End a statement that gets no answer: shut its socket, which the driver sees as a lost connection.
+class _TimeLimit:
+    """Ends the statement of the current task after some seconds, by shutting its socket.
 
-    A cancelled driver would first ask the server to cancel the statement, for many seconds when there is no answer.
+    The driver sees a lost connection then. If it were cancelled, it would first ask the server to cancel the statement,
+    for many seconds where there is no answer. Only a connection that is not open yet is cancelled.
     """
-    for connection in used:
-        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
-            link.shutdown(socket.SHUT_RDWR)
-    await asyncio.wait({executing}, timeout=CUT_SECONDS if used else 0)
-    while not executing.done():
-        executing.cancel()
-        await asyncio.wait({executing}, timeout=CUT_SECONDS)
-    if not executing.cancelled():
-        executing.exception()
+
+    def __init__(self, seconds: float, used: list[Connection]) -> None:
+        self._seconds = seconds
+        self._used = used
+        self._cancellations = 0
+        self.is_over = False
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        while self._task is not None and self._cancellations:
+            self._cancellations -= 1
+            self._task.uncancel()
+
+    def _end(self) -> None:
+        if self._used and not self.is_over:
+            for connection in self._used:
+                _shut(connection)
+        elif self._task is not None:
+            self._cancellations += 1
+            self._task.cancel()
+        self.is_over = True
+        self._timer = asyncio.get_running_loop().call_later(CUT_SECONDS, self._end)
+
+
+def _shut(connection: Connection) -> None:
+    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -83,15 +84,19 @@ class PostgresJournal(SqlJournal):
         self, statement: str, values: Mapping[str, object], *, renewal: bool = False
     ) -> Sequence[Sequence[Any]]:
         self._process.check()
-        text = text_of(statement, table=self._table, now=NOW)
-        query = re.sub(r"(?<!:):(\w+)", r"%(\1)s", text).encode()
-        return await (self._renewals if renewal else self._statements).run(query, values)
+        pool = self._renewals if renewal else self._statements
+        return await pool.run(_query_of(statement, self._table), values)
 
     async def aclose(self) -> None:
         """Close the connections, after the statements under way. In a forked process, leave them to the parent."""
         if not self._process.is_forked:
             await self._statements.aclose()
             await self._renewals.aclose()
+
+
+@lru_cache(maxsize=64)
+def _query_of(statement: str, table: str) -> bytes:
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text_of(statement, table=table, now=NOW)).encode()
 
 
 class _Server:

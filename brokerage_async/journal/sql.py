@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -104,6 +105,7 @@ MAX_CLAIMS = 500
 """Claims that one statement renews: five values each, and older SQLite libraries take 32,766 of them."""
 
 
+@lru_cache(maxsize=64)
 def text_of(statement: str, *, table: str, now: str) -> str:
     """Return a statement of this module for one table of one database, with ``:names`` to be bound."""
     return statement.format(table=table, now=now, columns=COLUMNS, key=KEY, same_key=SAME_KEY)

@@ -50,7 +50,7 @@ def check_log(path: Path) -> None:
         found.append((frame, content[: HEADER.size]))
     if found[0] == found[1]:
         raise JournalError(
-            f"the journal {path} is damaged: its write-ahead log {log.name} is broken at frame {frame}, and the "
+            f"the journal {path} is damaged: its write-ahead log {log.name} is broken at frame {found[0][0]}, and the "
             "entries behind that would be lost. Nothing was changed: restore both files from a backup, or move the log "
             "away to go on without its entries, whose orders may have been placed"
         )

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
 from ..errors import ResponseDecodeError
-from ..protocol.decoding.lenient import Findings, parse, structure_one
+from ..protocol.decoding.issues import Issues
+from ..protocol.decoding.lenient import parse, structure_one
 
 __all__ = ["differs_in", "successor_differs_in", "terms_of"]
 
@@ -21,7 +22,7 @@ REPORTED_TYPES = frozenset({"Marketable Limit", "Liquidity Allocation"})
 def terms_of(body: bytes, model: type[T]) -> T | None:
     """Return the order or edit encoded in ``body``, or None when it cannot be decoded, which proves nothing."""
     try:
-        terms: T = structure_one(model, parse(body), "$", Findings("journal", strict=True))
+        terms: T = structure_one(model, parse(body), "$", Issues("journal", strict=True))
     except (ValueError, ResponseDecodeError):
         return None
     return terms

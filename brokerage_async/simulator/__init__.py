@@ -1,7 +1,7 @@
-"""A simulated brokerage, for tests, demonstrations and development.
+"""Simulated brokerage for tests, demonstrations and development.
 
-`Simulator` serves the whole interface over HTTP on a loopback port, or in memory: a settable clock, scriptable faults
-and a ledger of everything that happened. The same seed gives the same history.
+`Simulator` serves the whole interface over HTTP on a loopback port, or in memory. It has a settable clock, scriptable
+faults and a ledger of every request and order. The same seed gives the same history.
 """
 
 from .faults import Fault

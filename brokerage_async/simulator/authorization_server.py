@@ -1,4 +1,4 @@
-"""Grants and tokens: signed JWTs that live fifteen minutes, for refresh tokens and authorization codes."""
+"""OAuth grants and access tokens, which are JWTs that last fifteen minutes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,35 @@ import msgspec
 
 from .._generated.converters import TokenResponseWire
 from .._generated.models import GrantType, TokenRequest
-from .api.call import Customer, Identity
+from .accounts.accounts import Customer
 from .api.wire import RefusedError, dumps, loads
-from .keyed_random import Chance, key_of
+from .keyed_random import KeyedRandom, key_of
 
-__all__ = ["AUTH_PAGE", "LIFETIME", "SCOPES", "Application", "Grant", "TokenOffice"]
+__all__ = ["AUTH_PAGE", "LIFETIME", "SCOPES", "Application", "AuthorizationGrant", "AuthorizationServer", "Identity"]
 
 LIFETIME = 900
-"""Seconds for which an access token is good."""
+"""Lifetime of an access token, in seconds."""
 
 SCOPES = ("read", "trade", "openid")
 
 AUTH_PAGE = "/auth"
-"""Path of the page on which a customer grants access; here everybody who comes is the owner, and consents."""
+"""Path of the authorization page. Every visitor is taken for the owner, and consents."""
 
 _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
+@attrs.frozen
+class Identity:
+    """Customer that an access token stands for, and the scopes that it grants."""
+
+    customer: Customer
+    scopes: frozenset[str]
+
+
 @attrs.frozen(kw_only=True)
 class Application:
-    """A registered OAuth application."""
+    """Registered OAuth application."""
 
     client_id: str
     client_secret: str
@@ -42,8 +50,11 @@ class Application:
 
 
 @attrs.define(kw_only=True)
-class Grant:
-    """What a customer allowed an application; ``revoked`` once it was deleted."""
+class AuthorizationGrant:
+    """Access that a customer granted to an application.
+
+    ``revoked`` once the grant was deleted.
+    """
 
     refresh_token: str
     customer: Customer
@@ -63,7 +74,7 @@ class _Code:
 class _Issued:
     identity: Identity
     expires: float
-    grant: Grant
+    grant: AuthorizationGrant
     generation: int
 
 
@@ -71,104 +82,109 @@ def _base64(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-class TokenOffice:
-    """Issues access tokens of one environment and recognises them again."""
+class AuthorizationServer:
+    """Issues and verifies the access tokens of one environment."""
 
-    def __init__(self, environment: str, customer: Customer, chance: Chance) -> None:
+    def __init__(self, environment: str, customer: Customer, random: KeyedRandom) -> None:
         self._environment = environment
-        self._chance = chance
+        self._random = random
         self._key = hashlib.sha256(self._secret("signing key").encode()).digest()
         self.application: Application = Application(
             client_id=self._secret("client id")[:32],
             client_secret=self._secret("client secret"),
             redirect_uris=("http://127.0.0.1:8765/callback",),
         )
-        self._made = 0
+        self._issued_count = 0
         self._generation = 0
         self._codes: dict[str, _Code] = {}
-        self._grants: dict[str, Grant] = {}
+        self._grants: dict[str, AuthorizationGrant] = {}
         self._issued: dict[str, _Issued] = {}
-        self.personal: Grant = self.grant(customer, SCOPES)
+        self.personal: AuthorizationGrant = self.grant(customer, SCOPES)
 
     # Grants
 
-    def grant(self, customer: Customer, scopes: Iterable[str]) -> Grant:
-        """A new grant, as a customer makes it in the web profile."""
-        self._made += 1
-        token = self._secret(f"refresh token {self._made}")
-        grant = Grant(refresh_token=token, customer=customer, scopes=frozenset(scopes))
+    def grant(self, customer: Customer, scopes: Iterable[str]) -> AuthorizationGrant:
+        """Create a grant, as a customer does in the web profile."""
+        self._issued_count += 1
+        token = self._secret(f"refresh token {self._issued_count}")
+        grant = AuthorizationGrant(refresh_token=token, customer=customer, scopes=frozenset(scopes))
         self._grants[token] = grant
         return grant
 
     def expire_tokens(self) -> None:
-        """Make every access token that was issued so far invalid; the grants stay good."""
+        """Invalidate every access token issued so far. The grants stay valid."""
         self._generation += 1
 
     def regenerate_secret(self) -> str:
-        """A new client secret, which ends every grant."""
+        """Replace the client secret and revoke every grant. Return the new secret."""
         for grant in self._grants.values():
             grant.revoked = True
-        self._made += 1
-        self.application = attrs.evolve(self.application, client_secret=self._secret(f"client secret {self._made}"))
+        self._issued_count += 1
+        self.application = attrs.evolve(
+            self.application, client_secret=self._secret(f"client secret {self._issued_count}")
+        )
         return self.application.client_secret
 
     def authorize(self, address: str, customer: Customer, now: float) -> str:
-        """Follow the address of the authorization page as a consenting customer; return where that leads."""
+        """Consent to the authorization request at ``address`` and return the redirect address with its code."""
         query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
         redirect_uri = query.get("redirect_uri", "")
-        known = query.get("client_id") == self.application.client_id
-        if not known or redirect_uri not in self.application.redirect_uris or query.get("response_type") != "code":
+        is_known = query.get("client_id") == self.application.client_id
+        if not is_known or redirect_uri not in self.application.redirect_uris or query.get("response_type") != "code":
             raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
         scopes = frozenset(query.get("scope", "read trade openid").split())
-        self._made += 1
-        code = self._secret(f"code {self._made}")
+        self._issued_count += 1
+        code = self._secret(f"code {self._issued_count}")
         self._codes[code] = _Code(customer, scopes & set(SCOPES), redirect_uri, now + _CODE_LIFETIME)
         state = {"state": query["state"]} if "state" in query else {}
         return f"{redirect_uri}?{urlencode({'code': code} | state)}"
 
     # Tokens
 
-    def token(self, asked: TokenRequest, now: float) -> TokenResponseWire:
-        """The answer to a token request; RefusedError says which part of it was not good."""
-        if asked.client_secret != self.application.client_secret:
+    def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
+        """Return the response to a token request.
+
+        Raise RefusedError if the request is not valid.
+        """
+        if requested.client_secret != self.application.client_secret:
             raise RefusedError(400, "invalid_client", "Client secret is wrong")
-        if asked.client_id not in (None, self.application.client_id):
+        if requested.client_id not in (None, self.application.client_id):
             raise RefusedError(400, "invalid_client", "Client does not match the grant")
-        if asked.grant_type is GrantType.AUTHORIZATION_CODE:
-            return self._exchange(asked, now)
-        grant = self._grants.get(asked.refresh_token or "")
+        if requested.grant_type is GrantType.AUTHORIZATION_CODE:
+            return self._exchange(requested, now)
+        grant = self._grants.get(requested.refresh_token or "")
         if grant is None or grant.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
-        return self._answer(grant, self._narrowed(grant, asked.scope), now)
+        return self._token_response(grant, self._granted_scopes(grant, requested.scope), now)
 
     def identify(self, token: str, now: float) -> Identity | None:
-        """Whom a bearer token stands for; None when it is unknown, forged, expired or revoked."""
+        """Return the identity behind a valid bearer token, else None."""
         issued = self._issued.get(token)
         if issued is None or now >= issued.expires or issued.grant.revoked or issued.generation != self._generation:
             return None
         return issued.identity
 
-    def _exchange(self, asked: TokenRequest, now: float) -> TokenResponseWire:
-        code = self._codes.pop(asked.code or "", None)
-        if code is None or code.expires <= now or code.redirect_uri != asked.redirect_uri:
+    def _exchange(self, requested: TokenRequest, now: float) -> TokenResponseWire:
+        code = self._codes.pop(requested.code or "", None)
+        if code is None or code.expires <= now or code.redirect_uri != requested.redirect_uri:
             raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
         grant = self.grant(code.customer, code.scopes)
-        answer = self._answer(grant, grant.scopes, now)
+        answer = self._token_response(grant, grant.scopes, now)
         answer.refresh_token = grant.refresh_token
         if "openid" in grant.scopes:
             claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
             answer.id_token = self._sign(claims, now)
         return answer
 
-    def _narrowed(self, grant: Grant, scope: str | None) -> frozenset[str]:
+    def _granted_scopes(self, grant: AuthorizationGrant, scope: str | None) -> frozenset[str]:
         if scope is None:
             return grant.scopes
         wanted = frozenset(scope.split())
         if not wanted or not wanted <= grant.scopes:
-            raise RefusedError(400, "invalid_scope", "The scope asked for was not granted")
+            raise RefusedError(400, "invalid_scope", "The requested scope was not granted")
         return wanted
 
-    def _answer(self, grant: Grant, scopes: frozenset[str], now: float) -> TokenResponseWire:
+    def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}
         token = self._sign(claims, now)
         identity = Identity(grant.customer, scopes)
@@ -176,15 +192,15 @@ class TokenOffice:
         return TokenResponseWire(access_token=token, token_type=_SCHEME, expires_in=LIFETIME)
 
     def _sign(self, claims: dict[str, Any], now: float) -> str:
-        self._made += 1
-        times = {"iat": int(now), "exp": int(now) + LIFETIME, "jti": self._secret(f"token {self._made}")[:16]}
+        self._issued_count += 1
+        times = {"iat": int(now), "exp": int(now) + LIFETIME, "jti": self._secret(f"token {self._issued_count}")[:16]}
         header = _base64(dumps({"alg": "HS256", "typ": "JWT"}))
         payload = _base64(dumps({"iss": self._environment, **claims, **times}))
         signature = hmac.digest(self._key, f"{header}.{payload}".encode(), "sha256")
         return f"{header}.{payload}.{_base64(signature)}"
 
     def verify(self, token: str) -> dict[str, Any] | None:
-        """The claims of a token that this office signed, None of any other text."""
+        """Return the claims of a token that this server signed, None for any other string."""
         head, _, signature = token.rpartition(".")
         expected = _base64(hmac.digest(self._key, head.encode(), "sha256"))
         if not hmac.compare_digest(expected.encode(), signature.encode()):
@@ -197,4 +213,4 @@ class TokenOffice:
         return claims if isinstance(claims, dict) else None
 
     def _secret(self, purpose: str) -> str:
-        return self._chance.text(40, key_of(self._environment), key_of(purpose))
+        return self._random.hex_digits(40, key_of(self._environment), key_of(purpose))

@@ -1,4 +1,4 @@
-"""The simulated service's clock: it starts at a fixed moment, runs with the event loop, and can be put forward."""
+"""Clock of the simulated service, which follows the event loop and can be advanced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 __all__ = ["DEFAULT_START", "Clock"]
 
 DEFAULT_START = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
-"""A Wednesday, ten in the morning in New York: the markets are open."""
+"""A Wednesday at 10:00 in New York: the markets are open."""
 
 
 def _loop() -> asyncio.AbstractEventLoop | None:
@@ -21,25 +21,25 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 class Clock:
-    """Tells simulated time in epoch seconds. It only ever goes forward."""
+    """Simulated time in epoch seconds. It only ever moves forward."""
 
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         if start.tzinfo is None:
-            raise ValueError("the start of the simulation needs a time zone")
+            raise ValueError(f"start must have a time zone, got {start!r}")
         self._base = self._latest = start.timestamp()
         self._origin: float | None = None
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     def now(self) -> float:
-        """Simulated epoch seconds.
+        """Return simulated epoch seconds.
 
-        The clock begins to run when it is asked for the first time. It follows the time of the running event loop,
-        which may be a virtual one, or monotonic time outside of a loop; between two of them it stands still.
+        The clock starts at the first call. It follows the time of the running event loop, which may be a virtual one,
+        or monotonic time outside of a loop. It stands still between two loops.
         """
         loop = _loop()
         tick = time.monotonic() if loop is None else loop.time()
-        known = None if self._loop is None else self._loop()
-        if self._origin is None or loop is not known:
+        previous = None if self._loop is None else self._loop()
+        if self._origin is None or loop is not previous:
             self._base = self._latest
             self._origin = tick
             self._loop = None if loop is None else weakref.ref(loop)
@@ -48,27 +48,27 @@ class Clock:
 
     @property
     def time(self) -> datetime:
-        """Simulated time as a date-time in UTC."""
+        """Simulated time as a datetime in UTC."""
         return datetime.fromtimestamp(self.now(), UTC)
 
     def advance(self, seconds: float) -> None:
-        """Put the clock forward.
+        """Move the clock forward.
 
         Raises:
             ValueError: ``seconds`` is negative.
         """
         if seconds < 0:
-            raise ValueError("simulated time cannot go back")
+            raise ValueError(f"seconds must not be negative, got {seconds!r}: simulated time cannot go back")
         self.now()
         self._base += seconds
         self._latest += seconds
 
     def set(self, moment: datetime) -> None:
-        """Put the clock forward to ``moment``.
+        """Move the clock forward to ``moment``.
 
         Raises:
             ValueError: ``moment`` has passed, or has no time zone.
         """
         if moment.tzinfo is None:
-            raise ValueError("the moment needs a time zone")
+            raise ValueError(f"moment must have a time zone, got {moment!r}")
         self.advance(moment.timestamp() - self.now())

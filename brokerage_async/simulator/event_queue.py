@@ -1,4 +1,4 @@
-"""What is going to happen, by time: the one place where simulated time moves forward."""
+"""Queue of scheduled events: the one place where simulated time moves forward."""
 
 from __future__ import annotations
 
@@ -7,49 +7,52 @@ from collections.abc import Callable
 
 import attrs
 
-__all__ = ["Agenda", "Appointment"]
+__all__ = ["EventQueue", "ScheduledEvent"]
 
 
 @attrs.define(order=False, eq=False)
-class Appointment:
-    """Something due at ``when`` (epoch seconds); ``cancel`` makes it not happen."""
+class ScheduledEvent:
+    """Action due at ``when`` (epoch seconds), unless it is cancelled first."""
 
     when: float
     action: Callable[[float], None] | None
 
     def cancel(self) -> None:
-        """Forget it; safe to call at any time."""
+        """Cancel the action. Safe to call at any time."""
         self.action = None
 
 
-class Agenda:
-    """Appointments in order of their time, and of their making where times are equal."""
+class EventQueue:
+    """Scheduled events, ordered by time and then by creation."""
 
-    __slots__ = ("_heap", "_made")
+    __slots__ = ("_count", "_heap")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Appointment]] = []
-        self._made = 0
+        self._heap: list[tuple[float, int, ScheduledEvent]] = []
+        self._count = 0
 
-    def at(self, when: float, action: Callable[[float], None]) -> Appointment:
-        """Have ``action(when)`` called once time reaches ``when`` (epoch seconds)."""
-        appointment = Appointment(when, action)
-        self._made += 1
-        heapq.heappush(self._heap, (when, self._made, appointment))
-        return appointment
+    def at(self, when: float, action: Callable[[float], None]) -> ScheduledEvent:
+        """Schedule ``action(when)`` for ``when`` (epoch seconds)."""
+        event = ScheduledEvent(when, action)
+        self._count += 1
+        heapq.heappush(self._heap, (when, self._count, event))
+        return event
 
     def run(self, now: float) -> None:
-        """Do everything that is due by ``now``, each at its own time, including what that brings about."""
+        """Run everything that is due by ``now``, including follow-up events.
+
+        Each action gets its own time.
+        """
         heap = self._heap
         while heap and heap[0][0] <= now:
-            when, _, appointment = heapq.heappop(heap)
-            action, appointment.action = appointment.action, None
+            when, _, event = heapq.heappop(heap)
+            action, event.action = event.action, None
             if action is not None:
                 action(when)
 
     @property
     def next_due(self) -> float | None:
-        """When something happens next (epoch seconds), None when nothing is planned."""
+        """Time of the next event (epoch seconds), None when nothing is scheduled."""
         while self._heap and self._heap[0][2].action is None:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None

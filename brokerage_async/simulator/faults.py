@@ -1,27 +1,27 @@
-"""Scripted trouble: which requests meet it, and what happens to them.
+"""Scripted faults: which requests meet one, and what it does to them.
 
-A fault is written as a value or as short text::
+A fault is written as a value or as a short string::
 
     sim.faults.add("POST", r"/orders$", "drop_after")
     sim.faults.add("GET", r".*", faults.status(503), times=3)
 
 =====================  ==============================================================================================
-``status(503)``        answered with an error before anything is done
-``after_status(503)``  done, then answered with an error all the same
-``html(502)``          a proxy's HTML page, before anything is done
-``after_html(502)``    done, then answered with a proxy's HTML page
-``refuse``             the connection is refused (real HTTP: dropped before the request is looked at)
-``drop_before``        the connection drops before anything is done
-``drop_after``         done, then the connection drops
-``delay(2)``           the request is two seconds late: it is done then, even if nobody waits for it any more
-``delay_after(2)``     done at once, the answer is two seconds late
-``hang``               nothing is done and no answer ever comes
-``hang_after``         done, and no answer ever comes
-``truncate``           done, half of the answer's body arrives
-``garbage``            done, and answered with a success that is not JSON
-``rate_limited``       refused with a bare 429
-``unauthorized``       refused with a 401
-``body(b"...")``       done, and answered with this body in place of the true one
+``status(503)``        error response; the request is not processed
+``after_status(503)``  processed, then an error response
+``html(502)``          HTML page of a proxy; the request is not processed
+``after_html(502)``    processed, then the HTML page of a proxy
+``refuse``             connection refused (over real HTTP: dropped before the request is processed)
+``drop_before``        connection dropped before the request is processed
+``drop_after``         processed, then the connection is dropped
+``delay(2)``           request arrives two seconds late; it is processed even if the caller stopped waiting
+``delay_after(2)``     processed at once; the response is two seconds late
+``hang``               not processed, and no response ever comes
+``hang_after``         processed, and no response ever comes
+``truncate``           processed; half of the response body arrives
+``garbage``            processed; a success response that is not JSON
+``rate_limited``       bare 429; the request is not processed
+``unauthorized``       401; the request is not processed
+``body(b"...")``       processed; this body replaces the real one
 =====================  ==============================================================================================
 """
 
@@ -38,7 +38,7 @@ from .api.wire import RefusedError
 from .api.wire import html as html_page
 
 __all__ = [
-    "Fate",
+    "ConnectionAction",
     "Fault",
     "FaultPlan",
     "after_html",
@@ -61,8 +61,8 @@ __all__ = [
 ]
 
 
-class Fate(enum.Enum):
-    """What becomes of an answer."""
+class ConnectionAction(enum.Enum):
+    """How the connection treats a response."""
 
     DELIVER = "deliver"
     REFUSE = "refuse"
@@ -73,20 +73,20 @@ class Fate(enum.Enum):
 
 @attrs.frozen(kw_only=True)
 class Fault:
-    """One kind of trouble.
+    """One kind of fault.
 
     Attributes:
-        name: as it is written short.
-        processed: whether the service still does what it was asked.
-        answer: what is sent in place of the true answer, None to leave that.
-        fate: what becomes of the answer.
-        delay, delay_after: seconds before the request is done, and between that and the answer.
+        name: its short string.
+        processed: whether the service still processes the request.
+        answer: builds the response that replaces the real one, None to keep that.
+        connection_action: how the connection treats the response.
+        delay, delay_after: seconds before the request is processed, and from then until the response.
     """
 
     name: str
     processed: bool = True
     answer: Callable[[Response | None], Response] | None = None
-    fate: Fate = Fate.DELIVER
+    connection_action: ConnectionAction = ConnectionAction.DELIVER
     delay: float = 0.0
     delay_after: float = 0.0
 
@@ -97,53 +97,59 @@ def _error(code: int) -> Response:
 
 
 def status(code: int) -> Fault:
-    """An error answer, before anything is done."""
+    """Respond with an error without processing the request."""
     return Fault(name=f"status({code})", processed=False, answer=lambda _: _error(code))
 
 
 def after_status(code: int) -> Fault:
-    """Done, then an error answer all the same."""
+    """Process the request, then respond with an error."""
     return Fault(name=f"after_status({code})", answer=lambda _: _error(code))
 
 
 def html(code: int) -> Fault:
-    """A proxy's page, before anything is done."""
+    """Respond with a proxy's page without processing the request."""
     return Fault(name=f"html({code})", processed=False, answer=lambda _: html_page(code, "Bad Gateway"))
 
 
 def after_html(code: int) -> Fault:
-    """Done, then a proxy's page all the same."""
+    """Process the request, then respond with a proxy's page."""
     return Fault(name=f"after_html({code})", answer=lambda _: html_page(code, "Bad Gateway"))
 
 
 def delay(seconds: float) -> Fault:
-    """The request arrives late; it is done then, even if nobody waits for it any more."""
+    """Deliver the request late.
+
+    It is processed even if the caller stopped waiting.
+    """
     return Fault(name=f"delay({seconds:g})", delay=seconds)
 
 
 def delay_after(seconds: float) -> Fault:
-    """Done at once; the answer is late."""
+    """Process the request at once and respond late."""
     return Fault(name=f"delay_after({seconds:g})", delay_after=seconds)
 
 
 def body(content: bytes) -> Fault:
-    """Done, and answered with ``content`` in place of the true body; status and headers stay."""
-    return Fault(name="body", answer=lambda true: _with_body(true, content))
+    """Process the request and replace the response body by ``content``.
+
+    Status and headers stay.
+    """
+    return Fault(name="body", answer=lambda response: _with_body(response, content))
 
 
-def _with_body(true: Response | None, content: bytes) -> Response:
-    if true is None:
+def _with_body(response: Response | None, content: bytes) -> Response:
+    if response is None:
         return Response(status=200, headers={"content-type": "application/json"}, body=content)
-    return attrs.evolve(true, body=content)
+    return attrs.evolve(response, body=content)
 
 
-refuse: Fault = Fault(name="refuse", processed=False, fate=Fate.REFUSE)
-drop_before: Fault = Fault(name="drop_before", processed=False, fate=Fate.DROP)
-drop_after: Fault = Fault(name="drop_after", fate=Fate.DROP)
-hang: Fault = Fault(name="hang", processed=False, fate=Fate.HANG)
-hang_after: Fault = Fault(name="hang_after", fate=Fate.HANG)
-truncate: Fault = Fault(name="truncate", fate=Fate.TRUNCATE)
-garbage: Fault = Fault(name="garbage", answer=lambda true: _with_body(true, b"\x00\xff not JSON \xfe"))
+refuse: Fault = Fault(name="refuse", processed=False, connection_action=ConnectionAction.REFUSE)
+drop_before: Fault = Fault(name="drop_before", processed=False, connection_action=ConnectionAction.DROP)
+drop_after: Fault = Fault(name="drop_after", connection_action=ConnectionAction.DROP)
+hang: Fault = Fault(name="hang", processed=False, connection_action=ConnectionAction.HANG)
+hang_after: Fault = Fault(name="hang_after", connection_action=ConnectionAction.HANG)
+truncate: Fault = Fault(name="truncate", connection_action=ConnectionAction.TRUNCATE)
+garbage: Fault = Fault(name="garbage", answer=lambda response: _with_body(response, b"\x00\xff not JSON \xfe"))
 rate_limited: Fault = Fault(
     name="rate_limited", processed=False, answer=lambda _: Response(status=429, headers={}, body=b"")
 )
@@ -167,27 +173,27 @@ _TIMED: dict[str, Callable[[float], Fault]] = {"delay": delay, "delay_after": de
 _CALLED = re.compile(r"(?P<name>[a-z_]+)\((?P<value>[0-9]+(?:\.[0-9]+)?)\)")
 
 
-def parse(text: str) -> Fault:
-    """The fault of a short text such as ``after_status(503)``.
+def parse(name: str) -> Fault:
+    """Return the fault that a short string such as ``after_status(503)`` names.
 
     Raises:
-        ValueError: there is no such fault.
+        ValueError: the fault is unknown.
     """
-    text = text.strip()
-    if text in _PLAIN:
-        return _PLAIN[text]
-    match = _CALLED.fullmatch(text)
-    name, value = ("", "") if match is None else match.groups()
-    if name in _NUMBERED and value.isdigit():
-        return _NUMBERED[name](int(value))
-    if name in _TIMED:
-        return _TIMED[name](float(value))
-    known = ", ".join([*_PLAIN, *(f"{name}(…)" for name in (*_NUMBERED, *_TIMED))])
-    raise ValueError(f"{text!r} is no fault; there are {known}, and body() as a value")
+    name = name.strip()
+    if name in _PLAIN:
+        return _PLAIN[name]
+    match = _CALLED.fullmatch(name)
+    function, value = ("", "") if match is None else match.groups()
+    if function in _NUMBERED and value.isdigit():
+        return _NUMBERED[function](int(value))
+    if function in _TIMED:
+        return _TIMED[function](float(value))
+    known = ", ".join([*_PLAIN, *(f"{one}(…)" for one in (*_NUMBERED, *_TIMED))])
+    raise ValueError(f"unknown fault: {name!r}; use one of {known}, or faults.body() as a value")
 
 
 @attrs.define
-class _Line:
+class _Rule:
     method: str
     path: re.Pattern[str]
     fault: Fault
@@ -195,44 +201,44 @@ class _Line:
 
 
 class FaultPlan:
-    """The faults that are still to come, looked through in the order in which they were added."""
+    """Faults still to come, searched in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._lines: list[_Line] = []
+        self._rules: list[_Rule] = []
 
     def add(self, method: str, path_regex: str, action: Fault | str, times: int | None = 1) -> None:
-        """Let the next ``times`` requests (None: all from now on) that match meet a fault.
+        """Apply a fault to the next ``times`` matching requests.
 
         Args:
             method: HTTP method, or ``*`` for any.
             path_regex: searched for in the encoded request target, query included.
-            action: a fault, or its short text.
-            times: how many requests meet it.
+            action: a fault, or its short string.
+            times: how many requests meet it, None for all from now on.
 
         Raises:
-            ValueError: there is no such fault, or nobody is to meet it.
+            ValueError: the fault is unknown, or ``times`` is less than 1.
         """
         if times is not None and times < 1:
-            raise ValueError(f"times must be at least 1, or None for all requests, not {times}")
+            raise ValueError(f"times must be at least 1, or None for all requests, got {times}")
         fault = parse(action) if isinstance(action, str) else action
-        self._lines.append(_Line(method.upper(), re.compile(path_regex), fault, times))
+        self._rules.append(_Rule(method.upper(), re.compile(path_regex), fault, times))
 
     def clear(self) -> None:
-        """Forget every fault that is still to come."""
-        self._lines.clear()
+        """Remove every fault still to come."""
+        self._rules.clear()
 
     @property
     def pending(self) -> int:
-        """How many faults wait for a request; those that last for ever do not count."""
-        return sum(line.left or 0 for line in self._lines)
+        """Number of faults still to come, not counting those without a limit."""
+        return sum(rule.left or 0 for rule in self._rules)
 
     def take(self, method: str, target: str) -> Fault | None:
-        """The fault that a request meets, if any; it is counted."""
-        for line in self._lines:
-            if line.method in ("*", method) and line.path.search(target):
-                if line.left is not None:
-                    line.left -= 1
-                    if line.left == 0:
-                        self._lines.remove(line)
-                return line.fault
+        """Return the fault that a request meets, if any, and count it as used."""
+        for rule in self._rules:
+            if rule.method in ("*", method) and rule.path.search(target):
+                if rule.left is not None:
+                    rule.left -= 1
+                    if rule.left == 0:
+                        self._rules.remove(rule)
+                return rule.fault
         return None

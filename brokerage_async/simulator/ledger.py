@@ -1,4 +1,4 @@
-"""What the simulated brokerage was asked and what it did: the oracle that tests compare a client with."""
+"""Record of requests and order transitions, with which tests compare a client."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import attrs
 
-__all__ = ["Entry", "Event", "Ledger", "OrderRecord"]
+__all__ = ["Ledger", "OrderEvent", "OrderRecord", "RequestRecord"]
 
 
 @attrs.define(kw_only=True)
-class Entry:
+class RequestRecord:
     """One request that reached the service.
 
     Attributes:
         seq: position in the ledger, from 1.
         at: when it arrived (epoch seconds).
         method, target: from the request line.
-        operation, effect: what it asked for, None for an unknown address.
-        processed: whether the service worked on it (False: refused, or lost, before that).
-        status: status of the answer, None when none was made.
-        delivered: whether the answer went out complete; None as long as it is under way.
+        operation, effect: the operation it matched, None for an unknown address.
+        processed: whether the service acted on it (False: rejected, or lost, before that).
+        status: status of the response, None without a response.
+        delivered: whether the response was sent completely; None while it is under way.
         order_ids, external_identifiers: of the orders that it created.
         fault: the scripted fault that it met.
     """
@@ -40,7 +40,7 @@ class Entry:
 
 
 @attrs.frozen(kw_only=True)
-class Event:
+class OrderEvent:
     """One transition of an order; ``before`` is None for its creation."""
 
     seq: int
@@ -55,7 +55,7 @@ class Event:
 
 @attrs.frozen(kw_only=True)
 class OrderRecord:
-    """An order as it stands: what a client's account of it has to agree with."""
+    """Current state of an order, for comparison with the client's view of it."""
 
     order_id: str
     account_number: str
@@ -66,18 +66,18 @@ class OrderRecord:
 
 
 class Ledger:
-    """An append-only record. Nothing in it is ever taken away."""
+    """Append-only record of requests and orders."""
 
     def __init__(self) -> None:
-        self.requests: list[Entry] = []
-        self.events: list[Event] = []
+        self.requests: list[RequestRecord] = []
+        self.events: list[OrderEvent] = []
         self._orders: dict[str, OrderRecord] = {}
 
-    def arrive(self, now: float, method: str, target: str) -> Entry:
-        """Record that a request has arrived."""
-        entry = Entry(seq=len(self.requests) + 1, at=now, method=method, target=target)
-        self.requests.append(entry)
-        return entry
+    def record_request(self, now: float, method: str, target: str) -> RequestRecord:
+        """Record the arrival of a request."""
+        record = RequestRecord(seq=len(self.requests) + 1, at=now, method=method, target=target)
+        self.requests.append(record)
+        return record
 
     def transition(
         self,
@@ -91,9 +91,9 @@ class Ledger:
         terminal: bool,
         replaces_order_id: str | None = None,
     ) -> None:
-        """Record that an order came into being or changed its status."""
+        """Record that an order was created or changed its status."""
         self.events.append(
-            Event(
+            OrderEvent(
                 seq=len(self.events) + 1,
                 at=now,
                 order_id=order_id,
@@ -104,9 +104,9 @@ class Ledger:
                 terminal=terminal,
             )
         )
-        known = self._orders.get(order_id)
-        if known is not None:
-            self._orders[order_id] = attrs.evolve(known, status=after)
+        record = self._orders.get(order_id)
+        if record is not None:
+            self._orders[order_id] = attrs.evolve(record, status=after)
             return
         self._orders[order_id] = OrderRecord(
             order_id=order_id,
@@ -118,7 +118,7 @@ class Ledger:
         )
 
     def orders(self, *, external_identifier: str | None = None, account_number: str | None = None) -> list[OrderRecord]:
-        """Orders in the order of their creation, all or those that match."""
+        """Return all matching orders, oldest first."""
         return [
             order
             for order in self._orders.values()
@@ -126,10 +126,10 @@ class Ledger:
             and account_number in (None, order.account_number)
         ]
 
-    def processed(self, operation: str | None = None) -> Iterator[Entry]:
-        """The requests that the service worked on, all or those of one operation (``orders.submit``)."""
-        return (entry for entry in self.requests if entry.processed and operation in (None, entry.operation))
+    def processed(self, operation: str | None = None) -> Iterator[RequestRecord]:
+        """Return the requests that the service acted on, optionally of one operation."""
+        return (record for record in self.requests if record.processed and operation in (None, record.operation))
 
     def count(self, operation: str) -> int:
-        """How many requests of one operation arrived, whatever became of them."""
-        return sum(1 for entry in self.requests if entry.operation == operation)
+        """Return how many requests of one operation arrived, whatever their result."""
+        return sum(1 for record in self.requests if record.operation == operation)

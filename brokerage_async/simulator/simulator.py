@@ -1,4 +1,4 @@
-"""The embedded service: a whole brokerage on a loopback port, for tests, demonstrations and development."""
+"""Public entry point: a whole brokerage on a loopback port or in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .api.brokerage import Brokerage
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
-from .doors.http import LoopbackServer
-from .doors.memory import InMemoryTransport, Latency
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
 from .state import Settings
+from .transports.http import LoopbackServer
+from .transports.memory import InMemoryTransport, Latency
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -28,9 +28,9 @@ __all__ = ["Simulator"]
 
 
 class Simulator:
-    """A simulated brokerage that follows the service document to the letter.
+    """Simulated brokerage that follows the service document to the letter.
 
-    It keeps everything in memory and talks to nobody. Enter it to serve it over HTTP::
+    It keeps everything in memory and opens no connections. Enter it to serve HTTP::
 
         async with Simulator(seed=7) as sim, sim.client() as client:
             chain = await client.instruments.futures_option_chain("ES")
@@ -38,21 +38,21 @@ class Simulator:
     or use it without a socket: ``Client(sim.environment, sim.credentials, transport=sim.transport())``.
 
     Args:
-        environment: ``sandbox`` or ``production``; each has credentials and data of its own, and only production has
+        environment: ``sandbox`` or ``production``; each has its own credentials and data, and only production has
             margin reports.
-        seed: decides everything that is left to chance. The same seed, requests and times give the same answers.
-        host, port: where to listen; port 0 lets the system choose.
-        start: when simulated time begins, by default an hour at which the markets are open.
+        seed: determines all random values. The same seed, requests and times give the same responses.
+        host, port: address to listen on; port 0 lets the system choose.
+        start: start of simulated time, by default an hour at which the markets are open.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
-        cash: what every account begins with, in dollars.
+        cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
-        rate_limit: requests per second that are let through; the others are refused with a bare 429. None: all.
+        rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
-            ``documented`` as its document says (text).
+            ``documented`` as its document says (strings).
 
     Attributes:
-        clock: simulated time; ``clock.advance(seconds)`` puts it forward.
-        faults: ``faults.add("POST", r"/orders$", "drop_after")`` scripts trouble, see the module ``faults``.
+        clock: simulated time; ``clock.advance(seconds)`` moves it forward.
+        faults: ``faults.add("POST", r"/orders$", "drop_after")`` scripts a fault, see the module ``faults``.
         ledger: every request that arrived and every transition of every order.
         latency, rate_limit: as above, may be set at any time.
     """
@@ -75,7 +75,7 @@ class Simulator:
         wire: WireForm = "observed",
     ) -> None:
         if environment not in ("sandbox", "production"):
-            raise ValueError(f"environment must be sandbox or production, not {environment!r}")
+            raise ValueError(f"environment must be sandbox or production, got {environment!r}")
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
@@ -94,70 +94,73 @@ class Simulator:
     ) -> None:
         await self._server.stop()
 
-    # Where it is and who may come in
+    # Addresses and credentials
 
     @property
     def base_url(self) -> str:
-        """Base address; before it listens for the first time, one that only the in-memory door understands."""
+        """Base address.
+
+        Until the simulator listens, an address that only the in-memory transport accepts.
+        """
         if self._server.has_listened:
             return self._server.base_url
         return f"http://{self.brokerage.settings.environment}.simulator.invalid"
 
     @property
     def auth_page_url(self) -> str:
-        """Address of the authorization page, which sends whoever comes back with a code, as `authorize` does."""
+        """Address of the authorization page, which redirects back with a code, as `authorize` does."""
         return f"{self.base_url}{AUTH_PAGE}"
 
     @property
     def client_id(self) -> str:
         """Identifier of the registered application."""
-        return self.brokerage.world.office.application.client_id
+        return self.brokerage.state.authorization_server.application.client_id
 
     @property
     def client_secret(self) -> str:
-        """Its secret."""
-        return self.brokerage.world.office.application.client_secret
+        """Secret of the registered application."""
+        return self.brokerage.state.authorization_server.application.client_secret
 
     @property
     def redirect_uri(self) -> str:
-        """Its redirect address."""
-        return self.brokerage.world.office.application.redirect_uris[0]
+        """Redirect address of the registered application."""
+        return self.brokerage.state.authorization_server.application.redirect_uris[0]
 
     @property
     def refresh_token(self) -> str:
-        """The refresh token of the owner's personal grant."""
-        return self.brokerage.world.office.personal.refresh_token
+        """Refresh token of the owner's personal grant."""
+        return self.brokerage.state.authorization_server.personal.refresh_token
 
     @property
     def customer_id(self) -> str:
         """Identifier of the owner."""
-        return str(self.brokerage.world.owner.number)
+        return str(self.brokerage.state.owner.number)
 
     @property
     def account_numbers(self) -> tuple[str, ...]:
         """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
-        world = self.brokerage.world
-        return tuple(account.number for account in world.accounts.of(world.owner))
+        state = self.brokerage.state
+        return tuple(account.number for account in state.accounts.of(state.owner))
 
     @property
     def foreign_account_number(self) -> str:
-        """An account of another customer."""
-        world = self.brokerage.world
-        return world.accounts.of(world.stranger)[0].number
+        """Account of another customer."""
+        state = self.brokerage.state
+        return state.accounts.of(state.other_customer)[0].number
 
     @property
     def foreign_customer_id(self) -> str:
         """Identifier of the other customer."""
-        return str(self.brokerage.world.stranger.number)
+        return str(self.brokerage.state.other_customer.number)
 
     @property
     def complex_order_ids(self) -> dict[str, str]:
         """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
-        return dict(self.brokerage.world.complex_order_ids)
+        return dict(self.brokerage.state.complex_order_ids)
 
     @property
     def environment(self) -> Environment:
-        """The environment, as a client wants it."""
+        """Environment for a `Client` of this service."""
         from ..config import Environment
 
         make = getattr(Environment, self.brokerage.settings.environment)
@@ -174,9 +177,9 @@ class Simulator:
         )
 
     def client(self, **options: Any) -> Client:
-        """A client of this service, not yet entered; ``options`` are the client's own.
+        """Return a client of this service, not yet entered; ``options`` are the client's own.
 
-        It talks real HTTP, or goes through the in-memory door when the simulator was never entered.
+        It uses real HTTP, or the in-memory transport if the simulator was never entered.
         """
         from ..client import Client
 
@@ -185,10 +188,10 @@ class Simulator:
         return Client(self.environment, self.credentials, **options)
 
     def transport(self) -> InMemoryTransport:
-        """A new in-memory transport: the same brokerage without a socket."""
+        """Return a new in-memory transport to this brokerage."""
         return InMemoryTransport(self.brokerage, self.clock, self._latency_of)
 
-    # What happens to it
+    # Control
 
     @property
     def ledger(self) -> Ledger:
@@ -197,12 +200,12 @@ class Simulator:
 
     @property
     def faults(self) -> FaultPlan:
-        """The faults that are still to come."""
+        """Faults still to come."""
         return self.brokerage.faults
 
     @property
     def rate_limit(self) -> float | None:
-        """Requests per second that are let through; None: all."""
+        """Requests per second that are accepted; None: no limit."""
         return self.brokerage.rate_limit
 
     @rate_limit.setter
@@ -210,37 +213,37 @@ class Simulator:
         self.brokerage.rate_limit = value
 
     def settle(self) -> None:
-        """Let everything happen that is due by now, so that the ledger shows it without another request."""
+        """Run everything that is due by now, so that the ledger shows it."""
         self.brokerage.advance(self.clock.now())
 
     def price(self, symbol: str) -> Decimal:
-        """The present price of an equity, future or cryptocurrency."""
-        return self.brokerage.world.market.underlying_price(symbol, self.clock.now())
+        """Return the current price of an equity, future or cryptocurrency."""
+        return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
-        """Put the price of an equity, future or cryptocurrency somewhere and keep it there.
+        """Set and hold the price of an equity, future or cryptocurrency.
 
         Raises:
-            ValueError: ``price`` is not positive, or not below a thousand million.
+            ValueError: ``price`` is not positive, or not below 10**9.
         """
         self.settle()
-        self.brokerage.world.market.set_price(symbol, Decimal(price), self.clock.now())
+        self.brokerage.state.prices.set_price(symbol, Decimal(price), self.clock.now())
 
     def authorize(self, address: str) -> str:
-        """Follow the address of the authorization page as the owner, consent, and return where that leads."""
-        world = self.brokerage.world
-        return world.office.authorize(address, world.owner, self.clock.now())
+        """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
+        state = self.brokerage.state
+        return state.authorization_server.authorize(address, state.owner, self.clock.now())
 
     def expire_tokens(self) -> None:
-        """Make every access token issued so far invalid; refreshing still works."""
-        self.brokerage.world.office.expire_tokens()
+        """Invalidate every access token issued so far; refreshing still works."""
+        self.brokerage.state.authorization_server.expire_tokens()
 
     def revoke(self) -> None:
-        """Delete the owner's personal grant: its tokens are refused and it cannot be refreshed any more."""
-        self.brokerage.world.office.personal.revoked = True
+        """Delete the owner's personal grant: its tokens are rejected and cannot be refreshed any more."""
+        self.brokerage.state.authorization_server.personal.revoked = True
 
     async def restart(self) -> None:
-        """Drop every connection and listen again on the same port; nothing is forgotten."""
+        """Drop every connection and listen again on the same port, with all state kept."""
         await self._server.stop()
         await self._server.start()
 

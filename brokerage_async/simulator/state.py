@@ -1,4 +1,4 @@
-"""Everything that one environment holds, put together: customers, accounts, instruments, orders, alerts."""
+"""Complete state of one environment: customers, accounts, instruments, orders, alerts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .accounts.accounts import Account, Accounts
-from .accounts.margin import MarginDesk
+from .accounts.accounts import Account, Accounts, Customer
+from .accounts.margin_calculator import MarginCalculator
 from .api.access import Access
-from .api.call import Customer
 from .api.complex_orders import ComplexOrders
 from .api.instruments import Instruments
 from .api.margin import Margin
@@ -34,31 +33,31 @@ from .api.quote_alerts import QuoteAlerts
 from .api.transactions import Transactions
 from .api.watchlists import Watchlists
 from .api.wire import Dialect
-from .authorization_server import TokenOffice
-from .event_queue import Agenda
-from .keyed_random import Chance, key_of
+from .authorization_server import AuthorizationServer
+from .event_queue import EventQueue
+from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.alerts import AlertDesk
+from .market.alerts import AlertMonitor
 from .market.catalogue import Catalogue, Sizes
 from .market.equities import monthly_expirations
 from .market.instrument import Instrument, occ_symbol
-from .market.market import Market
-from .trading.bookkeeping import Books
-from .trading.complex_orders import ComplexDesk
+from .market.prices import Prices
+from .trading.bookkeeping import Bookkeeping
+from .trading.complex_orders import ComplexOrderDesk
 from .trading.exchange import Exchange
-from .trading.order_desk import Desk
-from .trading.order_store import Blotter
+from .trading.order_desk import OrderDesk
+from .trading.order_store import OrderStore
 from .trading.preflight import Preflight
 
-__all__ = ["Settings", "World"]
+__all__ = ["Settings", "State"]
 
 _DAY = 86400.0
-_OWNER, _STRANGER = 52_000, 77_000
+_OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What an environment is made from: its name, the seed, when it begins (epoch seconds), sizes and starting cash."""
+    """Parameters of an environment: name, seed, start (epoch seconds), list sizes and initial cash."""
 
     environment: str
     seed: int
@@ -67,77 +66,82 @@ class Settings:
     cash: Decimal = Decimal(10_000_000)
 
 
-class World:
-    """The state of one environment, and the parts that work on it."""
+class State:
+    """State of one environment, and the parts that operate on it."""
 
     def __init__(self, settings: Settings, ledger: Ledger, dialect: Dialect) -> None:
-        chance = Chance(settings.seed ^ key_of(settings.environment))
+        random = KeyedRandom(settings.seed ^ key_of(settings.environment))
         self.settings: Settings = settings
         self.dialect: Dialect = dialect
-        self.chance: Chance = chance
-        self.agenda: Agenda = Agenda()
+        self.random: KeyedRandom = random
+        self.event_queue: EventQueue = EventQueue()
         self.accounts: Accounts = Accounts()
-        self.books: Books = Books(dialect)
-        self.owner: Customer = Customer(_OWNER + chance.below(10_000, 2), "simulated-owner")
-        self.stranger: Customer = Customer(_STRANGER + chance.below(10_000, 3), "simulated-stranger")
-        self.catalogue: Catalogue = Catalogue(settings.sizes, chance, settings.start)
-        self.market: Market = Market(self.catalogue, chance)
-        self.margin: MarginDesk = MarginDesk(self.market)
-        self.blotter: Blotter = Blotter(ledger, chance)
-        self.exchange: Exchange = Exchange(self.blotter, self.books, self.market, self.agenda, chance)
-        self.preflight: Preflight = Preflight(self.catalogue, self.market, self.margin)
-        self.desk: Desk = Desk(self.preflight, self.blotter, self.exchange, dialect)
-        self.complex_desk: ComplexDesk = ComplexDesk(
-            self.blotter, self.exchange, self.preflight, self.market, self.agenda
+        self.bookkeeping: Bookkeeping = Bookkeeping(dialect)
+        self.owner: Customer = Customer(_OWNER + random.below(10_000, 2), "simulated-owner")
+        self.other_customer: Customer = Customer(_OTHER_CUSTOMER + random.below(10_000, 3), "simulated-stranger")
+        self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
+        self.prices: Prices = Prices(self.catalogue, random)
+        self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
+        self.order_store: OrderStore = OrderStore(ledger, random)
+        self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
+        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
+        self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
+        self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
+            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue
         )
-        self.alerts: AlertDesk = AlertDesk(self.market, self.agenda, chance)
-        self.office: TokenOffice = TokenOffice(settings.environment, self.owner, chance)
+        self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
+        self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
 
-    def areas(self) -> Mapping[str, object]:
-        """What answers the operations, by namespace."""
+    def namespaces(self) -> Mapping[str, object]:
+        """Return the request handlers by namespace."""
         access = Access(self.accounts)
         return {
-            "oauth": OAuth(self.office),
+            "oauth": OAuth(self.authorization_server),
             "market_time": MarketTime(self.dialect, self.settings.start),
-            "market_metrics": MarketMetrics(self.catalogue, self.chance),
+            "market_metrics": MarketMetrics(self.catalogue, self.random),
             "instruments": Instruments(self.catalogue),
-            "orders": Orders(access, self.desk, self.blotter, self.dialect),
-            "complex_orders": ComplexOrders(access, self.complex_desk, self.margin, self.dialect),
+            "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
+            "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
-            "margin": Margin(access, self.margin, self.preflight, self.market, self.blotter, self.dialect),
+            "margin": Margin(
+                access, self.margin_calculator, self.preflight, self.prices, self.order_store, self.dialect
+            ),
             "watchlists": Watchlists(self.dialect),
-            "quote_alerts": QuoteAlerts(self.alerts),
+            "quote_alerts": QuoteAlerts(self.alert_monitor),
         }
 
-    # How the environment is born
+    # Initial state
 
     def _open_accounts(self) -> None:
-        """Three accounts of the owner (empty; with positions; cash only) and one of somebody else."""
-        start, base = self.settings.start, 1000 + self.chance.below(8000, 4)
-        plan = (("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.stranger))
+        """Open three accounts of the owner and one of another customer.
+
+        The owner's are an empty one, one with positions, and a cash account.
+        """
+        start, base = self.settings.start, 1000 + self.random.below(8000, 4)
+        plan = (("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer))
         for number, (kind, customer) in enumerate(plan, start=1):
             account = self.accounts.open(f"5WT{base}{number}", customer, kind, Decimal(0))
-            self.books.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)
+            self.bookkeeping.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)
         second = self.accounts.of(self.owner)[1]
         for month in range(12, 0, -1):
-            interest = Decimal(self.chance.below(5000, 5, month)) / 100
-            self.books.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
-        self._hold_positions(second)
+            interest = Decimal(self.random.below(5000, 5, month)) / 100
+            self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
+        self._open_positions(second)
 
-    def _hold_positions(self, account: Account) -> None:
-        """Shares, and a call sold against them."""
+    def _open_positions(self, account: Account) -> None:
+        """Buy shares, and sell a call against them."""
         shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
         account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0))
         call = self._call_on(shares)
-        account.trade(call, Decimal(-1), self.market.price(call, self.settings.start), Decimal(0))
+        account.trade(call, Decimal(-1), self.prices.price(call, self.settings.start), Decimal(0))
 
     def _call_on(self, shares: Instrument) -> Instrument:
-        """An option on shares, about five weeks out and a little above their price."""
+        """Return a call on the shares, about five weeks out and slightly above their price."""
         today = self.catalogue.today
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         strike = (self.catalogue.base_price(shares.symbol) * Decimal("1.05") // 5) * 5
@@ -148,7 +152,10 @@ class World:
         return option
 
     def _place_complex_orders(self) -> None:
-        """One complex order of each kind in the owner's second account, none of them about to trade."""
+        """Place one complex order of each type in the owner's second account.
+
+        Their prices are far from the market, so that none is about to trade.
+        """
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         price = self.catalogue.base_price("AAPL")
         low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
@@ -159,7 +166,7 @@ class World:
             self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
         ]
-        open_ = self.complex_desk.open
+        open_ = self.complex_order_desk.open
         kinds, ratio = ComplexOrderType, Decimal("0.25")
         opened = (
             open_(kinds.OTOCO, account, [profit, loss], now, trigger=buy),
@@ -171,7 +178,7 @@ class World:
     def _share_order(
         self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None
     ) -> NewOrder:
-        """Ten shares, at a limit, on a stop, or at the market when neither is given."""
+        """Return an order for ten shares: limit, stop, or market when neither price is given."""
         leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
         buys = action is LegAction.BUY_TO_OPEN
         if price is None:

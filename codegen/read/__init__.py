@@ -1,1 +1,1 @@
-"""The YAML schema, read and checked into plain values."""
+"""Reader of the YAML schema: checks it and returns plain values."""

@@ -1,4 +1,4 @@
-"""Reads the schema folder into a Spec, or says everything that is wrong with it at once."""
+"""Entry point of the reader: a schema folder becomes a Spec, or one error lists all problems."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
 from .types import read_type
-from .vocabulary import check_words
+from .vocabulary import check_vocabulary
 
 __all__ = ["SchemaError", "load"]
 
-#: What surrounds the resources of an answer; the codec knows these shapes, no class is made of them.
+#: Envelopes of responses; the codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
 
-#: Names that the generated classes need for themselves: the type of another field, say.
+#: Python names used inside the generated classes, for annotations or members; fields cannot have them.
 RESERVED = {
     "any",
     "attrs",
@@ -37,11 +37,15 @@ RESERVED = {
 
 
 def load(folder: Path) -> Spec:
-    """The schema in ``folder``. Raises SchemaError with one line per problem: file, JSON path, reason."""
+    """Read the schema in ``folder``.
+
+    Raises:
+        SchemaError: the schema is invalid; all problems are listed.
+    """
     document = Document(folder)
     if document.problems:
         raise SchemaError(document.problems)
-    check_words(document)
+    check_vocabulary(document)
     models: dict[str, Model] = {}
     enums: dict[str, Enum] = {}
     root = document.root()
@@ -51,10 +55,10 @@ def load(folder: Path) -> Spec:
                 _read_component(name, component, models, enums)
     operations = read_operations(root, models, enums)
     tags = root.get("tags")
-    namespaces = {tag.text("name"): tag.text("description") for tag in tags.elements()} if tags else {}
+    namespaces = {tag.string("name"): tag.string("description") for tag in tags.elements()} if tags else {}
     for operation in operations:
         if operation.namespace not in namespaces:
-            root.problem(f"tags: there is none for {operation.namespace!r}, the namespace of {operation.name}")
+            root.problem(f"tags must list {operation.namespace!r}, the namespace of {operation.name}")
     if document.problems:
         raise SchemaError(sorted(document.problems))
     return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces, digest=document.digest)
@@ -62,44 +66,44 @@ def load(folder: Path) -> Spec:
 
 def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict[str, Enum]) -> None:
     if node.component not in (name, None):
-        node.problem(f"is listed in openapi.yaml as {name!r}; list it under its own name")
+        node.problem(f"must be listed in openapi.yaml under its own name, got {name!r}")
     if name in ENVELOPES:
         return
-    if not node.text("description"):
-        node.problem("has no description")
-    if not node.text("x-section"):
-        node.problem("has no x-section, the part of the service document that it follows")
+    if not node.string("description"):
+        node.problem("description is missing")
+    if not node.string("x-section"):
+        node.problem("x-section is missing: name the section of the service document")
     if "enum" in node.members:
         enums[name] = _read_enum(name, node)
     elif node.members.get("type") == "object" and "properties" in node.members:
         models[name] = _read_model(name, node)
     else:
-        node.problem("is neither an enumeration nor an object with properties")
+        node.problem("must be an enumeration or an object with properties")
 
 
 def _read_enum(name: str, node: Node) -> Enum:
     if node.members.get("x-open-enum") is not True:
-        node.problem("needs x-open-enum: true; the service may send values that are not listed")
+        node.problem("x-open-enum must be true: the service may send values that are not listed")
     values = [str(value) for value in node.value["enum"]]
     names = node.members.get("x-enum-varnames") or [constant(value) for value in values]
     if len(names) != len(values):
-        node.problem(f"x-enum-varnames has {len(names)} names for {len(values)} values")
+        node.problem(f"x-enum-varnames must have {len(values)} names, got {len(names)}")
     for value, member in zip(values, names, strict=False):
         if not str(member).isidentifier():
-            node.problem(f"the value {value!r} gives no name; add x-enum-varnames")
+            node.problem(f"value {value!r} does not yield a Python name: add x-enum-varnames")
     for what, entries in (("value", values), ("name", names)):
         for entry in {entry for entry in entries if entries.count(entry) > 1}:
-            node.problem(f"the {what} {entry!r} occurs twice")
-    seen_only = tuple(node.members.get("x-observed", ()))
-    for value in seen_only:
+            node.problem(f"duplicate {what} {entry!r}")
+    observed_values = tuple(node.members.get("x-observed", ()))
+    for value in observed_values:
         if value not in values:
-            node.problem(f"x-observed names {value!r}, which is not in enum")
+            node.problem(f"x-observed must list values of enum, got {value!r}")
     return Enum(
         name=name,
-        description=node.text("description"),
-        section=node.text("x-section"),
+        description=node.string("description"),
+        section=node.string("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
-        seen_only=seen_only,
+        observed_values=observed_values,
         observed=node.members.get("x-provenance") == "observed",
     )
 
@@ -107,27 +111,27 @@ def _read_enum(name: str, node: Node) -> Enum:
 def _read_model(name: str, node: Node) -> Model:
     required = node.members.get("required", [])
     fields = []
-    properties = node.raw("properties")
+    properties = node.unresolved("properties")
     for wire, _ in properties.items() if properties else ():
-        written = properties.raw(wire) if properties else None
+        written = properties.unresolved(wire) if properties else None
         if written is not None:
             fields.append(_read_field(wire, written, wire in required))
     wires = {field.wire for field in fields}
     for wire in required:
         if wire not in wires:
-            node.problem(f"required names {wire!r}, which is no property")
+            node.problem(f"required must list properties, got {wire!r}")
     names = [field.name for field in fields]
     for repeated in sorted({name for name in names if names.count(name) > 1}):
-        node.problem(f"two properties would be called {repeated!r}")
+        node.problem(f"two properties yield the Python name {repeated!r}")
     for reserved in sorted(RESERVED & set(names)):
-        node.problem(f"a property would be called {reserved!r}, which would hide what every model has or uses")
+        node.problem(f"a property yields the Python name {reserved!r}, which the generated classes reserve")
     shared = bool(node.members.get("x-shared"))
     if shared and any(field.type.array or field.aliases or field.type.kind in ("model", "object") for field in fields):
-        node.problem("x-shared: true goes with plain fields only")
+        node.problem("x-shared requires scalar fields without aliases")
     return Model(
         name=name,
-        description=node.text("description"),
-        section=node.text("x-section"),
+        description=node.string("description"),
+        section=node.string("x-section"),
         fields=tuple(fields),
         rules=read_rules(node, wires),
         shared=shared,
@@ -137,14 +141,13 @@ def _read_model(name: str, node: Node) -> Model:
 
 def _read_field(wire: str, written: Node, required: bool) -> Field:
     node = written.resolved()
-    description = " ".join(str(written.members.get("description", node.text("description"))).split())
     if "description" not in written.members:
-        written.problem("has no description")
+        written.problem("description is missing")
     return Field(
         name=snake(wire),
         wire=wire,
         type=read_type(written),
-        description=description,
+        description=node.string("description"),
         required=required,
         observed=written.members.get("x-provenance") == "observed",
         aliases=tuple(written.members.get("x-aliases", ())),

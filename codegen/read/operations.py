@@ -1,4 +1,4 @@
-"""Reads the paths of the schema into operations."""
+"""Reader of the paths of the schema: one Operation per path and method."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]) -> tuple[Operation, ...]:
-    """All operations, in the order of the paths."""
+    """Return all operations in path order."""
     paths = root.get("paths")
     operations: list[Operation] = []
     for path, item in paths.items() if paths else ():
         for method, node in item.items():
             if method not in METHODS:
-                item.problem(f"{method!r} is not one of {', '.join(METHODS)}")
+                item.problem(f"method must be one of {', '.join(METHODS)}, got {method!r}")
                 continue
             operation = _read_operation(path, method, node, models)
             if any(operation.name == other.name for other in operations):
-                node.problem(f"operationId {operation.name!r} is taken already")
+                node.problem(f"duplicate operationId {operation.name!r}")
             operations.append(operation)
     listed = {*models, *enums}
     for operation in operations:
         for used in (operation.result, operation.body, *(parameter.type.name for parameter in operation.parameters)):
             if used is not None and used not in listed:
-                root.problem(f"components.schemas: {used!r}, used by {operation.name}, is not listed")
+                root.problem(f"components.schemas must list {used!r}, used by {operation.name}")
     for model in models.values():
         for field in model.fields:
             if field.type.name is not None and field.type.name not in listed:
-                root.problem(f"components.schemas: {field.type.name!r}, used by {model.name}, is not listed")
+                root.problem(f"components.schemas must list {field.type.name!r}, used by {model.name}")
     return tuple(operations)
 
 
 def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]) -> Operation:
-    name = node.text("operationId")
+    name = node.string("operationId")
     if not is_operation_id(name):
-        node.problem(f"operationId {name!r} is not of the form namespace.method, as it is called in Python")
+        node.problem(f"operationId must have the form namespace.method, got {name!r}")
         name = f"unnamed.{method}_{snake(path)}"
     for key in ("summary", "x-section", "x-effect"):
-        if not node.text(key):
-            node.problem(f"has no {key}")
+        if not node.string(key):
+            node.problem(f"{key} is missing")
     parameters = _read_parameters(path, node)
     status, shape, result, returns = _read_result(node)
     body, body_required = _read_body(node)
     if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
-        node.problem(f"x-flatten-body: {body} has required fields; only optional ones can become keyword parameters")
+        node.problem(f"x-flatten-body requires optional fields only: {body} has required ones")
     return Operation(
         name=name,
         method=method.upper(),
         path=path,
-        summary=node.text("summary"),
-        description=node.text("description"),
-        section=node.text("x-section"),
-        effect=node.text("x-effect"),
+        summary=node.string("summary"),
+        description=node.string("description"),
+        section=node.string("x-section"),
+        effect=node.string("x-effect"),
         scope=node.members.get("x-scope"),
         shape=shape,
         result=result,
@@ -67,7 +67,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         errors=_read_errors(node),
         parameters=parameters,
         body=body,
-        body_name=node.text("x-body-name", "body"),
+        body_name=node.string("x-body-name", "body"),
         body_required=body_required,
         flatten_body=bool(node.members.get("x-flatten-body")),
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
@@ -80,33 +80,33 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
     listed = node.get("parameters")
     parameters = []
     for written in listed.elements() if listed else ():
-        wire = written.text("name")
-        schema = written.raw("schema")
-        location = written.text("in")
+        wire = written.string("name")
+        schema = written.unresolved("schema")
+        location = written.string("in")
         if location not in ("path", "query"):
-            written.problem(f"in: {location!r} is not path or query")
+            written.problem(f"in must be path or query, got {location!r}")
         if schema is None:
-            written.problem("has no schema")
+            written.problem("schema is missing")
             continue
-        if not written.text("description"):
-            written.problem("has no description")
+        if not written.string("description"):
+            written.problem("description is missing")
         parameter = Parameter(
-            name=written.text("x-python-name") or snake(wire),
+            name=written.string("x-python-name") or snake(wire),
             wire=wire,
             location=location,
             type=read_type(schema),
-            description=written.text("description"),
+            description=written.string("description"),
             required=bool(written.members.get("required")),
             observed=written.members.get("x-provenance") == "observed",
         )
         if parameter.type.kind in ("model", "object", "decimal"):
-            schema.problem(f"a parameter cannot be of kind {parameter.type.kind}")
+            schema.problem(f"unsupported kind {parameter.type.kind} for a parameter")
         if parameter.type.array != wire.endswith("[]"):
-            written.problem("an array is named with brackets at its end, as it is sent, and nothing else is")
+            written.problem("name must end in [] for an array, and for nothing else")
         parameters.append(parameter)
     in_path = {parameter.wire for parameter in parameters if parameter.location == "path"}
     for missing in sorted(set(re.findall(r"{([^}]+)}", path)) ^ in_path):
-        node.problem(f"{missing!r} stands in the path {path} or among its parameters, not in both")
+        node.problem(f"{missing!r} must be both in the path {path} and among its parameters")
     return tuple(parameters)
 
 
@@ -134,15 +134,15 @@ def _json_schema(node: Node) -> Node | None:
 
 
 def _read_result(node: Node) -> tuple[int, str, str | None, str]:
-    """Status, shape, model and description of the one success answer."""
+    """Return status, shape, model and description of the success response."""
     responses = node.get("responses")
-    successes = [(status, answer) for status, answer in (responses.items() if responses else ()) if status[:1] == "2"]
+    successes = [(status, success) for status, success in (responses.items() if responses else ()) if status[:1] == "2"]
     if len(successes) != 1:
-        node.problem(f"needs exactly one answer of success, has {len(successes)}")
+        node.problem(f"must have exactly one success response, got {len(successes)}")
         return 200, "none", None, ""
-    [(status, answer)] = successes
-    returns = answer.text("description")
-    schema = _json_schema(answer)
+    [(status, success)] = successes
+    returns = success.string("description")
+    schema = _json_schema(success)
     if schema is None:
         return int(status), "none", None, returns
     if schema.component is not None:
@@ -152,12 +152,12 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     shapes = {shape for shape, _ in read}
     result = next((name for _, name in read if name), None)
     if len({name for _, name in read}) != 1:
-        schema.problem("the alternatives hold different things")
+        schema.problem("alternatives must contain the same model")
     if len(read) > 1 and node.members.get("x-result") is None:
-        node.problem("has alternatives; x-result: one or many must say what is returned")
+        node.problem("x-result is missing: choose one or many for a response with alternatives")
     shape = node.members.get("x-result") or ("page" if node.members.get("x-paginated") else next(iter(shapes)))
     if ("page" in shapes) != bool(node.members.get("x-paginated")):
-        node.problem("x-paginated: true and PageEnvelope go together")
+        node.problem("x-paginated and PageEnvelope must be used together")
     return int(status), str(shape), result, returns
 
 
@@ -172,6 +172,6 @@ def _read_envelope(form: Node) -> tuple[str, str | None]:
         items = properties.get("items") if (properties := data.get("properties")) else None
         data = items.get("items") if items else None
     if data is None or data.component is None:
-        form.problem("what data holds must be a $ref to a component")
+        form.problem("data must contain a $ref to a component")
         return kinds[envelope], None
     return kinds[envelope], data.component

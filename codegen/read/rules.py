@@ -1,4 +1,4 @@
-"""Reads ``x-rules``: small declarative rules over the fields of a body or the parameters of a query."""
+"""Reader of ``x-rules``: declarative rules over the fields of a body or the parameters of a query."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ _DEMANDS = (
     "positive",
     "not-negative",
 )
+_NAMING_FIELDS = {
+    "when", "unless", "require-value", "max-items", "require", "forbid", "exclusive", "positive", "not-negative",
+}  # fmt: skip
 _KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}
 
 
 def read_rules(owner: Node, known: set[str]) -> tuple[Rule, ...]:
-    """The rules of an operation or request schema; ``known`` are the fields that they may name."""
+    """Return the rules of an operation or request schema over ``known`` fields."""
     listed = owner.get("x-rules")
     if listed is None:
         return ()
@@ -31,19 +34,19 @@ def read_rules(owner: Node, known: set[str]) -> tuple[Rule, ...]:
 
 def _read_rule(node: Node, known: set[str]) -> Rule | None:
     if not isinstance(node.value, dict):
-        node.problem(f"expected a rule, found {node.value!r}")
+        node.problem(f"must be a rule, got {node.value!r}")
         return None
     demands = [key for key in _DEMANDS if key in node.members]
     if len(demands) != 1:
-        node.problem(f"needs exactly one of {', '.join(_DEMANDS)}; found {', '.join(demands) or 'none'}")
+        node.problem(f"must have exactly one of {', '.join(_DEMANDS)}, got {', '.join(demands) or 'none'}")
     for key in node.members:
         if key not in _KEYS:
-            node.problem(f"unknown key {key!r}; a rule has {', '.join(sorted(_KEYS))}")
-    if not node.text("message"):
-        node.problem("has no message")
-    for field in sorted(_fields_named(node.value)):
+            node.problem(f"unknown key {key!r}: the keys of a rule are {', '.join(sorted(_KEYS))}")
+    if not node.string("message"):
+        node.problem("message is missing")
+    for field in sorted(_referenced_fields(node.value)):
         if field.partition("[]")[0] not in known and field not in known:
-            node.problem(f"names {field!r}, which is not there")
+            node.problem(f"unknown field {field!r}")
     arguments: list[tuple[str, object]] = [
         (key.replace("-", "_"), _argument(node, key, node.value[key]))
         for key in ("when", "unless", *demands)
@@ -51,7 +54,7 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
     ]
     if node.members.get("x-provenance") == "library":
         arguments.append(("library", True))
-    return Rule(arguments=(*arguments, ("message", node.text("message"))))
+    return Rule(arguments=(*arguments, ("message", node.string("message"))))
 
 
 def _argument(node: Node, key: str, value: Any) -> object:
@@ -67,27 +70,17 @@ def _argument(node: Node, key: str, value: Any) -> object:
             return (str(value["from"]), str(value["to"]), int(value["months"]))
         return tuple(map(str, value))
     except (AttributeError, KeyError, TypeError, ValueError):
-        node.problem(f"{key} is not written as it should be: {value!r}")
+        node.problem(f"invalid {key}: {value!r}")
         return None
 
 
-def _fields_named(rule: dict[str, Any]) -> set[str]:
-    named: set[str] = set()
+def _referenced_fields(rule: dict[str, Any]) -> set[str]:
+    fields: set[str] = set()
     for key, value in rule.items():
-        if key in (
-            "when",
-            "unless",
-            "require-value",
-            "max-items",
-            "require",
-            "forbid",
-            "exclusive",
-            "positive",
-            "not-negative",
-        ):
-            named.update(map(str, value) if isinstance(value, (dict, list)) else ())
+        if key in _NAMING_FIELDS:
+            fields.update(map(str, value) if isinstance(value, (dict, list)) else ())
         elif key == "distinct":
-            named.add(str(value))
+            fields.add(str(value))
         elif key == "span" and isinstance(value, dict):
-            named.update(str(value[end]) for end in ("from", "to") if end in value)
-    return named
+            fields.update(str(value[end]) for end in ("from", "to") if end in value)
+    return fields

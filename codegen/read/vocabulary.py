@@ -1,4 +1,4 @@
-"""The words that a schema file may use, checked one object at a time, wherever it stands."""
+"""Vocabulary of the schema files: ``x-`` keys, their values, and the form of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCOPES = ("read", "trade")
 PROVENANCES = ("documented", "observed", "library")
 WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "mapping")
 
-#: RFC 6749 fixes the names in token bodies, which have underscores.
+#: RFC 6749 fixes the property names of token bodies, which have underscores.
 UNDERSCORED_FILES = ("oauth.yaml",)
 
 EXTENSIONS = {
@@ -45,20 +45,20 @@ _CHOICES = {
 }
 
 
-def check_words(document: Document) -> None:
-    """Note every unknown ``x-`` key, every value outside its closed set, and every ill-formed name."""
-    for node in document.everywhere():
+def check_vocabulary(document: Document) -> None:
+    """Record unknown ``x-`` keys, values outside their set, and invalid names."""
+    for node in document.objects():
         if node.path and node.path[-1] == "properties":
             _check_property_names(node)
         elif not node.path or node.path[-1] not in ("schemas", "paths", "parameters", "responses", "callbacks"):
             _check_extensions(node)
         if node.reference() is not None:
-            document.find(node, node.value["$ref"])
+            document.resolve(node, node.value["$ref"])
     for file in document.files:
         schemas = document.root(file).get("schemas")
         for name in schemas.value if schemas else ():
             if schemas and not is_component(str(name)):
-                schemas.problem(f"{name!r} cannot be the name of a class; write it like OrderLeg")
+                schemas.problem(f"component name must be a class name such as OrderLeg, got {name!r}")
 
 
 def _check_extensions(node: Node) -> None:
@@ -66,18 +66,18 @@ def _check_extensions(node: Node) -> None:
         if not isinstance(key, str) or not key.startswith("x-"):
             continue
         if key not in EXTENSIONS:
-            node.problem(f"unknown key {key!r}; the x- keys are {', '.join(sorted(EXTENSIONS))}")
+            node.problem(f"unknown key {key!r}: the x- keys are {', '.join(sorted(EXTENSIONS))}")
         elif key in _CHOICES and value not in _CHOICES[key]:
-            node.problem(f"{key} is {value!r}, not one of {', '.join(map(str, _CHOICES[key]))}")
+            node.problem(f"{key} must be one of {', '.join(map(str, _CHOICES[key]))}, got {value!r}")
         elif key == "x-wire":
             for form in value if isinstance(value, list) else [value]:
                 if form not in WIRE_FORMS:
-                    node.problem(f"x-wire names {form!r}, not one of {', '.join(WIRE_FORMS)}")
+                    node.problem(f"x-wire must list forms out of {', '.join(WIRE_FORMS)}, got {form!r}")
 
 
 def _check_property_names(node: Node) -> None:
     underscored = node.file in UNDERSCORED_FILES
     for name in node.members:
         if not (is_underscored(str(name)) if underscored else is_dasherized(str(name))):
-            style = "joined by underscores" if underscored else "joined by dashes"
-            node.problem(f"the property {name!r} is not in lower case with its words {style}")
+            separator = "underscores" if underscored else "dashes"
+            node.problem(f"property must be lower-case words joined by {separator}, got {name!r}")

@@ -1,1 +1,1 @@
-"""Plain values of the schema, written as Python files."""
+"""Renderers of the generated Python files."""

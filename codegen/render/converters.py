@@ -1,7 +1,7 @@
-"""Renders ``_generated/converters.py``: for every model the form that it has on the wire, and both ways between them.
+"""Renders ``_generated/converters.py``: the wire struct of every model, and the conversions between the two.
 
-Per field three pieces of source are chosen here by kind and declared wire forms: the type on the wire, the expression
-that reads it, the expression that writes it. The template puts them in their places.
+Three pieces of source are chosen here for each field, by its kind and declared wire forms: the type on the wire, the
+expression that reads it, and the expression that writes it. The template puts them in their places.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _PLAIN = {
 
 
 @attrs.frozen
-class WireField:
-    """The source of one field: its wire type, how ``v`` is read and written; ``None`` is handled by the template.
+class FieldSource:
+    """Source of one field: its wire type, and the expressions that read and write ``v``.
 
-    An empty ``read`` or ``write`` means that the value passes as it is.
+    The template handles ``None``. An empty ``read`` or ``write`` means that the value passes unchanged.
     """
 
     name: str
@@ -40,13 +40,13 @@ class WireField:
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     views = [(model, [_view(field) for field in model.fields], _rename(model.fields)) for model in spec.models.values()]
     return environment.get_template("converters.py.jinja2").render(spec=spec, views=views)
 
 
 def _rename(fields: tuple[Field, ...]) -> str:
-    """The rule that turns the Python names into wire names, as an argument of the struct."""
+    """Return the rule that turns Python names into wire names, as an argument of the struct."""
     if all(field.wire == field.name for field in fields):
         return ""
     if all(field.wire == field.name.replace("_", "-") for field in fields):
@@ -54,9 +54,9 @@ def _rename(fields: tuple[Field, ...]) -> str:
     return f", rename={ {field.name: field.wire for field in fields} }"
 
 
-def _view(field: Field) -> WireField:
+def _view(field: Field) -> FieldSource:
     wire, read, write = _array(field) if field.type.array else _single(field)
-    return WireField(
+    return FieldSource(
         name=field.name,
         key=field.wire,
         type=wire,
@@ -103,7 +103,7 @@ def _decimal(forms: set[str], key: str) -> tuple[str, str, str]:
     return wire, read, "decimal_text(v)"
 
 
-#: How one item of an array is read where it is known only as JSON.
+#: Reader of one array item that arrives as untyped JSON.
 _READERS = {
     "string": "str",
     "identifier": "str",

@@ -1,17 +1,16 @@
-"""Renders ``_generated/endpoints.py``: one class per namespace, one method per operation, with its documentation."""
+"""Renderer of ``_generated/endpoints.py``: one class per namespace, one documented method per operation."""
 
 from __future__ import annotations
-
-import textwrap
 
 import attrs
 from jinja2 import Environment
 
 from ..naming import constant, pascal
 from ..spec import Field, Operation, Parameter, Spec, Type
+from . import docstrings
 from .operations import result_type
 
-#: The token endpoint is the business of the token manager, not a method of the client.
+#: Namespaces without endpoint methods: the token manager calls the token endpoint itself.
 PRIVATE_NAMESPACES = ("oauth",)
 
 _PYTHON = {
@@ -24,20 +23,21 @@ _PYTHON = {
     "date-time": "datetime",
 }
 
+#: Exception and cause of each error status, for the docstrings.
 _ERRORS = {
-    400: "BadRequestError",
-    401: "AuthenticationError",
-    403: "PermissionDeniedError",
-    404: "NotFoundError",
-    406: "VersionNotSupportedError",
-    422: "UnprocessableError",
-    429: "RateLimitError",
+    400: ("BadRequestError", "malformed page or filter value"),
+    401: ("AuthenticationError", "access token or User-Agent header rejected"),
+    403: ("PermissionDeniedError", "scope or account authority missing"),
+    404: ("NotFoundError", "resource not found"),
+    406: ("VersionNotSupportedError", "Accept-Version no longer served"),
+    422: ("UnprocessableError", "request refused"),
+    429: ("RateLimitError", "rate limit exceeded"),
 }
 
 
 @attrs.frozen(kw_only=True)
 class Method:
-    """The source of one endpoint method, piece by piece."""
+    """Source of one endpoint method, in pieces."""
 
     name: str
     constant: str
@@ -52,7 +52,7 @@ class Method:
 
 @attrs.frozen(kw_only=True)
 class Namespace:
-    """The source of one class of endpoints."""
+    """Source of one endpoint class."""
 
     name: str
     attribute: str
@@ -61,7 +61,7 @@ class Namespace:
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     namespaces = []
     for attribute, description in spec.namespaces.items():
         operations = [operation for operation in spec.operations if operation.namespace == attribute]
@@ -88,7 +88,7 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     flat = spec.models[operation.body].fields if operation.body and operation.flatten_body else ()
     body = operation.body_name if operation.body else ""
     if flat:
-        body = f"{operation.body}({', '.join(f'{field.name}={_for_model(field)}' for field in flat)})"
+        body = f"{operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"
     return Method(
         name=operation.python_name,
         constant=constant(operation.name),
@@ -102,8 +102,8 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     )
 
 
-def _for_model(field: Field) -> str:
-    """Only text becomes a member: anything else goes on as it is, for validation to name it."""
+def _model_argument(field: Field) -> str:
+    """Return the expression of a flattened field; validation reports values that are not a `str`."""
     if field.type.kind != "enum":
         return field.name
     return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
@@ -114,7 +114,7 @@ def _arguments(operation: Operation, location: str) -> tuple[tuple[str, str], ..
 
 
 def _annotation(type_: Type) -> str:
-    """Enumerations are open, and their members are text: any text is taken."""
+    """Return the annotation of an argument; enumerations are open, so any `str` is accepted."""
     python = f"{type_.name} | str" if type_.kind == "enum" else _PYTHON.get(type_.kind, str(type_.name))
     return f"Sequence[{python}]" if type_.array else python
 
@@ -130,21 +130,20 @@ def _signature(operation: Operation, flat: tuple[Field, ...]) -> str:
 
 
 def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
-    observed = " Observed on the wire; the service document does not describe it." if operation.observed else ""
-    blocks = [_filled(operation.summary)]
+    blocks = [docstrings.fill(operation.summary)]
     if operation.description:
-        blocks.append(_filled(operation.description))
+        blocks.append(docstrings.fill(operation.description))
     if arguments := _argument_lines(operation, flat):
         blocks.append("Args:\n" + "\n".join(arguments))
     if operation.result:
-        one = "The pages of the list, fetched as they are used. " if operation.shape == "page" else ""
-        blocks.append("Returns:\n" + _filled(f"{one}{operation.returns}", "    "))
-    blocks.append("Raises:\n" + "\n".join(_raise_lines(operation)))
-    blocks.append(
-        _filled(
-            f"``{operation.method} {operation.path}``; section of the service document: {operation.section}.{observed}"
-        )
-    )
+        pages = f"A pager over `{operation.result}` objects. Pages are fetched lazily."
+        blocks.append("Returns:\n" + docstrings.fill(pages if operation.shape == "page" else operation.returns, "    "))
+    if raised := _raise_lines(operation):
+        heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
+        blocks.append("\n".join([heading, *raised]))
+    observed = " Observed on the wire, not described there." if operation.observed else ""
+    source = f"``{operation.method} {operation.path}``: section {operation.section} of the service document.{observed}"
+    blocks.append(docstrings.fill(source))
     return "\n\n".join(blocks)
 
 
@@ -152,24 +151,32 @@ def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
     after: list[Parameter | Field] = [each for each in operation.parameters if not each.required]
     lines = [_entry(each.name, each.description, each.observed) for each in operation.parameters if each.required]
     if operation.body and not flat:
-        lines.append(_entry(operation.body_name, f"The {operation.body} to send.", False))
+        lines.append(_entry(operation.body_name, "Request body.", False))
     return lines + [_entry(each.name, each.description, each.observed) for each in (*after, *flat)]
 
 
 def _raise_lines(operation: Operation) -> list[str]:
-    lines = [f"    errors.{_ERRORS[status]}: {status}." for status in operation.errors if status in _ERRORS]
-    checked = "ConfigurationError" if operation.body is None and not operation.rules else "InvalidRequestError"
-    why = "an argument cannot be sent" if checked == "ConfigurationError" else "the arguments break documented rules"
-    lines.append(f"    errors.{checked}: {why}; nothing was sent.")
+    raised = [(status, *_ERRORS[status]) for status in operation.errors if status in _ERRORS]
+    lines = [f"    errors.{name}: {cause} ({status})." for status, name, cause in raised]
+    if operation.parameters or operation.body:
+        lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")
+    if refusals := _refusals(operation):
+        lines.append(f"    errors.ConfigurationError: {', '.join(refusals)}; nothing was sent.")
     if operation.effect == "mutate":
-        lines.append("    errors.ResponseLostError: sent, but no answer came; it may have been done.")
+        lines.append("    errors.ResponseLostError: no response arrived; the request may have been processed.")
     return lines
 
 
+def _refusals(operation: Operation) -> list[str]:
+    """Return the causes for which the client itself refuses a call."""
+    causes = {
+        "empty or dot path value": any(each.location == "path" for each in operation.parameters),
+        "read-only client": operation.effect == "mutate",
+        "sandbox environment": operation.production_only,
+    }
+    return [cause for cause, applies in causes.items() if applies]
+
+
 def _entry(name: str, description: str, observed: bool) -> str:
-    text = f"{name}: {description}{' (Observed.)' if observed else ''}"
-    return textwrap.fill(text, 108, initial_indent="    ", subsequent_indent="        ")
-
-
-def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, 108, initial_indent=indent, subsequent_indent=indent)
+    entry = f"{name}: {docstrings.with_provenance(description, observed)}"
+    return docstrings.fill(entry, "    ", "        ")

@@ -1,12 +1,11 @@
-"""Renders ``_generated/models.py``: datamodel-code-generator turns the schema into attrs classes and enumerations.
+"""Renderer of ``_generated/models.py``: attrs classes and enumerations by datamodel-code-generator.
 
-The generator is given one document made from the Spec, in which every name, order and description is settled, and two
-small templates of ours in place of its own for dataclasses and enumerations.
+The generator reads an OpenAPI document built from the Spec, with all names, orders and descriptions settled. Two small
+templates replace its own for dataclasses and enumerations.
 """
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from datamodel_code_generator.enums import DataModelType, InputFileType, OpenAPI
 from datamodel_code_generator.format import DateClassType, DatetimeClassType, Formatter, PythonVersion
 
 from ..spec import Enum, Field, Model, Spec, Type
+from . import docstrings
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -31,7 +31,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 
 
 def render(spec: Spec, header: str) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     config = GenerateConfig(
         input_file_type=InputFileType.OpenAPI,
         openapi_scopes=[OpenAPIScope.Schemas],
@@ -64,7 +64,7 @@ def render(spec: Spec, header: str) -> str:
     )
     source = generate(_document(spec), config=config)
     if not isinstance(source, str):
-        raise TypeError("expected one module from datamodel-code-generator")
+        raise TypeError(f"datamodel-code-generator must return one module, got {type(source).__name__}")
     exported = "".join(f'    "{name}",\n' for name in sorted([*spec.enums, *spec.models]))
     return f"{source}\n\n__all__ = [\n{exported}]\n"
 
@@ -84,22 +84,20 @@ def _document(spec: Spec) -> dict[str, Any]:
 
 
 def _enum(enum: Enum) -> dict[str, Any]:
-    seen = (
-        f"\n\nSeen on the wire only: {', '.join(f'`{value}`' for value in enum.seen_only)}." if enum.seen_only else ""
-    )
     return {
         "type": "string",
-        "description": _wrapped(f"{enum.description}{seen}\n\nSection of the service document: {enum.section}."),
+        "description": docstrings.class_docstring(
+            enum.description, enum.section, observed=enum.observed, observed_values=enum.observed_values
+        ),
         "enum": [value for _, value in enum.members],
         "x-enum-varnames": [name for name, _ in enum.members],
     }
 
 
 def _object(model: Model) -> dict[str, Any]:
-    observed = " Observed on the wire; not in the document." if model.observed else ""
     return {
         "type": "object",
-        "description": _wrapped(f"{model.description}\n\nSection of the service document: {model.section}.{observed}"),
+        "description": docstrings.class_docstring(model.description, model.section, observed=model.observed),
         "required": [field.wire for field in model.fields if field.required],
         "properties": {field.wire: _property(field) for field in model.fields},
     }
@@ -111,14 +109,10 @@ def _property(field: Field) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    return {**schema, "description": _wrapped(f"{field.description}{' (Observed.)' if field.observed else ''}")}
+    return {**schema, "description": docstrings.fill(docstrings.with_provenance(field.description, field.observed))}
 
 
 def _type(type_: Type) -> dict[str, Any]:
     if type_.kind in ("enum", "model"):
         return {"$ref": f"#/components/schemas/{type_.name}"}
     return dict(_SCALARS[type_.kind])
-
-
-def _wrapped(text: str) -> str:
-    return "\n\n".join(textwrap.fill(paragraph, 108) for paragraph in text.split("\n\n"))

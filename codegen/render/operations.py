@@ -1,4 +1,4 @@
-"""Renders ``_generated/operations.py``: every endpoint, and every request body, as data."""
+"""Renderer of ``_generated/operations.py``: operations and request bodies as data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..spec import Field, Operation, Parameter, Rule, Spec, Type
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     requests = list(spec.request_models())
     return environment.get_template("operations.py.jinja2").render(
         requests=[(model, [_body_field(field) for field in model.fields], _rules(model.rules)) for model in requests],
@@ -19,14 +19,14 @@ def render(spec: Spec, environment: Environment) -> str:
 
 
 def result_type(operation: Operation) -> str:
-    """What the call returns, as an annotation."""
+    """Return the annotation of the call's result."""
     if operation.result is None:
         return "None"
     return f"list[{operation.result}]" if operation.shape in ("many", "page") else operation.result
 
 
 def _names(spec: Spec) -> list[str]:
-    """The models and enumerations that the operations mention."""
+    """Return the sorted names of all models and enumerations used by operations."""
     names = {operation.result for operation in spec.operations} | {operation.body for operation in spec.operations}
     names |= {parameter.type.name for operation in spec.operations for parameter in operation.parameters}
     for model in spec.request_models():

@@ -26,7 +26,7 @@ def simulator(**options):
 
 
 def equity_symbols(sim):
-    return [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+    return [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
 
 
 def requests_of(sim, operation):
@@ -68,7 +68,7 @@ async def test_repeated_symbols_are_requested_once():
 
 async def test_equity_options_by_symbol():
     sim = simulator()
-    definitions = sim.brokerage.world.catalogue.equity_options.definitions
+    definitions = sim.brokerage.state.catalogue.equity_options.definitions
     symbols = [row.symbol for row in definitions]
     async with sim.client() as client:
         current = await client.bulk.equity_options(symbols, batch_size=50)
@@ -90,7 +90,7 @@ async def test_url_length_is_bounded():
 
 async def test_warrants_one_by_one():
     sim = simulator()
-    symbols = [row.symbol for row in sim.brokerage.world.catalogue.warrants.definitions]
+    symbols = [row.symbol for row in sim.brokerage.state.catalogue.warrants.definitions]
     async with sim.client() as client:
         result = await client.bulk.warrants([*symbols, "NOPE", "A/B C", "..", ""], batch_size=10)
     assert list(result.found) == symbols

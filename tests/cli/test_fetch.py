@@ -198,7 +198,7 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 async def test_killed_at_random_moments_the_file_is_the_same(folder):
     async with Simulator(equities=300, latency=0.02) as sim:
-        symbols = [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+        symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
         (folder / "many").write_text("\n".join(symbols))
         environment = {
             **os.environ,

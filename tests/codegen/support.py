@@ -1,19 +1,17 @@
-"""A toy schema of a garden, generated and imported like the real one."""
+"""Toy schema of a garden: edited, read, generated and imported like the real one."""
 
 from __future__ import annotations
 
 import importlib
 import itertools
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 from codegen.__main__ import main
+from codegen.read.load import SchemaError, load
 
 HERE = Path(__file__).parent
 TOY = HERE / "toy"
@@ -22,10 +20,20 @@ GOLDEN = HERE / "golden"
 _numbers = itertools.count()
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    """A copy of the toy schema that may be changed."""
-    return Path(shutil.copytree(TOY, tmp_path / "schema"))
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace the first occurrence of ``old`` in a file that contains it."""
+    content = path.read_text()
+    assert old in content
+    path.write_text(content.replace(old, new, 1))
+
+
+def problems_of(schema: Path) -> list[str]:
+    """Return the problems of an invalid schema, none for a valid one."""
+    try:
+        load(schema)
+    except SchemaError as error:
+        return error.problems
+    return []
 
 
 class Package:
@@ -38,16 +46,9 @@ class Package:
         return importlib.import_module(f"{self.name}.{module}")
 
 
-@pytest.fixture(scope="session")
-def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Package]:
-    """What the toy schema generates, imported."""
-    with imported(TOY, tmp_path_factory.mktemp("garden")) as package:
-        yield package
-
-
 @contextmanager
 def imported(schema: Path, tmp_path: Path) -> Iterator[Package]:
-    """What a schema generates, imported for as long as it lasts."""
+    """Generate a package from a schema, and import it for the duration of the block."""
     folder = tmp_path / f"generated_{next(_numbers)}"
     assert main(["--schema", str(schema), "--out", str(folder)]) == 0
     sys.path.insert(0, str(tmp_path))

@@ -1,4 +1,4 @@
-"""``python -m codegen``: writes, checks, and says what is wrong without a traceback."""
+"""Command ``python -m codegen``: it writes, checks, and reports an invalid schema without a traceback."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from pathlib import Path
 import pytest
 
 from codegen.__main__ import ROOT, main
-from tests.codegen.support import GOLDEN, TOY, toy  # noqa: F401
+from tests.codegen.support import GOLDEN, TOY, edit
 
 
 @pytest.mark.parametrize("name", ["models", "converters", "operations", "endpoints"])
-def test_the_toy_schema_gives_the_golden_sample(name: str, tmp_path: Path) -> None:
-    """To renew: ``python -m codegen --schema tests/codegen/toy --out DIR`` and copy to golden/NAME.py.txt."""
+def test_main_toy_schema_gives_the_golden_sample(name: str, tmp_path: Path) -> None:
+    """Renew with: ``python -m codegen --schema tests/codegen/toy --out DIR`` and copy to golden/NAME.py.txt."""
     assert main(["--schema", str(TOY), "--out", str(tmp_path)]) == 0
     assert (tmp_path / f"{name}.py").read_text() == (GOLDEN / f"{name}.py.txt").read_text()
 
 
-def test_the_committed_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_check_committed_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0
     assert "up to date" in capsys.readouterr().out
 
 
-def test_check_writes_nothing_and_names_what_is_stale_and_what_to_run(
-    toy: Path,  # noqa: F811
+def test_main_check_reports_stale_files_and_writes_nothing(
+    toy: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     before = {path.name: path.read_text() for path in out.iterdir()}
-    garden = toy / "garden.yaml"
-    garden.write_text(garden.read_text().replace("Its name.", "What it is called."))
+    edit(toy / "garden.yaml", "Name of the plant.", "Common name.")
     capsys.readouterr()
 
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
@@ -46,22 +45,22 @@ def test_check_writes_nothing_and_names_what_is_stale_and_what_to_run(
 
 
 @pytest.mark.parametrize("name", ["openapi.yaml", "common.yaml", "garden.yaml"])
-@pytest.mark.parametrize("edit", ["\n# a remark\n", "\n"], ids=["remark", "empty line"])
-def test_no_edit_goes_unnoticed(
+@pytest.mark.parametrize("addition", ["\n# a comment\n", "\n"], ids=["comment", "empty line"])
+def test_main_check_any_edit_of_the_schema_makes_files_stale(
     name: str,
-    edit: str,
-    toy: Path,  # noqa: F811
+    addition: str,
+    toy: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
-    (toy / name).write_text((toy / name).read_text() + edit)
+    (toy / name).write_text((toy / name).read_text() + addition)
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
     assert capsys.readouterr().err.strip() == f"stale in {out}: __init__.py; run: python -m codegen"
 
 
-def test_missing_and_left_over_files_are_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_check_missing_and_left_over_files_are_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--schema", str(TOY), "--out", str(tmp_path)]) == 0
     (tmp_path / "operations.py").unlink()
     (tmp_path / "obsolete.py").write_text("")
@@ -71,31 +70,44 @@ def test_missing_and_left_over_files_are_stale(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "obsolete.py").exists()
 
 
-def test_the_output_depends_on_nothing_but_the_schema(tmp_path: Path) -> None:
-    """Neither on hash seeds nor on the working directory, and it carries no time or path."""
-    texts = []
+def test_main_output_depends_on_the_schema_only(tmp_path: Path) -> None:
+    """Hash seed and working directory have no influence; the output contains neither time nor path."""
+    contents = []
     for seed, where in (("0", ROOT), ("4711", tmp_path)):
         out = tmp_path / f"out{seed}"
         command = [sys.executable, "-m", "codegen", "--schema", str(TOY), "--out", str(out)]
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
         subprocess.run(command, check=True, cwd=where, env=environment, capture_output=True)
-        texts.append({path.name: path.read_text() for path in out.glob("*.py")})
-    assert texts[0] == texts[1]
-    assert not any(str(tmp_path) in text or "timestamp" in text for text in texts[0].values())
+        contents.append({path.name: path.read_text() for path in out.glob("*.py")})
+    assert contents[0] == contents[1]
+    assert not any(str(tmp_path) in content or "timestamp" in content for content in contents[0].values())
 
 
-def test_a_wrong_schema_ends_with_code_one_and_no_traceback(tmp_path: Path) -> None:
+def test_main_invalid_schema_exits_with_1_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("paths: [unclosed")
     command = [sys.executable, "-m", "codegen", "--schema", str(tmp_path), "--out", str(tmp_path / "out")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "openapi.yaml: $: not readable as YAML, line 1, column 17" in done.stderr
+    assert done.stderr.startswith(f"{tmp_path}: 1 problem\n  openapi.yaml: $: invalid YAML at line 1, column 17: ")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_the_generated_folder_is_marked_as_generated(tmp_path: Path) -> None:
+def test_main_generated_files_are_marked_as_generated(tmp_path: Path) -> None:
     assert main(["--schema", str(TOY), "--out", str(tmp_path)]) == 0
     assert "linguist-generated" in (tmp_path / ".gitattributes").read_text()
     for path in tmp_path.glob("[a-z]*.py"):
-        assert path.read_text().startswith("# Written by `python -m codegen` from schema/")
+        assert path.read_text().startswith("# Generated by `python -m codegen` from schema/")
+
+
+def test_main_invalid_schema_lists_all_problems(toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(toy / "garden.yaml", "x-effect: mutate", "x-effect: change")
+    edit(toy / "garden.yaml", "frost-days:", "frostDays:")
+    assert main(["--schema", str(toy), "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"{toy}: 2 problems",
+        "  garden.yaml: $.paths.Bed.patch: x-effect must be one of read, preflight, mutate, got 'change'",
+        "  garden.yaml: $.schemas.Plant.properties: "
+        "property must be lower-case words joined by dashes, got 'frostDays'",
+    ]
+    assert not (tmp_path / "out").exists()

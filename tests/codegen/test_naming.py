@@ -1,4 +1,4 @@
-"""Names on the wire and names in Python."""
+"""Conversion of wire names to Python names."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from codegen import naming
     [("order-type", "order_type"), ("status[]", "status"), ("OrderLeg", "order_leg"), ("class", "class_"), ("id", "id"),
      ("reg-t-margin-requirement", "reg_t_margin_requirement"), ("expires_in", "expires_in")],
 )  # fmt: skip
-def test_snake(wire: str, python: str) -> None:
+def test_snake_wire_name_becomes_a_python_name(wire: str, python: str) -> None:
     assert naming.snake(wire) == python
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
+    ("wire", "name"),
     [("Buy to Open", "BUY_TO_OPEN"), ("orders.dry_run", "ORDERS_DRY_RUN"), ("Pre-Market", "PRE_MARKET"), ("gte", "GTE"),
      ("None", "NONE"), (">", ""), ("OTOCO", "OTOCO")],
 )  # fmt: skip
-def test_constant(text: str, name: str) -> None:
-    assert naming.constant(text) == name
+def test_constant_name_or_value_becomes_upper_case(wire: str, name: str) -> None:
+    assert naming.constant(wire) == name
 
 
-def test_pascal() -> None:
+def test_pascal_namespace_becomes_a_class_name() -> None:
     assert naming.pascal("market_time") == "MarketTime"
 
 
-def test_forms() -> None:
+def test_forms_are_recognised() -> None:
     assert naming.is_dasherized("close-at-ext")
     assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
     assert naming.is_underscored("access_token")

@@ -313,7 +313,7 @@ async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fa
             seen += [equity.symbol for equity in page.items]
             if page.page_offset == 5:
                 sim.faults.add("GET", "/instruments/equities", fault)
-    assert seen == [row.symbol for row in sim.brokerage.world.catalogue.equities.definitions]
+    assert seen == [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
     requests = [entry for entry in sim.ledger.requests if entry.operation == "instruments.equities"]
     assert len(requests) == 20 + 1
 

@@ -153,11 +153,11 @@ async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str
     async with link_to(server) as link, PostgresJournal(str(link), table=table, timeout=0.3) as journal:
         await journal.now()
         link.silent = True
-        began = time.monotonic()
         for _ in range(2):  # over the connection that was open, and over a new one
+            began = time.monotonic()
             with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
                 await journal.now()
-        assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 1.2
 
 
 async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itself(server: str, table: str) -> None:

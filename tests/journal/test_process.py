@@ -48,7 +48,16 @@ PROGRAM = """
 
 def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), durable.kind, durable.where, durable.table],
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            textwrap.dedent(PROGRAM),
+            durable.kind,
+            durable.where,
+            durable.table,
+        ],
         capture_output=True,
         text=True,
         timeout=30,

@@ -1,12 +1,12 @@
-"""The schema holds what the service documents: every field, type, value, parameter, status and rule, and nothing more.
+"""The schema matches the service's documentation: every field, type, value, parameter, status and rule.
 
-The tables below are typed by hand from the service's documentation, in its order and with its type words. Whatever
-the schema has beyond them must be marked ``x-provenance: observed``.
+The tables below are typed by hand from the documentation, in its order and with its type names. Everything else in the
+schema must be marked ``x-provenance: observed``.
 
-Types are written as documented (``bool``, ``numeric`` and ``decimal`` as well). After a colon stands how the schema
-reads the field, where that says more than the documented word: ``string:decimal`` is documented as a string and read
-as a decimal. ``?`` before a type: the documentation names the field without a type. ``[X]`` is an array, a
-capitalised word a component, ``*`` after a name means required.
+Types are written as documented, including ``bool``, ``numeric`` and ``decimal``. A second type after a colon is the
+more specific one of the schema: ``string:decimal`` is documented as a string and read as a decimal. ``?`` before a type
+marks a field documented without a type. ``[X]`` is an array, a capitalised word is a component, and ``*`` after a name
+marks a required field.
 """
 
 from __future__ import annotations
@@ -560,7 +560,7 @@ ENUMS = {
     "GrantType": "refresh_token, authorization_code",
 }
 
-# What a request may say, where the documentation allows it less than the enumeration has.
+# Values allowed in a request, where the documentation allows fewer than the enumeration.
 REQUEST_VALUES = {
     ("NewOrder", "order-type"): "Limit, Market, Marketable Limit, Notional Market, Stop, Stop Limit",
     ("OrderEdit", "order-type"): "Limit, Market, Marketable Limit, Notional Market, Stop, Stop Limit",
@@ -573,10 +573,10 @@ REQUEST_VALUES = {
 
 
 class Endpoint(NamedTuple):
-    """One row of the documentation. ``answer``: ``X`` a resource, ``[X]`` a list, ``pages of X``, ``X or [X]`` both.
+    """Row of the documentation. ``answer``: ``X`` a resource, ``[X]`` a list, ``pages of X``, ``X or [X]`` both.
 
     ``errors`` are those of the endpoint itself; 400 for malformed pages and 406 for a version that is gone are
-    documented for all. The documentation shows no errors for orders.submit, orders.list, orders.list_live and
+    documented for all endpoints. The documentation shows no errors for orders.submit, orders.list, orders.list_live and
     transactions.list: theirs are those of orders.dry_run and orders.search.
     """
 
@@ -731,28 +731,28 @@ SECTIONS = {
 # -- reading the tables and the schema
 
 WORDS = {"bool": "boolean", "int": "integer", "numeric": "decimal", "numeric-string": "string"}
-READINGS = {"decimal", "date-time"}  # what a documented string may be read as, beside an enumeration
+READINGS = {"decimal", "date-time"}  # readings of a documented string, besides enumerations
 
 
 def table(name: str) -> dict[str, str]:
-    """Fields and documented types of one table, the stars of required fields taken off."""
+    """Return the fields and documented types of a table, without the stars of required fields."""
     rows = (line.split() for line in TABLES[name].strip().splitlines())
     return {field.rstrip("*"): word for field, word in rows}
 
 
 def required(name: str) -> list[str]:
-    """The starred fields of one table."""
+    """Return the required fields of a table."""
     return [line.split()[0][:-1] for line in TABLES[name].strip().splitlines() if line.split()[0].endswith("*")]
 
 
 def expected(word: str) -> str:
-    """The schema type that a documented type asks for."""
+    """Return the schema type of a documented type."""
     word = word.removeprefix("?").rpartition(":")[2]
     return WORDS.get(word, word)
 
 
 def actual(node: dict[str, Any]) -> str:
-    """The type of a property or parameter, in the words of the tables."""
+    """Return the type of a property or parameter, as written in the tables."""
     if "$ref" in node:
         return str(node["$ref"]).rpartition("/")[2]
     if node.get("type") == "array":
@@ -762,20 +762,20 @@ def actual(node: dict[str, Any]) -> str:
 
 
 def documented(name: str) -> dict[str, str]:
-    """The properties of a component that are not marked as observed, with their types."""
+    """Return the documented properties of a component, with their types."""
     properties = SCHEMAS[name]["properties"].items()
     return {field: actual(node) for field, node in properties if node.get("x-provenance") != "observed"}
 
 
 def target(reference: str) -> Any:
-    """What an absolute reference points to."""
+    """Return the target of an absolute reference."""
     file, _, pointer = reference.partition("#/")
     section, name = pointer.split("/")
     return FILES[file][section][name]
 
 
 def operations() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Every operation with its method and path."""
+    """Return all operations with method and path."""
     return {
         operation["operationId"]: (f"{method.upper()} {path}", operation)
         for path, item in ROOT["paths"].items()
@@ -787,11 +787,11 @@ OPERATIONS = operations()
 
 
 def answer(schema: dict[str, Any]) -> str:
-    """What a success body holds, in the words of the endpoint table."""
+    """Return the content of a success body, as written in the endpoint table."""
     if "$ref" in schema:
         return actual(schema)
     if "oneOf" in schema:
-        return " or ".join(sorted(map(answer, schema["oneOf"]), key=lambda text: text.startswith("[")))
+        return " or ".join(sorted(map(answer, schema["oneOf"]), key=lambda form: form.startswith("[")))
     envelope = actual(schema["allOf"][0])
     data = schema["properties"]["data"]
     if envelope == "ItemEnvelope":
@@ -806,7 +806,7 @@ def json_schema(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def bare(rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule without its message."""
+    """Return a rule without its message."""
     return {key: value for key, value in rule.items() if key != "message"}
 
 
@@ -824,7 +824,7 @@ def test_documented_components_are_those_of_the_tables() -> None:
 @by_table
 def test_fields_and_their_order(name: str) -> None:
     fields, rows = list(documented(name)), list(table(name))
-    if name == "MarginDryRun":  # told in prose, without an order
+    if name == "MarginDryRun":  # documented in prose, without an order
         fields, rows = sorted(fields), sorted(rows)
     assert fields == rows
 
@@ -912,7 +912,7 @@ def test_error_statuses(name: str) -> None:
 def test_parameters(name: str) -> None:
     _, operation = OPERATIONS[name]
     found = [target(p["$ref"]) if "$ref" in p else p for p in operation.get("parameters", ())]
-    kinds = {"['integer', 'string']": "integer"}  # documented as integers, text is passed on as well
+    kinds = {"['integer', 'string']": "integer"}  # documented as integers, any `str` is accepted too
     present = {
         p["name"] + "*" * p.get("required", False): kinds.get(actual(p["schema"]), actual(p["schema"]))
         for p in found
@@ -937,7 +937,7 @@ def test_documented_rules(name: str) -> None:
     assert present == RULES[name]
 
 
-def test_rules_stand_nowhere_else() -> None:
+def test_no_other_rules_occur() -> None:
     holders = {**SCHEMAS, **{name: operation for name, (_, operation) in OPERATIONS.items()}}
     assert {name for name, holder in holders.items() if "x-rules" in holder} == set(RULES)
 

@@ -1,4 +1,4 @@
-"""The schema is valid OpenAPI, and keeps the conventions that the generator relies on."""
+"""The schema is valid OpenAPI and follows the conventions of the generator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METHODS = ("get", "put", "post", "patch", "delete")
 
 
 def target(reference: str) -> Any:
-    """What an absolute reference such as ``orders.yaml#/paths/AccountOrders`` points to."""
+    """Return the target of an absolute reference such as ``orders.yaml#/paths/AccountOrders``."""
     file, _, pointer = reference.partition("#/")
     section, name = pointer.split("/")
     return FILES[file][section][name]
@@ -45,31 +45,31 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parameters of an operation, shared ones looked up."""
+    """Return the parameters of an operation, references resolved."""
     return [target(p["$ref"]) if "$ref" in p else p for p in operation.get("parameters", ())]
 
 
 def body_name(operation: dict[str, Any]) -> str | None:
-    """The component that an operation takes as its body."""
+    """Return the name of the component of the request body."""
     if "requestBody" not in operation:
         return None
     return str(operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]).rpartition("/")[2]
 
 
 def components_within(name: str) -> set[str]:
-    """A component and all that it refers to."""
+    """Return a component and all components that it references."""
     found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        name = waiting.pop()
+    pending = [name]
+    while pending:
+        name = pending.pop()
         if name not in found:
             found.add(name)
-            waiting += [ref.rpartition("/")[2] for node in walk(SCHEMAS[name]) if (ref := node.get("$ref"))]
+            pending += [ref.rpartition("/")[2] for node in walk(SCHEMAS[name]) if (ref := node.get("$ref"))]
     return found
 
 
 def walk(node: Any) -> Iterator[dict[str, Any]]:
-    """Every mapping within a piece of the schema, itself included."""
+    """Yield every mapping within a node, itself included."""
     if isinstance(node, dict):
         yield node
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -91,12 +91,12 @@ by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
 by_rule = pytest.mark.parametrize(("owner", "rule"), RULES, ids=[f"{owner}-{i}" for i, (owner, _) in enumerate(RULES)])
 
 
-def test_openapi() -> None:
+def test_schema_is_valid_openapi() -> None:
     content, base_uri = read_from_filename(str(FOLDER / "openapi.yaml"))
     validate(content, base_uri=base_uri)
 
 
-# -- every piece is where it belongs
+# -- layout of the files
 
 
 def test_components_are_the_schemas_of_all_areas() -> None:
@@ -121,7 +121,7 @@ def test_files_have_their_two_parts(file: str) -> None:
 def test_components_are_used(name: str) -> None:
     reference = re.compile(rf'#/schemas/{name}"')
     uses = sum(len(reference.findall(path.read_text("utf-8"))) for path in FOLDER.glob("*.yaml"))
-    assert uses >= 2, "only the list of components names it"
+    assert uses >= 2, "only the list of components references it"
 
 
 @by_component
@@ -149,7 +149,7 @@ def test_only_request_bodies_require_fields(name: str) -> None:
         assert required == []
 
 
-# -- names, words and defaults
+# -- names, descriptions and defaults
 
 
 @by_object
@@ -168,7 +168,7 @@ def test_components_are_described(name: str) -> None:
 @by_object
 def test_properties_are_described_in_one_line(name: str) -> None:
     descriptions = {field: value.get("description", "") for field, value in SCHEMAS[name]["properties"].items()}
-    assert [field for field, text in descriptions.items() if not re.fullmatch(r".+\.", text)] == []
+    assert [field for field, line in descriptions.items() if not re.fullmatch(r".+\.", line)] == []
 
 
 @by_operation
@@ -221,7 +221,7 @@ def extensions(node: dict[str, Any]) -> set[str]:
 
 
 def kind(prop: dict[str, Any]) -> str:
-    """Type, format or ``enum``: what decides which wire forms make sense."""
+    """Return the type, format or ``enum`` that determines the possible wire forms."""
     if "$ref" in prop:
         return "enum" if prop["$ref"].rpartition("/")[2] in ENUMS else "object"
     return str(prop.get("format") or prop.get("type"))
@@ -245,11 +245,11 @@ def test_extensions_of_properties(name: str) -> None:
     assert set().union(*map(extensions, SCHEMAS[name]["properties"].values())) <= PROPERTY_KEYS
 
 
-def test_no_extension_anywhere_else() -> None:
+def test_no_other_extensions_occur() -> None:
     fields = {field for _, field in PROPERTIES}
     used = set().union(*(extensions(node) for content in [ROOT, *FILES.values()] for node in walk(content))) - fields
     assert used <= VOCABULARY
-    assert VOCABULARY - used == set(), "never used: strike it from the vocabulary"
+    assert VOCABULARY - used == set(), "unused: remove it from the vocabulary"
 
 
 def test_readme_lists_the_vocabulary() -> None:
@@ -290,7 +290,7 @@ def test_wire_forms_fit_the_type(name: str, field: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "field"), sorted(key for key, value in PROPERTIES.items() if "x-aliases" in value))
-def test_aliases_are_no_fields_of_their_own(name: str, field: str) -> None:
+def test_aliases_are_not_fields_themselves(name: str, field: str) -> None:
     assert not set(PROPERTIES[name, field]["x-aliases"]) & set(SCHEMAS[name]["properties"])
 
 
@@ -298,7 +298,7 @@ def test_aliases_are_no_fields_of_their_own(name: str, field: str) -> None:
 
 
 @by_operation
-def test_operation_says_what_it_does(name: str) -> None:
+def test_operation_declares_effect_and_scope(name: str) -> None:
     _, operation = OPERATIONS[name]
     namespace, _, method = name.partition(".")
     assert method.isidentifier()
@@ -342,13 +342,15 @@ def test_bodies_have_a_python_name(name: str) -> None:
 def test_pages_and_alternatives(name: str) -> None:
     _, operation = OPERATIONS[name]
     names = {p["name"] for p in parameters(operation)}
-    text = str(operation["responses"])
+    responses = str(operation["responses"])
     paged = {p["name"] for p in parameters(operation) if p.get("x-provenance") != "observed"} | (
         names if operation.get("x-paginated") else set()
-    )  # a list that is documented to come whole may come in pages all the same; then both are observed
-    assert ({"page-offset", "per-page"} <= paged) == operation.get("x-paginated", False) == ("PageEnvelope" in text)
+    )  # a list documented as unpaginated may be paginated on the wire; then both parameters are observed
+    assert (
+        ({"page-offset", "per-page"} <= paged) == operation.get("x-paginated", False) == ("PageEnvelope" in responses)
+    )
     assert ("page-offset" in names) == ("per-page" in names)
-    assert ("oneOf" in text) == ("x-result" in operation)
+    assert ("oneOf" in responses) == ("x-result" in operation)
     assert operation.get("x-result", "one") in {"one", "many"}
 
 
@@ -369,7 +371,7 @@ DEMANDS = {
 
 
 def rule_fields(rule: dict[str, Any]) -> set[str]:
-    """Every field that a rule names."""
+    """Return all fields of a rule."""
     found: set[str] = set()
     for part in (
         "when",
@@ -388,7 +390,7 @@ def rule_fields(rule: dict[str, Any]) -> set[str]:
 
 
 def field_schema(owner: str, field: str) -> dict[str, Any]:
-    """The schema of a field that a rule names, on a request body or among the parameters of an operation."""
+    """Return the schema of a field of a rule: a property of a request body or a parameter."""
     if owner in OPERATIONS:
         return next(p["schema"] for p in parameters(OPERATIONS[owner][1]) if p["name"] == field)
     if "[]." in field:

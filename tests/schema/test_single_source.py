@@ -1,7 +1,7 @@
-"""Fields and endpoints are written down once: in the schema, from which everything else takes their names.
+"""Wire keys and paths occur in the schema only: hand-written code takes them from the generated package.
 
-Looked for are the keys that could be nothing else (``time-in-force``, not ``price``) and the paths of the endpoints, as
-text in the source of everything that is not generated.
+The test searches string constants for the paths of endpoints and for unmistakable keys: ``time-in-force``, not
+``price``.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import pytest
 
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding.fields import layout
+from brokerage_async.protocol.decoding.fields import wire_fields
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "brokerage_async" / "_generated"
 
 KEYS = {
-    *(key for wire in WIRES.values() for key in layout(wire)),
+    *(key for wire in WIRES.values() for key in wire_fields(wire)),
     *(parameter.wire for operation in OPERATIONS.values() for parameter in operation.parameters),
 }
 PATHS = {operation.path for operation in OPERATIONS.values()}
-TELLING = {key for key in KEYS if "-" in key or "[" in key}
+DISTINCTIVE = {key for key in KEYS if "-" in key or "[" in key}
 
 ALLOWED = {
-    "brokerage_async/http/pager.py": {"page-offset", "per-page"},  # what paging is about
-    "brokerage_async/cli/fetch.py": {"start-date"},  # of a checkpoint's own JSON
-    "brokerage_async/cli/order_tables.py": {"account-number", "external-identifier"},  # of the console's own JSON
-    "brokerage_async/simulator/api/margin.py": {"account-number"},  # in a message
-    # What is compared with the library there writes its requests by hand.
+    "brokerage_async/http/pager.py": {"page-offset", "per-page"},  # keys of pagination
+    "brokerage_async/cli/fetch.py": {"start-date"},  # JSON of a checkpoint
+    "brokerage_async/cli/order_tables.py": {"account-number", "external-identifier"},  # JSON of the console
+    "brokerage_async/simulator/api/margin.py": {"account-number"},  # in an error message
+    # The peers of the benchmarks write their requests by hand.
     "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities", "/oauth/token"},
     "benchmarks/paging.py": {"page-offset", "per-page", "/instruments/equities"},
 }
-"""What may stand outside the schema all the same."""
+"""Exceptions: wire keys and paths allowed outside the schema, by file."""
 
 
 def sources() -> Iterator[Path]:
@@ -46,11 +46,11 @@ def sources() -> Iterator[Path]:
 
 
 def constants(path: Path) -> Iterator[str]:
-    """Every text in a module that is no docstring."""
+    """Yield the string constants of a module, docstrings excluded."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    remarks = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in remarks:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.value
 
 
@@ -59,17 +59,17 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", list(sources()), ids=name_of)
-def test_names_come_from_the_schema(path: Path) -> None:
-    assert set(constants(path)) & (TELLING | PATHS) <= ALLOWED.get(name_of(path), set())
+def test_source_contains_no_wire_key_or_path(path: Path) -> None:
+    assert set(constants(path)) & (DISTINCTIVE | PATHS) <= ALLOWED.get(name_of(path), set())
 
 
-def test_something_is_looked_for() -> None:
-    assert len(TELLING) > 150
-    assert {"time-in-force", "account-numbers[]", "is-etf"} <= TELLING
+def test_search_finds_known_keys_and_paths() -> None:
+    assert len(DISTINCTIVE) > 150
+    assert {"time-in-force", "account-numbers[]", "is-etf"} <= DISTINCTIVE
     assert "/accounts/{account_number}/orders" in PATHS
     assert "time-in-force" in set(constants(ROOT / "tests" / "simulator" / "house.py"))
 
 
-def test_nothing_is_allowed_that_is_not_there() -> None:
+def test_exceptions_are_all_needed() -> None:
     for name, keys in ALLOWED.items():
         assert keys <= set(constants(ROOT / name)), name

@@ -1,4 +1,4 @@
-"""``python -m tests.simulation``: plays seeds on all cores; see the package."""
+"""Command line: ``python -m tests.simulation`` runs seeds on all cores; see the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from .bugs import BUGS, planted
-from .chaos import HOUR, SHORTEST
+from .chaos import HOUR, MIN_LENGTH
 from .run import Result, simulate
 from .stages import IN_MEMORY, OVER_HTTP, Stage
 
@@ -19,22 +19,22 @@ Outline = tuple[int, int, tuple[str, ...]]
 
 
 def main() -> int:
-    """The exit code: 0 when nothing was violated (with ``--bugs``: when every bug was found)."""
+    """Return the exit code: 0 without violations (with ``--bugs``: when every bug was found)."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=100, help="how many seeds to play (default 100)")
-    parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-    parser.add_argument("--seed", type=int, help="play this one seed only")
-    parser.add_argument("--history", action="store_true", help="print what happened in it")
+    parser.add_argument("--seeds", type=int, default=100, help="number of seeds to run (default 100)")
+    parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
+    parser.add_argument("--seed", type=int, help="run only this seed")
+    parser.add_argument("--history", action="store_true", help="print its history")
     parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
-    parser.add_argument("--bugs", action="store_true", help="plant every bug in turn, and look for it in 50 seeds")
+    parser.add_argument("--bugs", action="store_true", help="plant every bug in turn and look for it in 50 seeds")
     parser.add_argument("--http", action="store_true", help="over real HTTP, on a quick clock")
-    parser.add_argument("--minutes", type=float, help="how long a play lasts (default 60, with --http 10; at least 10)")
+    parser.add_argument("--minutes", type=float, help="length of a run (default 60, with --http 10; at least 10)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     arguments = parser.parse_args()
     stage = OVER_HTTP if arguments.http else IN_MEMORY
-    length = 60 * arguments.minutes if arguments.minutes else SHORTEST if arguments.http else HOUR
-    if length < SHORTEST:
-        parser.error(f"a play takes at least {SHORTEST / 60:g} minutes")
+    length = 60 * arguments.minutes if arguments.minutes else MIN_LENGTH if arguments.http else HOUR
+    if length < MIN_LENGTH:
+        parser.error(f"a run takes at least {MIN_LENGTH / 60:g} minutes")
     play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
     if arguments.seed is not None:
         return _show(_played(arguments.seed, arguments.bug, stage, length), arguments.history)

@@ -1,6 +1,6 @@
-"""Bugs to plant: mistakes that clients of this kind make. A simulation that does not find them proves nothing.
+"""Bugs to plant: mistakes that clients of this kind make.
 
-Each is a small change of the library while it lasts.
+A simulation that does not find them proves nothing. Each is a small, temporary patch of the library.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from brokerage_async.operation import Effect
 from brokerage_async.protocol import retry
 from brokerage_async.protocol.retry import Action, Outcome
 
-from .record import Wire
+from .record import RecordingTransport
 
 Patches = list[Any]
 BUGS: dict[str, Callable[[], Patches]] = {}
 
 
 def bug(function: Callable[[], Patches]) -> Callable[[], Patches]:
-    """List a bug under the name of its function."""
+    """Register a bug under the name of its function."""
     BUGS[function.__name__] = function
     return function
 
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """The library with that bug."""
+    """Patch the library with a bug within the context."""
     patches = BUGS[name]()
     for one in patches:
         one.start()
@@ -62,29 +62,29 @@ def mutation_repeated_after_5xx() -> Patches:
 
 @bug
 def timeout_taken_for_not_sent() -> Patches:
-    original = Wire.send
+    original = RecordingTransport.send
 
-    async def send(self: Wire, request: Any) -> Any:
+    async def send(self: RecordingTransport, request: Any) -> Any:
         try:
             return await original(self, request)
         except ResponseLostError as error:
             raise RequestNotSentError(*error.args) from error
 
-    return [patch.object(Wire, "send", send)]
+    return [patch.object(RecordingTransport, "send", send)]
 
 
 @bug
 def silent_resend_when_dropped() -> Patches:
-    """What aiohttp does by itself."""
-    original = Wire.send
+    """Resend dropped requests, as aiohttp does by itself."""
+    original = RecordingTransport.send
 
-    async def send(self: Wire, request: Any) -> Any:
+    async def send(self: RecordingTransport, request: Any) -> Any:
         try:
             return await original(self, request)
         except ResponseLostError:
             return await self._inner.send(request)
 
-    return [patch.object(Wire, "send", send)]
+    return [patch.object(RecordingTransport, "send", send)]
 
 
 @bug

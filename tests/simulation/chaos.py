@@ -1,4 +1,4 @@
-"""What one seed holds in store: how the client is set up, and what goes wrong when."""
+"""Plan of one seed: the client's options, and the faults with their times."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from brokerage_async.simulator import faults
 from brokerage_async.simulator.faults import Fault
 
 HOUR = 3600.0
-SHORTEST = 600.0
-"""Seconds that a play takes at least; the last five minutes bring nothing new."""
+MIN_LENGTH = 600.0
+"""Minimum seconds of a run; the last five minutes have no planned events."""
 
 Make = Callable[[random.Random], Fault | str]
 
-TROUBLE: dict[str, Make] = {
-    "refuse": lambda chance: "refuse",
-    "drop_before": lambda chance: "drop_before",
-    "drop_after": lambda chance: "drop_after",
-    "hang": lambda chance: "hang",
-    "hang_after": lambda chance: "hang_after",
-    "delay": lambda chance: faults.delay(round(chance.uniform(0, 60), 3)),
-    "delay_after": lambda chance: faults.delay_after(round(chance.uniform(0, 60), 3)),
-    "status": lambda chance: f"status({chance.choice([500, 502, 503, 504])})",
-    "after_status": lambda chance: f"after_status({chance.choice([500, 503])})",
-    "html": lambda chance: f"html({chance.choice([502, 503])})",
-    "after_html": lambda chance: "after_html(502)",
-    "truncate": lambda chance: "truncate",
-    "garbage": lambda chance: "garbage",
-    "rate_limited": lambda chance: "rate_limited",
-    "unauthorized": lambda chance: "unauthorized",
+FAULTS: dict[str, Make] = {
+    "refuse": lambda rng: "refuse",
+    "drop_before": lambda rng: "drop_before",
+    "drop_after": lambda rng: "drop_after",
+    "hang": lambda rng: "hang",
+    "hang_after": lambda rng: "hang_after",
+    "delay": lambda rng: faults.delay(round(rng.uniform(0, 60), 3)),
+    "delay_after": lambda rng: faults.delay_after(round(rng.uniform(0, 60), 3)),
+    "status": lambda rng: f"status({rng.choice([500, 502, 503, 504])})",
+    "after_status": lambda rng: f"after_status({rng.choice([500, 503])})",
+    "html": lambda rng: f"html({rng.choice([502, 503])})",
+    "after_html": lambda rng: "after_html(502)",
+    "truncate": lambda rng: "truncate",
+    "garbage": lambda rng: "garbage",
+    "rate_limited": lambda rng: "rate_limited",
+    "unauthorized": lambda rng: "unauthorized",
 }
-"""Everything that can happen to one request. A seed uses a few of them: rare combinations need company of their own."""
+"""Every fault of one request. A seed uses a few of them, so that rare combinations occur."""
 
 
 @attrs.frozen(kw_only=True)
-class Storm:
-    """A time in which many requests meet the same trouble."""
+class FaultBurst:
+    """Period in which many requests meet the same fault."""
 
     begins: float
     ends: float
@@ -50,7 +50,7 @@ class Storm:
 
 @attrs.frozen(kw_only=True)
 class Setup:
-    """The client, and the trader who uses it."""
+    """Options of the client, and of the traders who use it."""
 
     limits: Limits
     retry: RetryPolicy
@@ -64,107 +64,110 @@ class Setup:
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """All that is decided before the first request."""
+    """Everything that is decided before the first request."""
 
     length: float
     setup: Setup
     kinds: tuple[str, ...]
     share: float
-    storms: tuple[Storm, ...]
+    bursts: tuple[FaultBurst, ...]
     expiries: tuple[float, ...]
     leaps: tuple[tuple[float, float], ...]
-    naps: tuple[tuple[float, float], ...]
+    sleeps: tuple[tuple[float, float], ...]
     rate_limits: tuple[tuple[float, float, float], ...]
     revoked_at: float | None
 
 
 def plan_of(seed: int, length: float = HOUR) -> Plan:
-    """The plan of a seed; in less time the same things happen sooner, and the machine sleeps less."""
-    if length < SHORTEST:
-        raise ValueError(f"a play takes at least {SHORTEST:g} s, not {length:g}")
-    chance = random.Random(f"plan {seed}")
-    kinds = tuple(chance.sample(sorted(TROUBLE), chance.choice([0, 1, 2, 3, 5, 15])))
+    """Return the plan of a seed.
 
-    def moments(most: int) -> tuple[float, ...]:
-        return tuple(sorted(round(chance.uniform(60, length - 300), 3) for _ in range(chance.randint(0, most))))
+    In a shorter run the same events happen sooner, and the machine sleeps less.
+    """
+    if length < MIN_LENGTH:
+        raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
+    rng = random.Random(f"plan {seed}")
+    kinds = tuple(rng.sample(sorted(FAULTS), rng.choice([0, 1, 2, 3, 5, 15])))
 
-    storms = tuple(
-        Storm(
+    def moments(max_count: int) -> tuple[float, ...]:
+        return tuple(sorted(round(rng.uniform(60, length - 300), 3) for _ in range(rng.randint(0, max_count))))
+
+    bursts = tuple(
+        FaultBurst(
             begins=begins,
-            ends=begins + chance.uniform(5, 120),
-            kind=chance.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
-            share=chance.choice([0.5, 0.9, 1.0]),
+            ends=begins + rng.uniform(5, 120),
+            kind=rng.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
+            share=rng.choice([0.5, 0.9, 1.0]),
         )
         for begins in moments(3)
     )
     return Plan(
         length=length,
-        setup=_setup_of(seed, chance),
+        setup=_setup_of(seed, rng),
         kinds=kinds,
-        share=chance.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
-        storms=storms,
+        share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
+        bursts=bursts,
         expiries=moments(4),
-        leaps=tuple((moment, chance.uniform(10, 4000)) for moment in moments(2)),
-        naps=tuple((moment, chance.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
-        rate_limits=tuple((moment, moment + chance.uniform(10, 200), chance.choice([1, 3])) for moment in moments(2)),
-        revoked_at=chance.uniform(length / 2, length - 300) if chance.random() < 0.05 else None,
+        leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
+        sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
+        rate_limits=tuple((moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)),
+        revoked_at=rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None,
     )
 
 
-def _setup_of(seed: int, chance: random.Random) -> Setup:
+def _setup_of(seed: int, rng: random.Random) -> Setup:
     jitter = random.Random(f"jitter {seed}").random
     return Setup(
         limits=Limits(
-            reads=chance.choice([1, 2, 4, 8]),
-            trades=chance.choice([1, 2, 4]),
-            reads_per_second=chance.choice([None, None, 5.0]),
-            adaptive=chance.random() < 0.8,
+            reads=rng.choice([1, 2, 4, 8]),
+            trades=rng.choice([1, 2, 4]),
+            reads_per_second=rng.choice([None, None, 5.0]),
+            adaptive=rng.random() < 0.8,
         ),
         retry=RetryPolicy(
-            max_attempts=chance.choice([1, 2, 3, 4, 6]),
-            base_delay=chance.choice([0.1, 0.25, 1.0]),
-            max_delay=chance.choice([5.0, 20.0]),
+            max_attempts=rng.choice([1, 2, 3, 4, 6]),
+            base_delay=rng.choice([0.1, 0.25, 1.0]),
+            max_delay=rng.choice([5.0, 20.0]),
             jitter=jitter,
         ),
-        timeout=chance.choice([2.0, 10.0, 30.0]),
-        deadline=chance.choice([None, None, 5.0, 20.0]),
-        traders=chance.randint(3, 8),
-        pause=chance.uniform(15, 45),
-        cancelled=chance.choice([0.0, 0.05, 0.2]),
-        latency=chance.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
+        timeout=rng.choice([2.0, 10.0, 30.0]),
+        deadline=rng.choice([None, None, 5.0, 20.0]),
+        traders=rng.randint(3, 8),
+        pause=rng.uniform(15, 45),
+        cancelled=rng.choice([0.0, 0.05, 0.2]),
+        latency=rng.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
     )
 
 
-class Trouble:
-    """Stands where the simulator looks for scripted faults, and decides for each request as it comes."""
+class RandomFaults:
+    """Replacement for the simulator's fault plan that draws a fault for each request."""
 
     def __init__(self, plan: Plan, seed: int, clock: Callable[[], float]) -> None:
         self._plan = plan
-        self._chance = random.Random(f"trouble {seed}")
+        self._rng = random.Random(f"trouble {seed}")
         self._clock = clock
         self.over = False
 
     def take(self, method: str, target: str) -> Fault | None:
-        """The fault that this request meets, if any."""
+        """Return the fault that this request meets, if any."""
         kind = None if self.over else self._kind(self._clock())
         if kind is None:
             return None
         if kind == "unauthorized" and target.endswith("/oauth/token"):
-            return None  # which would be a refusal of the credentials
-        made = TROUBLE[kind](self._chance)
+            return None  # this would reject the credentials
+        made = FAULTS[kind](self._rng)
         return faults.parse(made) if isinstance(made, str) else made
 
     def latency(self, request: Request) -> float:
-        """Seconds for this request, there and back."""
-        least, most = self._plan.setup.latency
+        """Return the latency of this request in seconds, both ways."""
+        min_latency, max_latency = self._plan.setup.latency
         if self.over:
-            return least
-        return round(self._chance.uniform(least, most), 6)
+            return min_latency
+        return round(self._rng.uniform(min_latency, max_latency), 6)
 
     def _kind(self, now: float) -> str | None:
-        for storm in self._plan.storms:
-            if storm.begins <= now < storm.ends and self._chance.random() < storm.share:
-                return storm.kind
-        if self._plan.kinds and self._chance.random() < self._plan.share:
-            return self._chance.choice(self._plan.kinds)
+        for burst in self._plan.bursts:
+            if burst.begins <= now < burst.ends and self._rng.random() < burst.share:
+                return burst.kind
+        if self._plan.kinds and self._rng.random() < self._plan.share:
+            return self._rng.choice(self._plan.kinds)
         return None

@@ -1,6 +1,6 @@
-"""The same trouble over real HTTP, on real time: thousands of orders, none of them placed twice.
+"""The same faults over real HTTP, on real time: thousands of orders, none of them placed twice.
 
-``python -m tests.simulation.over_http --mutations 10000`` prints what came of them.
+``python -m tests.simulation.over_http --mutations 10000`` prints the results.
 """
 
 from __future__ import annotations
@@ -29,45 +29,45 @@ from .table import ORDER
 
 TIMEOUT = 0.05
 BATCH = 500
-"""Orders per brokerage; the books of one with thousands of working orders become slow."""
+"""Orders per brokerage; one with thousands of working orders becomes slow."""
 
-TROUBLE = (
+FAULTS = (
     *("refuse", "drop_before", "drop_after", "hang", "hang_after", "delay", "delay_after", "truncate", "garbage"),
     *("status(503)", "after_status(500)", "html(502)", "after_html(502)", "rate_limited", "unauthorized"),
 )
 
 
-class Trouble:
-    """Two requests in three meet a fault."""
+class RandomFaults:
+    """Fault plan in which two requests in three meet a fault."""
 
     def __init__(self, seed: int) -> None:
-        self._chance = random.Random(seed)
+        self._rng = random.Random(seed)
         self.counts: Counter[str] = Counter()
 
     def take(self, method: str, target: str) -> Fault | None:
-        """The fault that this request meets, if any."""
-        chance = self._chance
+        """Return the fault that this request meets, if any."""
+        rng = self._rng
         calm = 0.95 if target.endswith("/oauth/token") else 1 / 3
-        if chance.random() < calm:
+        if rng.random() < calm:
             return None
-        kind = chance.choice(TROUBLE)
+        kind = rng.choice(FAULTS)
         if kind == "unauthorized" and target.endswith("/oauth/token"):
             return None
         self.counts[kind] += 1
         if kind in {"delay", "delay_after"}:
-            return getattr(faults, kind)(round(chance.uniform(0, 2 * TIMEOUT), 4))  # type: ignore[no-any-return]
+            return getattr(faults, kind)(round(rng.uniform(0, 2 * TIMEOUT), 4))  # type: ignore[no-any-return]
         return faults.parse(kind)
 
 
 class Counting:
-    """Counts what is handed to the real transport."""
+    """Real transport that counts its sends."""
 
     def __init__(self) -> None:
         self._inner = AiohttpTransport()
         self.sends: Counter[str] = Counter()
 
     async def send(self, request: Request) -> Response:
-        """Send."""
+        """Count and send."""
         assert request.operation is not None
         self.sends[request.operation.name] += 1
         return await self._inner.send(request)
@@ -79,7 +79,7 @@ class Counting:
 
 @attrs.define
 class Tally:
-    """What came of many orders."""
+    """Results of many orders."""
 
     orders: int = 0
     double: int = 0
@@ -90,12 +90,12 @@ class Tally:
 
     @property
     def violations(self) -> int:
-        """What must not be."""
+        """Number of broken promises of any kind."""
         return self.double + self.broken_promises + self.silent_resends
 
 
 async def play(seed: int, mutations: int) -> Tally:
-    """Submit so many orders under fire, then compare with the ledgers."""
+    """Submit ``mutations`` orders under faults, then compare with the ledgers."""
     tally = Tally()
     for begin in range(0, mutations, BATCH):
         await _batch(seed + begin, min(BATCH, mutations - begin), tally)
@@ -103,11 +103,11 @@ async def play(seed: int, mutations: int) -> Tally:
 
 
 async def _batch(seed: int, mutations: int, tally: Tally) -> None:
-    trouble, transport = Trouble(seed), Counting()
+    random_faults, transport = RandomFaults(seed), Counting()
     sim = Simulator(seed=seed, equities=60, equity_options=20, chain_rows=20, warrants=5)
     results: dict[str, str] = {}
     async with sim:
-        sim.brokerage.faults = trouble  # type: ignore[assignment]
+        sim.brokerage.faults = random_faults  # type: ignore[assignment]
         policy = RetryPolicy(base_delay=0.001, max_delay=0.01, budget=None, jitter=random.Random(seed).random)
         options = {"timeout": TIMEOUT, "retry": policy, "limits": Limits(trades=16), "transport": transport}
         async with sim.client(**options) as client:
@@ -116,7 +116,7 @@ async def _batch(seed: int, mutations: int, tally: Tally) -> None:
             await asyncio.gather(*(_submit(client, account, waiting, results) for _ in range(16)))
             await asyncio.sleep(3 * TIMEOUT)
     tally.orders += mutations
-    tally.met += trouble.counts
+    tally.met += random_faults.counts
     tally.results += Counter(results.values())
     for identifier, result in results.items():
         placed = len(sim.ledger.orders(external_identifier=identifier))
@@ -137,7 +137,7 @@ async def _submit(client: Client, account: str, waiting: Iterable[int], results:
 
 
 def main() -> int:
-    """The exit code: 0 when nothing was violated."""
+    """Return the exit code: 0 without violations."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.over_http", description=__doc__)
     parser.add_argument("--mutations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,6 @@
-"""An ordinary event loop, with ordinary sockets, in which waiting is short.
+"""Event loop with real sockets in which waiting is short.
 
-While code runs, its clock runs as every clock does. While everybody waits, it runs many times as fast, so that an hour
+While code runs, the clock runs at its normal rate. While every task waits, it runs many times as fast, so that an hour
 in which little happens takes seconds.
 """
 
@@ -12,16 +12,16 @@ import time
 from typing import Any
 
 FACTOR = 1000.0
-PATIENCE = 5.0
-"""Real seconds without a timer and without a byte, after which nothing can happen any more."""
+MAX_IDLE = 5.0
+"""Real seconds without a timer and without a byte, after which the loop is stuck."""
 
 
 class StuckError(RuntimeError):
-    """Every task waits with no timer that could ever end it, and no socket says anything."""
+    """Every task waits without a timer that could end it, and no socket is ready."""
 
 
 class _QuickSelector(selectors.DefaultSelector):
-    """Waits for a fraction of the time it is asked to wait, and counts what it was spared."""
+    """Waits for a fraction of the requested time, and counts the difference."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
@@ -30,9 +30,9 @@ class _QuickSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            found = super().select(PATIENCE)
+            found = super().select(MAX_IDLE)
             if not found:
-                raise StuckError("everything waits for something that cannot happen")
+                raise StuckError("every task waits without a timer and no socket is ready")
             return found
         if timeout <= 0:
             return super().select(timeout)
@@ -45,7 +45,7 @@ class _QuickSelector(selectors.DefaultSelector):
 
 
 class QuickLoop(asyncio.SelectorEventLoop):
-    """Starts at second 0."""
+    """Event loop whose clock starts at second 0."""
 
     def __init__(self, factor: float = FACTOR) -> None:
         self._quick = _QuickSelector(factor)
@@ -58,9 +58,9 @@ class QuickLoop(asyncio.SelectorEventLoop):
         return time.monotonic() - self._began + self._quick.spared
 
     def jump(self, seconds: float) -> None:
-        """Let time pass in which nothing ran, as it does while a machine is suspended."""
+        """Advance the clock without running anything, as a suspended machine does."""
         self._quick.spared += seconds
 
     def call_exception_handler(self, context: Any) -> None:
-        """Whatever nobody caught ends up here; kept, because it is a violation."""
+        """Record an uncaught exception, because it is a violation."""
         self.uncaught.append(str(context.get("exception") or context.get("message")))

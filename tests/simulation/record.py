@@ -1,4 +1,4 @@
-"""What is written down while a seed is played: the history, and the facts that the checks need."""
+"""History of a seed, and the facts that the checks need."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from brokerage_async.http.transport import Transport
 from brokerage_async.operation import Effect, Operation
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator.api.brokerage import Brokerage, Outcome
+from brokerage_async.simulator.api.brokerage import Brokerage, ServedRequest
 from brokerage_async.simulator.faults import Fault
-from brokerage_async.simulator.ledger import Entry
+from brokerage_async.simulator.ledger import RequestRecord
 
 CALL: contextvars.ContextVar[int] = contextvars.ContextVar("CALL", default=0)
-"""The number of the call that the running code works for."""
+"""Number of the call that the running code works for."""
 
-YOUNG = 700.0
-"""Seconds within which a token needs no successor."""
+MIN_TOKEN_AGE = 700.0
+"""Seconds within which a token must not be renewed."""
 
 NEVER_DONE = {"RequestNotSentError", "RateLimitError", "AuthenticationError", "TokenError", "ConfigurationError",
               "InvalidRequestError"}  # fmt: skip
-"""Errors that promise that nothing was done."""
+"""Errors that guarantee that nothing was done."""
 
 
 @attrs.define(kw_only=True)
 class CallRecord:
-    """One call of the client, from the outside and from below."""
+    """One call of the client, with its sends and arrivals."""
 
     number: int
     operation: str
@@ -46,11 +46,11 @@ class CallRecord:
     cancelled: bool = False
     maybe_processed: bool | None = None
     sends: int = 0
-    entries: list[Entry] = attrs.field(factory=list)
+    records: list[RequestRecord] = attrs.field(factory=list)
 
     @property
     def promises_nothing_done(self) -> bool:
-        """Whether the client said that the service did nothing."""
+        """Whether the client reported that the service did nothing."""
         return self.result in NEVER_DONE or (self.result == "DeadlineExceededError" and self.maybe_processed is False)
 
 
@@ -63,20 +63,20 @@ class Record:
         self.calls: dict[int, CallRecord] = {}
         self.counts: Counter[str] = Counter()
         self.token_times: list[float] = []
-        self.naps: list[tuple[float, float]] = []
+        self.sleeps: list[tuple[float, float]] = []
         self.running: dict[int, asyncio.Task[Any]] = {}
 
-    def write(self, text: str) -> None:
+    def write(self, message: str) -> None:
         """Add a line with the virtual time."""
-        self.history.append(f"{asyncio.get_running_loop().time():.6f} {text}")
+        self.history.append(f"{asyncio.get_running_loop().time():.6f} {message}")
 
-    def violate(self, text: str) -> None:
+    def violate(self, message: str) -> None:
         """Add a violation."""
-        self.write(f"VIOLATION {text}")
-        self.violations.append(text)
+        self.write(f"VIOLATION {message}")
+        self.violations.append(message)
 
     def begin(self, operation: Operation[Any], deadline: float | None) -> CallRecord:
-        """A call begins in a task of its own."""
+        """Record that a call begins in the current task."""
         number = len(self.calls) + 1
         began = asyncio.get_running_loop().time()
         self.calls[number] = call = CallRecord(
@@ -95,7 +95,7 @@ class Record:
         self.running[number].cancel()
 
     def end(self, call: CallRecord, error: BaseException | None) -> None:
-        """A call has ended, in one of the ways in which it may."""
+        """Record the end of a call, in one of the permitted ways."""
         call.ended = asyncio.get_running_loop().time()
         del self.running[call.number]
         if error is None:
@@ -103,7 +103,7 @@ class Record:
         elif isinstance(error, asyncio.CancelledError):
             call.result = "cancelled"
             if not call.cancelled:
-                self.violate(f"call {call.number} {call.operation} was cancelled by nobody")
+                self.violate(f"call {call.number} {call.operation} was cancelled without a request")
         elif isinstance(error, BrokerageError):
             call.result = type(error).__name__
             call.maybe_processed = getattr(error, "maybe_processed", None)
@@ -114,14 +114,14 @@ class Record:
         self.write(f"done {call.number} {call.result}")
 
 
-class Wire:
-    """The transport under the client: passes on, counts, and watches lanes, gates and tokens."""
+class RecordingTransport:
+    """Transport under the client that counts sends and watches lanes, gates and tokens."""
 
     def __init__(self, inner: Transport, record: Record, limits: Limits, retry: RetryPolicy) -> None:
         self._inner = inner
         self._record = record
         self._bounds = {"reads": limits.reads, "trades": limits.trades, "tokens": limits.tokens}
-        self._least_pause = 0.5 * min(retry.max_delay, retry.base_delay * 2)
+        self._min_pause = 0.5 * min(retry.max_delay, retry.base_delay * 2)
         self._gates: dict[str, float] = {}
         self._retry = retry
         self._token: tuple[str, float] | None = None
@@ -129,11 +129,11 @@ class Wire:
         self.closed = False
 
     async def send(self, request: Request) -> Response:
-        """Send once, watching."""
+        """Send once and record it."""
         assert request.operation is not None
         lane = _lane_of(request.operation)
-        asked_at = asyncio.get_running_loop().time()
-        number = self._arrive(request, lane)
+        sent_at = asyncio.get_running_loop().time()
+        number = self._observe_request(request, lane)
         self.in_flight[lane] += 1
         try:
             response = await self._inner.send(request)
@@ -143,7 +143,7 @@ class Wire:
         finally:
             self.in_flight[lane] -= 1
         self._record.write(f"  {number} {lane} {response.status} {len(response.body)}")
-        self._look_at(request, response, lane, asked_at)
+        self._observe_response(request, response, lane, sent_at)
         return response
 
     async def close(self) -> None:
@@ -151,16 +151,16 @@ class Wire:
         self.closed = True
         await self._inner.close()
 
-    def _look_at(self, request: Request, response: Response, lane: str, asked_at: float) -> None:
+    def _observe_response(self, request: Request, response: Response, lane: str, sent_at: float) -> None:
         now = asyncio.get_running_loop().time()
         if response.status == 429:
-            self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._least_pause)
+            self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._min_pause)
         elif lane == "tokens" and response.status == 200 and b"access_token" in response.body:
-            self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", asked_at)
+            self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", sent_at)
         elif response.status == 401 and self._token and request.headers["Authorization"] == self._token[0]:
             self._token = None
 
-    def _arrive(self, request: Request, lane: str) -> int:
+    def _observe_request(self, request: Request, lane: str) -> int:
         now = asyncio.get_running_loop().time()
         record = self._record
         number = 0 if lane == "tokens" else CALL.get()
@@ -172,8 +172,8 @@ class Wire:
             record.violate(f"a request in lane {lane} {self._gates[lane] - now:.3f} s before the gate opens after 429")
         if lane == "tokens":
             record.token_times.append(now)
-            if self._token is not None and now < self._token[1] + YOUNG:
-                record.violate("a token was asked for while the last one was young, and nobody had refused it")
+            if self._token is not None and now < self._token[1] + MIN_TOKEN_AGE:
+                record.violate("a token was requested while the last one was new and not rejected")
             return number
         call = record.calls[number]
         call.sends += 1
@@ -191,14 +191,14 @@ def _lane_of(operation: Operation[Any]) -> str:
 
 
 def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Request], int]) -> None:
-    """Note for every request that arrives at the brokerage for which call it was made, as ``whose`` tells."""
+    """Assign every request that reaches the brokerage to a call, which ``whose`` returns."""
     serve = brokerage.serve
 
-    def watched(request: Request, now: float, fault: Fault | None) -> Outcome:
-        outcome = serve(request, now, fault)
+    def watched(request: Request, now: float, fault: Fault | None) -> ServedRequest:
+        served = serve(request, now, fault)
         call = record.calls.get(whose(request))
-        if call is not None and outcome.entry.operation == call.operation:
-            call.entries.append(outcome.entry)
-        return outcome
+        if call is not None and served.record.operation == call.operation:
+            call.records.append(served.record)
+        return served
 
     brokerage.serve = watched  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Plays one seed."""
+"""Runs one seed."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
 from tests.loops import DeadlockError, run_in
 
-from .chaos import HOUR, Plan, Trouble, plan_of
+from .chaos import HOUR, Plan, RandomFaults, plan_of
 from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
 from .quick_loop import StuckError
-from .record import CALL, Record, Wire
+from .record import CALL, Record, RecordingTransport
 from .stages import IN_MEMORY, Loop, Stage
 from .traders import Trader
 
-CALM = 180.0
+CALM_PERIOD = 180.0
 
 
 @attrs.frozen
 class Result:
-    """What came of a seed."""
+    """Result of a seed."""
 
     seed: int
     violations: tuple[str, ...]
@@ -39,7 +39,7 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """Stands for the history, byte for byte."""
+        """Digest of the history, byte for byte."""
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 
@@ -50,7 +50,7 @@ def simulate(
     stage: Stage = IN_MEMORY,
     length: float = HOUR,
 ) -> Result:
-    """Play ``length`` seconds of ``seed``, with a planted bug if there is one."""
+    """Run ``length`` seconds of ``seed``, optionally with a planted bug."""
     record, plan = Record(), plan_of(seed, length)
     with _quiet(), bug or contextlib.nullcontext():
         try:
@@ -58,13 +58,13 @@ def simulate(
         except (DeadlockError, StuckError) as error:
             record.violations.append(str(error))
         except Exception as error:
-            record.violations.append(f"the play broke down with {type(error).__name__}: {error}")
+            record.violations.append(f"the run failed with {type(error).__name__}: {error}")
     return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Troubles are planned here; their warnings tell nobody anything, nor do those of the server that meets them."""
+    """Silence warnings: here the faults that cause them are planned."""
     loggers = [logging.getLogger(name) for name in ("brokerage_async", "aiohttp.server")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -76,42 +76,42 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-class Meddler:
-    """Cancels somebody in the very moment in which somebody else has an answer, as a task group does."""
+class RandomCanceller:
+    """Cancels one call at the moment when another gets a response, as a task group does."""
 
     def __init__(self, record: Record, seed: int, share: float) -> None:
         self._record = record
-        self._chance = random.Random(f"meddler {seed}")
+        self._rng = random.Random(f"meddler {seed}")
         self._share = share / 2
 
     def __call__(self, attempt: Attempt) -> None:
         others = [number for number in self._record.running if number != CALL.get()]
-        if others and self._chance.random() < self._share:
-            self._record.cancel(self._chance.choice(others))
+        if others and self._rng.random() < self._share:
+            self._record.cancel(self._rng.choice(others))
 
 
 async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     sim = Simulator(seed=seed, equities=60, equity_options=20, chain_rows=20, warrants=5)
-    trouble = Trouble(plan, seed, asyncio.get_running_loop().time)
-    sim.brokerage.faults = trouble  # type: ignore[assignment]
-    sim.latency = trouble.latency
+    random_faults = RandomFaults(plan, seed, asyncio.get_running_loop().time)
+    sim.brokerage.faults = random_faults  # type: ignore[assignment]
+    sim.latency = random_faults.latency
     attempts: list[Attempt] = []
-    async with stage.door(sim, plan, record) as door:
-        wire = Wire(door, record, plan.setup.limits, plan.setup.retry)
-        client = _client(seed, plan, sim, record, wire, attempts)
+    async with stage.connect(sim, plan, record) as inner:
+        transport = RecordingTransport(inner, record, plan.setup.limits, plan.setup.retry)
+        client = _client(seed, plan, sim, record, transport, attempts)
         async with client:
             traders = [Trader(client, sim, plan, record, f"trader {seed} {n}") for n in range(plan.setup.traders)]
             events = _schedule(plan, sim, record)
             await asyncio.gather(*(trader.trade() for trader in traders))
             for event in events:
                 event.cancel()
-            trouble.over, sim.rate_limit = True, None
-            await asyncio.sleep(CALM)
-            await traders[0].probe()  # the first may still meet a token that nobody knows to be over
+            random_faults.over, sim.rate_limit = True, None
+            await asyncio.sleep(CALM_PERIOD)
+            await traders[0].probe()  # the first may still use a token that has been revoked
             probe = await traders[0].probe()
         check_liveness(probe, plan, record)
-        await asyncio.sleep(CALM)  # what was delayed on its way has arrived by now
-    check_end(client, wire, record)
+        await asyncio.sleep(CALM_PERIOD)  # delayed requests have arrived by now
+    check_end(client, transport, record)
     for call in record.calls.values():
         check_call(call, record, stage.tolerance)
     check_counters(record, attempts)
@@ -119,7 +119,9 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
 
 
-def _client(seed: int, plan: Plan, sim: Simulator, record: Record, wire: Wire, attempts: list[Attempt]) -> Client:
+def _client(
+    seed: int, plan: Plan, sim: Simulator, record: Record, transport: RecordingTransport, attempts: list[Attempt]
+) -> Client:
     setup = plan.setup
     return Client(
         sim.environment,
@@ -128,18 +130,18 @@ def _client(seed: int, plan: Plan, sim: Simulator, record: Record, wire: Wire, a
         deadline=setup.deadline,
         retry=setup.retry,
         limits=setup.limits,
-        observers=[attempts.append, Meddler(record, seed, setup.cancelled)],
-        transport=wire,
+        observers=[attempts.append, RandomCanceller(record, seed, setup.cancelled)],
+        transport=transport,
     )
 
 
 def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerHandle]:
-    """What happens at fixed times: tokens revoked, clocks that leap, machines that sleep, limits that tighten."""
+    """Schedule the planned events: revoked tokens, clock changes, sleeping machines, rate limits."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, Loop)
 
-    def nap(length: float) -> None:
-        record.naps.append((loop.time(), length))
+    def sleep(length: float) -> None:
+        record.sleeps.append((loop.time(), length))
         loop.jump(length)
 
     def limit(rate: float | None) -> None:
@@ -153,8 +155,8 @@ def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerH
         return loop.call_at(moment, happen)
 
     events = [at(moment, "tokens revoked", sim.expire_tokens) for moment in plan.expiries]
-    events += [at(moment, "the service's clock leaps", sim.clock.advance, by) for moment, by in plan.leaps]
-    events += [at(moment, "the machine sleeps", nap, by) for moment, by in plan.naps]
+    events += [at(moment, "the service's clock is advanced", sim.clock.advance, by) for moment, by in plan.leaps]
+    events += [at(moment, "the machine sleeps", sleep, by) for moment, by in plan.sleeps]
     for begins, ends, rate in plan.rate_limits:
         events += [at(begins, f"{rate} requests per second", limit, rate), at(ends, "no rate limit", limit, None)]
     if plan.revoked_at is not None:

@@ -1,12 +1,12 @@
-"""Where a seed is played: on virtual time through the in-memory door, or on a quick clock over real HTTP.
+"""Where a seed runs: on virtual time in memory, or on a quick clock over real HTTP.
 
-Over HTTP the plan, the traders, the trouble and the checks are the same, and the requests go through the client's real
-transport, real sockets and a real server. Three things are weaker there, and the checks claim no more than that:
+Over HTTP the plan, the traders, the faults and the checks are the same, and the requests go through the client's real
+transport, real sockets and a real server. Three guarantees are weaker there, and the checks claim no more than that:
 
-- The same seed has the same plan, not the same history: the kernel decides what is ready first.
-- The server cannot refuse the connection of one request; ``refuse`` drops it before the request is looked at, and
-  nobody can tell that from a request that was lost. Real refusals come from storms of it: the port is closed.
-- The clock runs while code does, so what is late by no more than a busy machine's delay is not late.
+- The same seed has the same plan, not the same history: the kernel decides which socket is ready first.
+- The server cannot refuse the connection of one request. ``refuse`` drops it before the request is processed, which
+  looks like a lost request. Real refusals come from bursts of it: the port is closed.
+- The clock runs while code does, so a delay within that of a busy machine is not an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.loops import VirtualLoop
 
-from .chaos import Plan, Storm
+from .chaos import FaultBurst, Plan
 from .quick_loop import QuickLoop
 from .record import CALL, Record, watch_brokerage
 
@@ -34,25 +34,25 @@ Loop = VirtualLoop | QuickLoop
 
 
 class Stage(Protocol):
-    """What differs between one place and another."""
+    """Differences between running in memory and over HTTP."""
 
     @property
     def option(self) -> str:
-        """What chooses it on the command line."""
+        """Its option on the command line."""
         ...
 
     @property
     def tolerance(self) -> float:
-        """Seconds by which something may be late there."""
+        """Seconds by which an event may be late."""
         ...
 
     @property
     def new_loop(self) -> Callable[[], Loop]:
-        """Makes the loop for one play."""
+        """Factory of the loop for one run."""
         ...
 
-    def door(self, sim: Simulator, plan: Plan, record: Record) -> AbstractAsyncContextManager[Transport]:
-        """The way to the brokerage. Leave it when the client is closed."""
+    def connect(self, sim: Simulator, plan: Plan, record: Record) -> AbstractAsyncContextManager[Transport]:
+        """Connect a transport to the brokerage. Leave it when the client is closed."""
         ...
 
 
@@ -65,8 +65,8 @@ class InMemory:
     new_loop: Callable[[], Loop] = VirtualLoop
 
     @asynccontextmanager
-    async def door(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
-        """The in-memory door; what happens behind it happens in the context of the call."""
+    async def connect(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
+        """Yield the in-memory transport, which runs in the context of the call."""
         watch_brokerage(sim.brokerage, record, lambda request: CALL.get())
         yield sim.transport()
 
@@ -80,29 +80,29 @@ class OverHttp:
     new_loop: Callable[[], Loop] = QuickLoop
 
     @asynccontextmanager
-    async def door(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
-        """The loopback door, closed in storms of refusals."""
-        tags = Tags(AiohttpTransport(), record)
-        watch_brokerage(sim.brokerage, record, tags.arrived)
+    async def connect(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
+        """Serve over a loopback port, closed in bursts of refusals."""
+        tagging = TaggingTransport(AiohttpTransport(), record)
+        watch_brokerage(sim.brokerage, record, tagging.arrived)
         async with sim:
             closing = asyncio.create_task(_close_the_port(sim, plan, record))
             try:
-                yield tags
+                yield tagging
                 await closing
             finally:
                 closing.cancel()
-            await asyncio.sleep(0.1)  # the server takes a turn or two to notice that the client has hung up
-            tags.check(sim)
+            await asyncio.sleep(0.1)  # the server needs an iteration or two to notice the disconnect
+            tagging.check(sim)
         loop = asyncio.get_running_loop()
         assert isinstance(loop, QuickLoop)
         for problem in loop.uncaught:
-            record.violate(f"nobody caught {problem}")
+            record.violate(f"uncaught {problem}")
 
 
-class Tags:
-    """The client's real transport; numbers what it sends, so that each arrival is known for what it is.
+class TaggingTransport:
+    """The client's real transport, with a number on every send.
 
-    Whoever sends a request twice on its own, as HTTP clients do, is found out by the number that arrives twice.
+    A request that is sent twice below it, as HTTP clients do, is detected by the number that arrives twice.
     """
 
     def __init__(self, inner: Transport, record: Record) -> None:
@@ -122,17 +122,17 @@ class Tags:
         await self._inner.close()
 
     def arrived(self, request: Request) -> int:
-        """The number of the call for which this was sent."""
+        """Return the number of the call for which this was sent."""
         tag = request.headers[TAG]
         self._arrivals[tag] += 1
         return self._calls[int(tag)]
 
     def check(self, sim: Simulator) -> None:
-        """When the client is closed: nothing has arrived that was not sent, and no connection is left."""
+        """Check, after the client is closed, that nothing was resent and no connection is left."""
         for tag, times in self._arrivals.items():
             if times > 1:
                 self._record.violate(f"send {tag} of call {self._calls[int(tag)]} arrived {times} times")
-        runner = sim._server._runner  # only the server knows what the client has left open
+        runner = sim._server._runner  # only the server sees connections left open by the client
         assert runner is not None
         assert runner.server is not None
         left = [connection for connection in runner.server.connections if connection.transport is not None]
@@ -141,23 +141,23 @@ class Tags:
 
 
 async def _close_the_port(sim: Simulator, plan: Plan, record: Record) -> None:
-    """In storms in which (nearly) every connection is refused nobody listens: no request meets the server's version."""
+    """Close the port in bursts in which (nearly) every connection is refused."""
     loop = asyncio.get_running_loop()
 
     async def until(moment: float) -> None:
         await asyncio.sleep(max(0.0, moment - loop.time()))
 
-    for storm in filter(_refuses, plan.storms):
-        await until(storm.begins)
+    for burst in filter(_refuses, plan.bursts):
+        await until(burst.begins)
         record.write("* the port is closed")
         await sim.stop()
-        await until(storm.ends)
+        await until(burst.ends)
         record.write("* the port is open")
         await sim.restart()
 
 
-def _refuses(storm: Storm) -> bool:
-    return storm.kind == "refuse" and storm.share >= 0.9
+def _refuses(burst: FaultBurst) -> bool:
+    return burst.kind == "refuse" and burst.share >= 0.9
 
 
 IN_MEMORY: Stage = InMemory()

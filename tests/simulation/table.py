@@ -1,4 +1,4 @@
-"""What one fault does to one call, by kind of call: the table in ``docs/faults.md``.
+"""Effect of one fault on one call, by kind of call: the table in ``docs/faults.md``.
 
 ``python -m tests.simulation.table`` prints the page, ``--write`` writes it; a test compares the two.
 """
@@ -39,7 +39,7 @@ HEAD = """\
 # What a fault does to a call
 
 Written by `python -m tests.simulation.table --write` from runs against the simulator, with the default `RetryPolicy`.
-Each cell tells how often the request was sent, how often the service did what it asked for, and what the caller got.
+Each cell has the number of sends, how often the service processed the request, and the result for the caller.
 
 - *read*: `watchlists.list`; *preflight*: `orders.dry_run`; *mutate*: `orders.submit`.
 - No mutation is ever done twice. One that may have been done is not sent again; `client.order_entry()` finds out.
@@ -50,7 +50,7 @@ Each cell tells how often the request was sent, how often the service did what i
 
 @attrs.frozen
 class Cell:
-    """What came of one call."""
+    """Result of one call."""
 
     sends: int
     done: int
@@ -61,7 +61,7 @@ class Cell:
 
 
 def cell(effect: str, fault: str, times: int | None) -> Cell:
-    """Make one call of that kind while requests meet that fault."""
+    """Make one call while requests meet the fault."""
     return run_in(VirtualLoop(), _cell(effect, fault, times))
 
 
@@ -75,7 +75,7 @@ async def _cell(effect: str, fault: str, times: int | None) -> Cell:
     }
     method, operation, call = calls[effect]
     async with sim.client(retry=RetryPolicy(jitter=lambda: 0.5), timeout=5) as client:
-        await client.quote_alerts.list()  # a token is there
+        await client.quote_alerts.list()  # get a token first
         sim.faults.add(method, "/watchlists|/orders", fault, times)
         try:
             await call(client)
@@ -104,7 +104,7 @@ ORDER = models.NewOrder(
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [HEAD]
     for title, times in (("The fault happens once", 1), ("The fault happens every time", None)):
         parts.append(f"\n## {title}\n\n| Fault | read | preflight | mutate |\n|---|---|---|---|\n")

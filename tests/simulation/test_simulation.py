@@ -1,4 +1,4 @@
-"""A few seeds in the ordinary tests; ``python -m tests.simulation`` plays as many as you like."""
+"""A few seeds in the ordinary tests; ``python -m tests.simulation`` runs any number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.loops import run_in
 
 from . import over_http, table
 from .bugs import BUGS, planted
-from .chaos import SHORTEST, TROUBLE, plan_of
+from .chaos import FAULTS, MIN_LENGTH, plan_of
 from .run import simulate
 from .stages import OVER_HTTP
 
@@ -37,7 +37,7 @@ def test_same_seed_same_history():
 
 
 def test_same_history_in_another_process():
-    """Not even the order of sets and dictionaries of texts may leak into it."""
+    """The order of sets and dictionaries of strings must not leak into the history."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.simulation", "--seed", "5"],
         capture_output=True,
@@ -59,8 +59,8 @@ def test_planted_bug_is_found_within_50_seeds(name):
 
 def test_seeds_cover_everything_that_can_happen():
     plans = [plan_of(seed) for seed in range(200)]
-    assert {kind for plan in plans for kind in plan.kinds} == set(TROUBLE)
-    for part in ("storms", "expiries", "leaps", "naps", "rate_limits", "revoked_at"):
+    assert {kind for plan in plans for kind in plan.kinds} == set(FAULTS)
+    for part in ("bursts", "expiries", "leaps", "sleeps", "rate_limits", "revoked_at"):
         assert any(getattr(plan, part) for plan in plans)
 
 
@@ -71,15 +71,15 @@ def test_table_of_faults_is_the_one_in_the_docs():
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_seed_over_http(seed):
-    """Ten minutes of the same over sockets. Another seed is no simpler one, so there is nothing to shrink."""
+    """Ten minutes over sockets. A smaller seed is not a simpler one, so there is nothing to shrink."""
     note(f"python -m tests.simulation --http --seed {seed} --history")
-    assert simulate(seed, stage=OVER_HTTP, length=SHORTEST).violations == ()
+    assert simulate(seed, stage=OVER_HTTP, length=MIN_LENGTH).violations == ()
 
 
 def test_planted_bug_is_found_over_http():
-    """What only the wire shows: a request that was sent once and arrives twice."""
+    """Only HTTP shows a request that was sent once and arrives twice."""
     found = (
-        simulate(seed, planted("silent_resend_when_dropped"), stage=OVER_HTTP, length=SHORTEST) for seed in range(9)
+        simulate(seed, planted("silent_resend_when_dropped"), stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9)
     )
     assert any(result.violations for result in found)
 

@@ -1,4 +1,4 @@
-"""Who uses the client: traders with habits, drawn from the seed."""
+"""Users of the client: traders whose habits depend on the seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Act = Callable[[Client], Awaitable[Any]]
 
 
 class Trader:
-    """Makes one call after the other, changes its mind now and then, and remembers its orders."""
+    """Makes one call after the other, cancels some of them, and keeps track of its orders."""
 
     def __init__(self, client: Client, sim: Simulator, plan: Plan, record: Record, name: str) -> None:
         self._client = client
@@ -30,36 +30,36 @@ class Trader:
         self._until = plan.length
         self._record = record
         self._name = name
-        self._chance = random.Random(name)
+        self._rng = random.Random(name)
         self._placed: list[str] = []
         self._submitted = 0
 
     async def trade(self) -> None:
-        """Trade until the time is over."""
-        chance = self._chance
+        """Trade until the end of the run."""
+        rng = self._rng
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(round(chance.expovariate(1 / self._setup.pause), 6))
+            await asyncio.sleep(round(rng.expovariate(1 / self._setup.pause), 6))
             if loop.time() >= self._until:
                 return
-            if chance.random() < 0.03:
-                burst = [self._call(*self._reading()) for _ in range(chance.randint(5, 20))]
+            if rng.random() < 0.03:
+                burst = [self._call(*self._reading()) for _ in range(rng.randint(5, 20))]
                 await asyncio.gather(*burst)
             else:
                 await self._call(*self._choose())
 
     async def probe(self) -> CallRecord:
-        """One read when everything is calm again."""
+        """Make one read after the faults have ended."""
         return await self._call(ops.WATCHLISTS_LIST, lambda client: client.watchlists.list(), hurried=False)
 
     async def _call(self, operation: Operation[Any], act: Act, *, hurried: bool = True) -> CallRecord:
-        """One call in a task of its own, perhaps with a deadline of its own, perhaps cancelled."""
-        chance, setup = self._chance, self._setup
+        """Make one call in its own task, sometimes with a deadline, sometimes cancelled."""
+        rng, setup = self._rng, self._setup
         deadline, client = setup.deadline, self._client
-        if hurried and chance.random() < 0.1:
-            deadline = round(chance.uniform(0.05, 10), 3)
+        if hurried and rng.random() < 0.1:
+            deadline = round(rng.uniform(0.05, 10), 3)
             client = client.with_options(deadline=deadline)
-        impatience = round(chance.expovariate(1.0), 6) if hurried and chance.random() < setup.cancelled else None
+        impatience = round(rng.expovariate(1.0), 6) if hurried and rng.random() < setup.cancelled else None
         made: list[CallRecord] = []
 
         async def main() -> Any:
@@ -90,7 +90,7 @@ class Trader:
             self._placed.append(order.id)
 
     def _choose(self) -> tuple[Operation[Any], Act]:
-        draw = self._chance.random()
+        draw = self._rng.random()
         if draw < 0.45:
             return self._reading()
         if draw < 0.55:
@@ -101,18 +101,18 @@ class Trader:
             order = self._order(f"{self._name}-{self._submitted}")
             return ops.ORDERS_SUBMIT, lambda client: client.orders.submit(self._account, order)
         if draw < 0.88:
-            number = self._placed.pop(self._chance.randrange(len(self._placed)))
+            number = self._placed.pop(self._rng.randrange(len(self._placed)))
             return ops.ORDERS_CANCEL, lambda client: client.orders.cancel(self._account, number)
         if draw < 0.95:
             number, edit = self._placed.pop(), self._edit()
             return ops.ORDERS_REPLACE, lambda client: client.orders.replace(self._account, number, edit)
         watchlist = models.NewWatchlist(
-            name=f"{self._name} {self._chance.random()}", watchlist_entries=[models.NewWatchlistEntry(symbol="AAPL")]
+            name=f"{self._name} {self._rng.random()}", watchlist_entries=[models.NewWatchlistEntry(symbol="AAPL")]
         )
         return ops.WATCHLISTS_CREATE, lambda client: client.watchlists.create(watchlist)
 
     def _reading(self) -> tuple[Operation[Any], Act]:
-        symbol = self._chance.choice(SYMBOLS)
+        symbol = self._rng.choice(SYMBOLS)
         readings: list[tuple[Operation[Any], Act]] = [
             (ops.MARKET_METRICS_DIVIDENDS, lambda client: client.market_metrics.dividends(symbol)),
             (ops.INSTRUMENTS_EQUITIES, lambda client: client.instruments.equities(symbols=[symbol]).collect()),
@@ -120,19 +120,19 @@ class Trader:
             (ops.QUOTE_ALERTS_LIST, lambda client: client.quote_alerts.list()),
             (ops.ORDERS_SEARCH, lambda client: client.orders.search("me", [self._account], per_page=5).collect(5)),
         ]
-        return self._chance.choice(readings)
+        return self._rng.choice(readings)
 
     def _order(self, identifier: str | None = None) -> models.NewOrder:
         leg = models.NewOrderLeg(
             action=models.LegAction.BUY_TO_OPEN,
             instrument_type=models.InstrumentType.EQUITY,
             symbol="AAPL",
-            quantity=Decimal(self._chance.randint(1, 5)),
+            quantity=Decimal(self._rng.randint(1, 5)),
         )
         return models.NewOrder(
             order_type=models.OrderType.LIMIT,
             time_in_force=models.TimeInForce.DAY,
-            price=Decimal(self._chance.randint(1, 400)),
+            price=Decimal(self._rng.randint(1, 400)),
             price_effect=models.PriceEffect.DEBIT,
             legs=[leg],
             external_identifier=identifier,
@@ -142,6 +142,6 @@ class Trader:
         return models.OrderEdit(
             order_type=models.OrderType.LIMIT,
             time_in_force=models.TimeInForce.DAY,
-            price=Decimal(self._chance.randint(1, 50)),
+            price=Decimal(self._rng.randint(1, 50)),
             price_effect=models.PriceEffect.DEBIT,
         )

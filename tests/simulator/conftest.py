@@ -1,19 +1,19 @@
-"""Simulated brokerages for the tests of the simulator."""
+"""Fixtures for the tests of the simulator."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 @pytest.fixture
-def house() -> House:
-    """A sandbox with a valid token."""
-    return House().login()
+def harness() -> Harness:
+    """Return a sandbox with a valid token."""
+    return Harness().login()
 
 
 @pytest.fixture
-def production() -> House:
-    """Production with a valid token."""
-    return House(environment="production").login()
+def production() -> Harness:
+    """Return production with a valid token."""
+    return Harness(environment="production").login()

@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.authorization_server import LIFETIME
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 def claims(token: str) -> dict[str, object]:
@@ -17,127 +17,127 @@ def claims(token: str) -> dict[str, object]:
     return decoded
 
 
-def test_a_refresh_gives_a_signed_token_and_no_refresh_token(house: House) -> None:
-    answer = json.loads(house.token().body)
+def test_refresh_returns_a_signed_token_without_refresh_token(harness: Harness) -> None:
+    answer = json.loads(harness.token().body)
     assert set(answer) == {"access_token", "token_type", "expires_in"}
     assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 900)
-    office = house.world.office
-    assert office.verify(answer["access_token"]) == claims(answer["access_token"])
-    assert claims(answer["access_token"])["exp"] == int(house.now) + LIFETIME
+    authorization_server = harness.state.authorization_server
+    assert authorization_server.verify(answer["access_token"]) == claims(answer["access_token"])
+    assert claims(answer["access_token"])["exp"] == int(harness.now) + LIFETIME
 
 
-def test_a_forged_token_is_not_recognised(house: House) -> None:
-    token = house.headers["Authorization"].removeprefix("Bearer ")
+def test_forged_token_is_rejected(harness: Harness) -> None:
+    token = harness.headers["Authorization"].removeprefix("Bearer ")
     head, _, signature = token.rpartition(".")
     forged = f"{head}.{'A' * len(signature)}"
-    assert house.world.office.verify(forged) is None
-    assert house.ask("GET", "/watchlists", authorization=f"Bearer {forged}").status == 401
+    assert harness.state.authorization_server.verify(forged) is None
+    assert harness.ask("GET", "/watchlists", authorization=f"Bearer {forged}").status == 401
 
 
-def test_a_token_is_good_for_fifteen_minutes(house: House) -> None:
-    house.wait(LIFETIME - 1)
-    assert house.ask("GET", "/watchlists").status == 200
-    house.wait(1)
-    response = house.ask("GET", "/watchlists")
+def test_token_expires_after_fifteen_minutes(harness: Harness) -> None:
+    harness.wait(LIFETIME - 1)
+    assert harness.ask("GET", "/watchlists").status == 200
+    harness.wait(1)
+    response = harness.ask("GET", "/watchlists")
     assert response.status == 401
     assert json.loads(response.body)["error"]["code"] == "unauthorized"
 
 
-def test_a_narrowed_scope_is_kept_to(house: House) -> None:
-    house.login(scope="read")
-    assert house.ask("GET", "/watchlists").status == 200
-    response = house.ask("POST", "/watchlists", {"name": "a", "watchlist-entries": []})
+def test_narrowed_scope_is_enforced(harness: Harness) -> None:
+    harness.login(scope="read")
+    assert harness.ask("GET", "/watchlists").status == 200
+    response = harness.ask("POST", "/watchlists", {"name": "a", "watchlist-entries": []})
     assert response.status == 403
     assert json.loads(response.body)["error"]["code"] == "not_permitted"
 
 
-def test_a_revoked_grant_ends_its_tokens(house: House) -> None:
-    house.sim.revoke()
-    assert house.ask("GET", "/watchlists").status == 401
-    assert json.loads(house.token().body) == {"error_code": "invalid_grant", "error_description": "Grant revoked"}
+def test_revoked_grant_invalidates_its_tokens(harness: Harness) -> None:
+    harness.sim.revoke()
+    assert harness.ask("GET", "/watchlists").status == 401
+    assert json.loads(harness.token().body) == {"error_code": "invalid_grant", "error_description": "Grant revoked"}
 
 
-def test_expired_tokens_can_be_refreshed(house: House) -> None:
-    house.sim.expire_tokens()
-    assert house.ask("GET", "/watchlists").status == 401
-    assert house.login().ask("GET", "/watchlists").status == 200
+def test_expired_tokens_can_be_refreshed(harness: Harness) -> None:
+    harness.sim.expire_tokens()
+    assert harness.ask("GET", "/watchlists").status == 401
+    assert harness.login().ask("GET", "/watchlists").status == 200
 
 
-def test_a_new_secret_ends_every_grant(house: House) -> None:
-    house.world.office.regenerate_secret()
-    assert house.ask("GET", "/watchlists").status == 401
-    assert house.token().status == 400
+def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
+    harness.state.authorization_server.regenerate_secret()
+    assert harness.ask("GET", "/watchlists").status == 401
+    assert harness.token().status == 400
 
 
-def authorize(house: House, scope: str = "read trade openid") -> dict[str, str]:
+def authorize(harness: Harness, scope: str = "read trade openid") -> dict[str, str]:
     query = {
-        "client_id": house.sim.client_id,
-        "redirect_uri": house.sim.redirect_uri,
+        "client_id": harness.sim.client_id,
+        "redirect_uri": harness.sim.redirect_uri,
         "response_type": "code",
         "scope": scope,
         "state": "s t&te",
     }
-    target = house.sim.authorize(f"{house.sim.auth_page_url}?{urlencode(query)}")
-    assert target.startswith(house.sim.redirect_uri)
+    target = harness.sim.authorize(f"{harness.sim.auth_page_url}?{urlencode(query)}")
+    assert target.startswith(harness.sim.redirect_uri)
     return {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
 
 
-def exchange(house: House, code: str, **change: str) -> dict[str, str]:
+def exchange(harness: Harness, code: str, **change: str) -> dict[str, str]:
     body = {
         "grant_type": "authorization_code",
         "code": code,
-        "client_id": house.sim.client_id,
-        "client_secret": house.sim.client_secret,
-        "redirect_uri": house.sim.redirect_uri,
+        "client_id": harness.sim.client_id,
+        "client_secret": harness.sim.client_secret,
+        "redirect_uri": harness.sim.redirect_uri,
         **change,
     }
-    answer: dict[str, str] = json.loads(house.ask("POST", "/oauth/token", body, authorization=None).body)
+    answer: dict[str, str] = json.loads(harness.ask("POST", "/oauth/token", body, authorization=None).body)
     return answer
 
 
-def test_an_authorization_code_is_good_for_one_exchange(house: House) -> None:
-    arrived = authorize(house)
+def test_authorization_code_can_be_exchanged_once(harness: Harness) -> None:
+    arrived = authorize(harness)
     assert arrived["state"] == "s t&te"
-    answer = exchange(house, arrived["code"])
+    answer = exchange(harness, arrived["code"])
     assert {"access_token", "refresh_token", "id_token"} <= set(answer)
-    assert house.token(refresh_token=answer["refresh_token"]).status == 200
-    assert exchange(house, arrived["code"])["error_code"] == "invalid_grant"
+    assert harness.token(refresh_token=answer["refresh_token"]).status == 200
+    assert exchange(harness, arrived["code"])["error_code"] == "invalid_grant"
 
 
-def test_the_authorization_page_sends_the_customer_back(house: House) -> None:
-    query = {"client_id": house.sim.client_id, "redirect_uri": house.sim.redirect_uri, "response_type": "code"}
-    response = house.ask("GET", f"/auth?{urlencode(query)}", user_agent=None, authorization=None)
+def test_authorization_page_redirects_with_a_code(harness: Harness) -> None:
+    query = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
+    response = harness.ask("GET", f"/auth?{urlencode(query)}", user_agent=None, authorization=None)
     assert response.status == 302
     code = parse_qs(urlsplit(response.headers["location"]).query)["code"][0]
-    assert "refresh_token" in exchange(house, code)
-    assert house.ask("GET", "/auth").status == 400
+    assert "refresh_token" in exchange(harness, code)
+    assert harness.ask("GET", "/auth").status == 400
 
 
-def test_an_id_token_needs_its_scope(house: House) -> None:
-    assert "id_token" not in exchange(house, authorize(house, "read")["code"])
+def test_id_token_requires_openid_scope(harness: Harness) -> None:
+    assert "id_token" not in exchange(harness, authorize(harness, "read")["code"])
 
 
-def test_a_code_goes_to_its_redirect_address_only(house: House) -> None:
-    code = authorize(house)["code"]
-    assert exchange(house, code, redirect_uri="http://elsewhere.invalid/")["error_code"] == "invalid_grant"
+def test_code_with_another_redirect_address_is_rejected(harness: Harness) -> None:
+    code = authorize(harness)["code"]
+    assert exchange(harness, code, redirect_uri="http://elsewhere.invalid/")["error_code"] == "invalid_grant"
 
 
-def test_a_code_grows_old(house: House) -> None:
-    code = authorize(house)["code"]
-    house.wait(601)
-    house.sim.clock.advance(0)
-    assert exchange(house, code)["error_code"] == "invalid_grant"
+def test_code_expires(harness: Harness) -> None:
+    code = authorize(harness)["code"]
+    harness.wait(601)
+    harness.sim.clock.advance(0)
+    assert exchange(harness, code)["error_code"] == "invalid_grant"
 
 
-def test_unknown_applications_get_no_code(house: House) -> None:
+def test_unknown_application_gets_no_code(harness: Harness) -> None:
     with pytest.raises(Exception, match="Unknown client"):
-        house.sim.authorize(f"{house.sim.auth_page_url}?client_id=x&redirect_uri=y&response_type=code")
+        harness.sim.authorize(f"{harness.sim.auth_page_url}?client_id=x&redirect_uri=y&response_type=code")
 
 
 def test_environments_do_not_share_credentials() -> None:
     sandbox, production = Simulator("sandbox"), Simulator("production")
     assert sandbox.refresh_token != production.refresh_token
     assert sandbox.client_secret != production.client_secret
-    there, here = House(environment="production").login(), House().login()
+    there, here = Harness(environment="production").login(), Harness().login()
     here.headers["Authorization"] = there.headers["Authorization"]
     assert here.ask("GET", "/watchlists").status == 401

@@ -6,7 +6,7 @@ import pytest
 from brokerage_async.simulator.clock import DEFAULT_START, Clock
 
 
-def test_it_starts_when_it_is_asked_first_and_can_be_put_forward() -> None:
+def test_clock_starts_at_the_first_reading_and_can_be_advanced() -> None:
     clock = Clock()
     start = DEFAULT_START.timestamp()
     assert clock.now() == start
@@ -16,7 +16,7 @@ def test_it_starts_when_it_is_asked_first_and_can_be_put_forward() -> None:
     assert clock.time - DEFAULT_START >= timedelta(days=2)
 
 
-def test_it_never_goes_back() -> None:
+def test_clock_never_goes_back() -> None:
     clock = Clock()
     clock.advance(10)
     with pytest.raises(ValueError, match="cannot go back"):
@@ -25,14 +25,14 @@ def test_it_never_goes_back() -> None:
         clock.set(DEFAULT_START)
 
 
-def test_moments_need_a_time_zone() -> None:
+def test_naive_datetime_raises() -> None:
     with pytest.raises(ValueError, match="time zone"):
         Clock(datetime(2026, 6, 10))  # noqa: DTZ001
     with pytest.raises(ValueError, match="time zone"):
         Clock().set(datetime(2027, 6, 10))  # noqa: DTZ001
 
 
-def test_it_goes_on_where_it_was_in_another_loop() -> None:
+def test_clock_continues_in_another_loop() -> None:
     clock = Clock(datetime(2026, 1, 5, tzinfo=UTC))
 
     class Shifted(asyncio.SelectorEventLoop):

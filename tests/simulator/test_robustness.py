@@ -1,4 +1,4 @@
-"""Whatever is sent, the brokerage answers; and what it answers is one of its own answers."""
+"""Every request gets a documented response, whatever it contains."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.request import encode_path
-from tests.simulator.house import House, leg, limit
+from tests.simulator.harness import Harness, leg, limit
 
-HOUSE = House(environment="production", equities=40, equity_options=40, chain_rows=10).login()
-ORDER = HOUSE.place(limit(time_in_force="GTC"), HOUSE.accounts[1])
+HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
+ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
 
 STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
 
@@ -42,7 +42,7 @@ VALID: dict[str, Any] = {
     "gtc-date": "2026-06-12",
     "rules": {"route-after": "2026-06-10T15:00:00Z", "conditions": [{"symbol": "MSFT", "threshold": "1"}]},
     "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open", "Equity Option")],
-    "account-number": HOUSE.account,
+    "account-number": HARNESS.account,
     "underlying-symbol": "AAPL",
     "underlying-instrument-type": "Equity",
     "name": "n",
@@ -53,13 +53,13 @@ VALID: dict[str, Any] = {
     "threshold": "1",
     "ratio-price-threshold": "0.5",
     "grant_type": "refresh_token",
-    "client_secret": HOUSE.sim.client_secret,
-    "refresh_token": HOUSE.sim.refresh_token,
+    "client_secret": HARNESS.sim.client_secret,
+    "refresh_token": HARNESS.sim.refresh_token,
 }
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something stands in a body."""
+    """Return the path of every value in a body."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [at, *(found for key, one in inner for found in places(one, (*at, key)))]
 
@@ -67,9 +67,9 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", OPERATIONS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_every_operation_answers_everything(name: str, data: st.DataObject) -> None:
+def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
-    known = {"account_number": HOUSE.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
+    known = {"account_number": HARNESS.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
     values: dict[str, object] = {}
     query: list[tuple[str, str]] = []
     for parameter in operation.parameters:
@@ -81,14 +81,14 @@ def test_every_operation_answers_everything(name: str, data: st.DataObject) -> N
         elif data.draw(st.booleans()):
             query.append((parameter.wire, data.draw(st.sampled_from(GUESSES[parameter.kind]) | st.text(max_size=6))))
     target = f"{encode_path(operation.path, values)}?{urlencode(query)}"
-    response = HOUSE.ask(operation.method, target, changed_body(operation, data))
+    response = HARNESS.ask(operation.method, target, changed_body(operation, data))
     assert response.status in STATUSES
     if response.status != 204:
         json.loads(response.body)
 
 
 GUESSES = {
-    "string": ["AAPL", "Filled", "Asc", "Equity", HOUSE.account],
+    "string": ["AAPL", "Filled", "Asc", "Equity", HARNESS.account],
     "integer": ["0", "1", "200", "-1", "9" * 30],
     "identifier": ["1"],
     "boolean": ["true", "false"],
@@ -98,7 +98,7 @@ GUESSES = {
 
 
 def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
-    """A body that is nearly right."""
+    """Return a nearly valid body."""
     if operation.body is None:
         return None
     from brokerage_async._generated.operations import REQUEST_MODELS
@@ -120,38 +120,38 @@ def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
     st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
     st.text("/%?&=.[]a2éF", max_size=30),
 )
-def test_arbitrary_requests(body: bytes, method: str, target: str) -> None:
-    assert HOUSE.ask(method, f"/{target}", body).status in STATUSES
+def test_arbitrary_request_gets_an_expected_status(body: bytes, method: str, target: str) -> None:
+    assert HARNESS.ask(method, f"/{target}", body).status in STATUSES
 
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_whatever_was_taken_comes_to_an_end(data: st.DataObject) -> None:
-    house = House(equities=40).login()
-    targets = {"orders.submit": f"/accounts/{house.account}/orders", "quote_alerts.create": "/quote-alerts"}
+def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
+    harness = Harness(equities=40).login()
+    targets = {"orders.submit": f"/accounts/{harness.account}/orders", "quote_alerts.create": "/quote-alerts"}
     for _ in range(data.draw(st.integers(1, 6))):
         for name, target in targets.items():
             body = changed_body(OPERATIONS[name], data)
-            assert house.ask("POST", target, body).status in STATUSES
-        house.wait(data.draw(st.floats(0, 4 * 3600)))
-        house.login()
-    house.wait(7 * 86400)
-    account = house.world.accounts.get(house.account)
+            assert harness.ask("POST", target, body).status in STATUSES
+        harness.wait(data.draw(st.floats(0, 4 * 3600)))
+        harness.login()
+    harness.wait(7 * 86400)
+    account = harness.state.accounts.get(harness.account)
     assert account is not None
-    assert all(order.is_terminal or order.terms.lasts for order in house.world.blotter.of([account]))
+    assert all(order.is_terminal or order.terms.is_multi_day for order in harness.state.order_store.of([account]))
 
 
 @pytest.mark.parametrize("name", ["symbol", "threshold", "comparator", "action", "indicator"])
-def test_conditions_with_nothing_in_them(house: House, name: str) -> None:
+def test_condition_with_null_field_is_harmless(harness: Harness, name: str) -> None:
     condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
-    identifier = house.place(limit(rules={"conditions": [condition]}))
-    house.wait(120)
-    assert house.status(identifier) in ("Live", "Contingent")
+    identifier = harness.place(limit(rules={"conditions": [condition]}))
+    harness.wait(120)
+    assert harness.status(identifier) in ("Live", "Contingent")
 
 
-def test_the_ends_of_time(house: House) -> None:
-    assert house.rows("/market-time/sessions?from-date=9999-12-31&to-date=9999-12-31") == []
-    assert house.rows("/market-time/sessions?from-date=0001-01-01&to-date=0001-01-02") == []
+def test_extreme_dates_are_handled(harness: Harness) -> None:
+    assert harness.rows("/market-time/sessions?from-date=9999-12-31&to-date=9999-12-31") == []
+    assert harness.rows("/market-time/sessions?from-date=0001-01-01&to-date=0001-01-02") == []
     far = (limit(time_in_force="GTD", gtc_date="9999-12-31"), limit(rules={"route-after": "9999-12-31T00:00:00Z"}))
     for body in far:
-        assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 422
+        assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 422

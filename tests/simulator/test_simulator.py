@@ -1,4 +1,4 @@
-"""The whole thing, used the way tests of a program would use it."""
+"""The whole simulator, used as in tests of a program."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ def order(external_identifier: str | None = None) -> models.NewOrder:
     )
 
 
-async def test_a_client_over_http() -> None:
+async def test_client_over_http() -> None:
     async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
         sessions = await client.market_time.sessions(date(2026, 6, 12))
         assert [session.session_date for session in sessions] == [date(2026, 6, day) for day in (10, 11, 12)]
@@ -44,7 +44,7 @@ async def test_a_client_over_http() -> None:
         assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
 
 
-async def test_a_client_in_memory() -> None:
+async def test_client_in_memory() -> None:
     sim = Simulator(seed=3, **SMALL)
     async with Client(sim.environment, sim.credentials, transport=sim.transport()) as client:
         placed = await client.orders.submit(sim.account_numbers[0], order("mine"))
@@ -56,32 +56,32 @@ async def test_a_client_in_memory() -> None:
     assert [record.status for record in sim.ledger.orders(external_identifier="mine")] == ["Filled"]
 
 
-async def test_a_client_of_a_simulator_that_does_not_listen_goes_through_the_in_memory_door() -> None:
+async def test_client_before_listening_uses_the_in_memory_transport() -> None:
     sim = Simulator(**SMALL)
     async with sim.client() as client:
         assert await client.watchlists.list() == []
 
 
-def test_it_is_there_at_once() -> None:
+def test_construction_is_fast() -> None:
     began = time.perf_counter()
     Simulator()
     assert time.perf_counter() - began < 0.3
 
 
-def test_environments_are_named() -> None:
+def test_unknown_environment_raises() -> None:
     assert Simulator("production").environment.is_production
     with pytest.raises(ValueError, match="sandbox or production"):
         Simulator("paper")  # type: ignore[arg-type]
 
 
-def test_prices_can_be_set() -> None:
+def test_set_price_is_returned() -> None:
     sim = Simulator(**SMALL)
     assert abs(sim.price("AAPL") - 200) < 1
     sim.set_price("AAPL", "150.25")
     assert sim.price("AAPL") == Decimal("150.25")
 
 
-def test_the_start_can_be_chosen() -> None:
+def test_start_sets_the_clock() -> None:
     sim = Simulator(start=datetime(2027, 1, 4, 15, tzinfo=UTC), **SMALL)
     assert sim.clock.time.year == 2027
 
@@ -91,7 +91,7 @@ def test_secrets_differ_by_seed() -> None:
 
 
 async def history(seed: int) -> list[tuple[object, ...]]:
-    """What a client does to a brokerage of its own in a minute, as the ledger has it."""
+    """Return the ledger of a client that used its own brokerage for a minute."""
     sim = Simulator(seed=seed, latency=0.05, **SMALL)
     sim.faults.add("GET", "/watchlists", "status(503)")
     async with sim.client(retry=RetryPolicy.none()) as client:
@@ -107,12 +107,12 @@ async def history(seed: int) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.looptime
-async def test_one_seed_is_one_history() -> None:
+async def test_same_seed_gives_the_same_history() -> None:
     histories = [await history(seed) for seed in (1, 1, 2)]
     assert simplified(histories[0]) == simplified(histories[1])
     assert simplified(histories[0]) != simplified(histories[2])
 
 
 def simplified(entries: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Times to the microsecond: virtual time does not start at zero for the second simulator."""
+    """Round times to the microsecond: virtual time does not start at zero for the second simulator."""
     return [tuple(round(one, 6) if isinstance(one, float) else one for one in entry) for entry in entries]

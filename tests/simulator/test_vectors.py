@@ -1,7 +1,7 @@
-"""The exchanges typed from the interface, asked of the simulator: it takes every request, and answers in kind.
+"""Exchanges from the service document, replayed against the simulator.
 
-The values of an answer are the simulator's own; what is compared is that it takes the request, the status, that the
-body is what the schema says to the letter, and the class of the error.
+The values of a response are the simulator's own. The tests compare the status, that the body matches the schema
+strictly, and the class of the error.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.simulator import faults
-from tests.simulator.house import House, leg, limit, market
+from tests.simulator.harness import Harness, leg, limit, market
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import ACCOUNT, CUSTOMER, Exchange
 
 START = datetime(2026, 4, 15, 15, tzinfo=UTC)
-"""After what the vectors look back on, and before what they look forward to."""
+"""After the past dates of the vectors, and before their future ones."""
 
 SYMBOLS = {"EXMWS%2FA": "AAPLW", "EXMWS": "AAPLW", "EXM%2FB": "BRK%2FB"}
-"""Invented instruments, and those that stand in for them."""
+"""Invented instruments and their substitutes."""
 
 NOT_AN_EQUITY = "market_metrics.dividends: numbers for decimals"
 
 
-def staged(exchange: Exchange, **options: Any) -> House:
-    """A house in which the request of an exchange makes sense."""
+def staged(exchange: Exchange, **options: Any) -> Harness:
+    """Build a brokerage in which the request of an exchange is valid."""
     environment = "production" if exchange.operation.startswith("margin.") else "sandbox"
-    return House(environment=environment, start=START, **options).login()
+    return Harness(environment=environment, start=START, **options).login()
 
 
-def translated(exchange: Exchange, house: House) -> tuple[str, bytes | None]:
-    """Target and body of an exchange with the identifiers of a house."""
+def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]:
+    """Return target and body of an exchange with the identifiers of a brokerage."""
     complex_order = exchange.operation.startswith("complex_orders.")
     names = {
-        ACCOUNT: house.accounts[1] if complex_order else house.account,
-        "5WT00002": house.accounts[2],
-        "5WT99999": house.sim.foreign_account_number,
-        str(CUSTOMER): house.sim.customer_id,
-        "complex-orders/310": f"complex-orders/{house.sim.complex_order_ids['OTOCO']}",
-        "complex-orders/311": f"complex-orders/{house.sim.complex_order_ids['PAIRS']}",
-        "invented-refresh": house.sim.refresh_token,
-        "invented-secret": house.sim.client_secret,
-        "invented-client": house.sim.client_id,
-        "https://app.example.com/done": house.sim.redirect_uri,
+        ACCOUNT: harness.accounts[1] if complex_order else harness.account,
+        "5WT00002": harness.accounts[2],
+        "5WT99999": harness.sim.foreign_account_number,
+        str(CUSTOMER): harness.sim.customer_id,
+        "complex-orders/310": f"complex-orders/{harness.sim.complex_order_ids['OTOCO']}",
+        "complex-orders/311": f"complex-orders/{harness.sim.complex_order_ids['PAIRS']}",
+        "invented-refresh": harness.sim.refresh_token,
+        "invented-secret": harness.sim.client_secret,
+        "invented-client": harness.sim.client_id,
+        "https://app.example.com/done": harness.sim.redirect_uri,
         **SYMBOLS,
     }
     if "5475882" in exchange.target:
-        order = house.place(limit("401.05", leg("BRK/B"), time_in_force="GTC"))
-        house.wait(2)
+        order = harness.place(limit("401.05", leg("BRK/B"), time_in_force="GTC"))
+        harness.wait(2)
         names |= {"54758826": order, "54758827": order}
     if "invented-code" in (exchange.sent or ""):
-        names["invented-code"] = authorization_code(house)
+        names["invented-code"] = authorization_code(harness)
     target, body = exchange.target, (exchange.body or b"").decode()
     for theirs, ours in names.items():
         target, body = target.replace(theirs, ours), body.replace(theirs, ours)
     return target, body.encode() or None
 
 
-def authorization_code(house: House) -> str:
-    query = {"client_id": house.sim.client_id, "redirect_uri": house.sim.redirect_uri, "response_type": "code"}
-    return house.sim.brokerage.world.office.authorize(
-        f"{house.sim.auth_page_url}?{urlencode(query)}", house.world.owner, house.now
+def authorization_code(harness: Harness) -> str:
+    query = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
+    return harness.sim.brokerage.state.authorization_server.authorize(
+        f"{harness.sim.auth_page_url}?{urlencode(query)}", harness.state.owner, harness.now
     ).rpartition("code=")[2]
 
 
 @pytest.mark.parametrize("wire", ["observed", "documented"])
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
-def test_what_succeeds(exchange: Exchange, wire: str) -> None:
-    house = staged(exchange, wire=wire)
-    target, body = translated(exchange, house)
-    response = house.ask(exchange.method, target, body)
+def test_exchange_succeeds(exchange: Exchange, wire: str) -> None:
+    harness = staged(exchange, wire=wire)
+    target, body = translated(exchange, harness)
+    response = harness.ask(exchange.method, target, body)
     if str(exchange) == NOT_AN_EQUITY:
         assert response.status == 404
         return
@@ -84,40 +84,42 @@ def test_what_succeeds(exchange: Exchange, wire: str) -> None:
     codec.decode(exchange.data, response.body, strict=True)
 
 
-def expired(exchange: Exchange) -> tuple[House, Response]:
-    house = staged(exchange)
-    house.wait(900)
-    return asked(exchange, house)
+def expired(exchange: Exchange) -> tuple[Harness, Response]:
+    harness = staged(exchange)
+    harness.wait(900)
+    return asked(exchange, harness)
 
 
-def asked(exchange: Exchange, house: House, **headers: str | None) -> tuple[House, Response]:
-    target, body = translated(exchange, house)
-    return house, house.ask(exchange.method, target, body, **headers)
+def asked(exchange: Exchange, harness: Harness, **headers: str | None) -> tuple[Harness, Response]:
+    target, body = translated(exchange, harness)
+    return harness, harness.ask(exchange.method, target, body, **headers)
 
 
-def terminal(exchange: Exchange) -> tuple[House, Response]:
-    house = staged(exchange)
-    order = house.place(market())
-    house.wait(10)
-    return house, house.ask(exchange.method, exchange.target.replace(ACCOUNT, house.account).replace("54758826", order))
+def terminal(exchange: Exchange) -> tuple[Harness, Response]:
+    harness = staged(exchange)
+    order = harness.place(market())
+    harness.wait(10)
+    return harness, harness.ask(
+        exchange.method, exchange.target.replace(ACCOUNT, harness.account).replace("54758826", order)
+    )
 
 
-def revoked(exchange: Exchange) -> tuple[House, Response]:
-    house = staged(exchange)
-    house.sim.revoke()
-    return asked(exchange, house)
+def revoked(exchange: Exchange) -> tuple[Harness, Response]:
+    harness = staged(exchange)
+    harness.sim.revoke()
+    return asked(exchange, harness)
 
 
-def faulty(exchange: Exchange) -> tuple[House, Response]:
-    house = staged(exchange)
-    target, body = translated(exchange, house)
-    request = Request(method=exchange.method, url=target, headers=house.headers, body=body)
-    outcome = house.brokerage.serve(request, house.now, faults.status(exchange.status))
-    assert outcome.response is not None
-    return house, outcome.response
+def faulty(exchange: Exchange) -> tuple[Harness, Response]:
+    harness = staged(exchange)
+    target, body = translated(exchange, harness)
+    request = Request(method=exchange.method, url=target, headers=harness.headers, body=body)
+    served = harness.brokerage.serve(request, harness.now, faults.status(exchange.status))
+    assert served.response is not None
+    return harness, served.response
 
 
-Stage = Callable[[Exchange], tuple[House, Response]]
+Stage = Callable[[Exchange], tuple[Harness, Response]]
 
 STAGES: dict[str, Stage] = {
     "an expired token": expired,
@@ -139,17 +141,17 @@ OTHER_SERVICES = {
     "the same with the names of RFC 6749",
     "a range of more than nine months, by a service that counts differently",
 }
-"""Forms that the simulator never takes."""
+"""Response forms that the simulator never sends."""
 
 
-def staged_at_its_limit(exchange: Exchange) -> House:
-    house = staged(exchange)
-    house.sim.rate_limit = 0
-    return house
+def staged_at_its_limit(exchange: Exchange) -> Harness:
+    harness = staged(exchange)
+    harness.sim.rate_limit = 0
+    return harness
 
 
 @pytest.mark.parametrize("exchange", [one for one in REFUSALS if one.name not in OTHER_SERVICES], ids=str)
-def test_what_is_refused(exchange: Exchange) -> None:
+def test_refusal_has_status_and_error(exchange: Exchange) -> None:
     plain: Stage = lambda one: asked(one, staged(one))  # noqa: E731
     stage = faulty if exchange.status >= 500 else STAGES.get(exchange.name, plain)
     _, response = stage(exchange)

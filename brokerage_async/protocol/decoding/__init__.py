@@ -1,1 +1,1 @@
-"""JSON bytes into models: the fast path, and what it does with rows that do not fit."""
+"""Decoding of JSON into models, and the handling of rows that do not fit."""

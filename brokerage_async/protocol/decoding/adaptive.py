@@ -1,11 +1,14 @@
-"""What the service was seen to send beyond the schema, learned: the wire structs grow with it.
+"""Adaptive decoding: the wire structs follow what the service was seen to send beyond the schema.
 
-A generated wire struct refuses unknown keys, which costs nothing and loses nothing. When a body is refused, the keys
-that it brought are learned: from then on a variant of the struct decodes them in C like any other, and its ``build``
-puts them into the model's ``extra``. A field that was seen to arrive as another JSON type, a number where text was
-expected, is likewise taken in both. And the fields are put into the order in which the service sends them, which
-halves the time that looking them up takes. What nests the struct gets a variant as well. What was learned holds for the
-process; it is bounded, and keys beyond the bound take the slower road row by row.
+A generated wire struct rejects unknown keys and undocumented types in C, which costs nothing and loses nothing. After
+a rejection a variant of the struct is made that decodes the next body in C again:
+
+- learned keys: an unknown key becomes a field of its own, and `build` puts it into the model's ``extra``;
+- widened fields: a field seen in an undocumented form is decoded loosely and read by itself (see `widening`);
+- reordered fields: they follow the order in which the service sends its keys, which makes looking them up cheaper.
+
+Structs that contain a variant get a variant as well. All of it is the state of one `DecoderRegistry`; it is bounded in
+entries and in bytes, and a row beyond the bounds is read value by value.
 """
 
 from __future__ import annotations
@@ -13,222 +16,253 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
+import attrs
 import msgspec
 
-from ..._generated.converters import WIRES, Wire
+from ..._generated.converters import Wire
 from ..._values import Extra
-from .fields import Slot, equivalents, layout, nested
+from .fields import WireField, containing, wire_fields
+from .widening import Kept, Place, places, widened_type
 
-__all__ = ["arrange", "current", "forget", "is_arranged", "learn", "learned_keys", "relax"]
+__all__ = ["REGISTRY", "DecoderRegistry", "Plan"]
 
-#: Keys that one type may learn. An object whose keys are data would otherwise grow a struct without end.
-MOST_KEYS = 64
+#: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
+MAX_KEYS, MAX_KEY_LENGTH = 64, 128
 
-#: What msgspec does not take in the name of a field.
+#: Warnings that are remembered; beyond that they are repeated. Their paths consist of keys of the schema alone.
+MAX_WARNED = 4096
+
+#: Characters that msgspec does not take in the name of a field.
 _UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
 
-_lock = threading.Lock()
-_learned: dict[type[Wire], dict[str, str | None]] = {}
-_relaxed: dict[type[Wire], frozenset[Slot]] = {}
-_arranged: dict[type[Wire], list[str]] = {}
-_variants: dict[type[Wire], type[Wire]] = {}
+
+@attrs.define(eq=False)
+class Plan:
+    """How rows of one model are decoded at present.
+
+    Attributes:
+        variant: the wire struct that msgspec fills.
+        places: the widened fields in it and below, which are read before the models are built.
+    """
+
+    variant: type[Wire]
+    places: tuple[Place, ...] = ()
+    _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
+
+    def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
+        """Return the decoder for ``form[variant]``, such as ``list[variant]``; for the bare variant with None."""
+        found = self._decoders.get(form)
+        if found is None:
+            kind: Any = self.variant if form is None else form[self.variant]
+            found = self._decoders[form] = msgspec.json.Decoder(kind, float_hook=Decimal)
+        return found
 
 
-def current(wire: type[Wire]) -> type[Wire]:
-    """The struct that is used for this generated one at present."""
-    return _variants.get(wire, wire)
+class DecoderRegistry:
+    """The state of the decoders: learned keys, widened fields, orders of keys, and the warnings given.
 
+    The keyword arguments switch an adaptation off, which the benchmarks do to measure its worth.
+    """
 
-def learned_keys(model: type[Any]) -> frozenset[str]:
-    """The keys beyond the schema that are decoded along with this model."""
-    return frozenset(_learned.get(WIRES[model], ()))
+    def __init__(self, *, learns: bool = True, widens: bool = True, reorders: bool = True) -> None:
+        self._learns, self._widens, self._reorders = learns, widens, reorders
+        self._lock = threading.RLock()
+        self._learned: dict[type[Wire], dict[str, str | None]] = {}
+        self._widened: dict[type[Wire], dict[WireField, bool]] = {}
+        self._orders: dict[type[Wire], list[str]] = {}
+        self._plans: dict[type[Wire], Plan] = {}
+        self._warned: set[tuple[str, str]] = set()
 
+    def reset(self) -> None:
+        """Return to the schema, with no warning given yet."""
+        with self._lock:
+            for state in (self._learned, self._widened, self._orders, self._plans, self._warned):
+                state.clear()
 
-def forget() -> None:
-    """Start from the schema again."""
-    with _lock:
-        _learned.clear()
-        _relaxed.clear()
-        _arranged.clear()
-        _variants.clear()
+    def plan(self, wire: type[Wire]) -> Plan:
+        """Return how a generated wire struct is decoded at present."""
+        return self._plans.get(wire) or self._make_plan(wire)
 
+    def learned_keys(self, wire: type[Wire]) -> frozenset[str]:
+        """Return the keys beyond the schema that are decoded in C."""
+        return frozenset(self._learned.get(wire, ()))
 
-def learn(model: type[Any], rows: Iterable[Any]) -> bool:
-    """Learn the unknown keys of some raw rows; False when there was nothing (more) to learn."""
-    found: dict[type[Wire], dict[str, str | None]] = {}
-    for row in rows:
-        _collect(WIRES[model], row, found)
-    with _lock:
+    def learn(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
+        """Learn the unknown keys of some raw rows; return False if there were none to learn."""
+        found: dict[type[Wire], dict[str, str | None]] = {}
+        if self._learns:
+            for row in rows:
+                _collect_keys(wire, row, found)
         grown = set()
-        for wire, keys in found.items():
-            known = _learned.setdefault(wire, {})
-            for key, before in keys.items():
-                if key not in known and len(known) < MOST_KEYS and not _UNNAMEABLE.search(key):
-                    known[key] = before
-                    grown.add(wire)
-        if grown:
-            _variants.update(_make_variants(grown))
-    return bool(grown)
+        with self._lock:
+            for each, keys in found.items():
+                learned = self._learned.setdefault(each, {})
+                for key, before in keys.items():
+                    if key not in learned and len(learned) < MAX_KEYS and _is_learnable(key):
+                        learned[key] = before
+                        grown.add(each)
+            self._outdate(grown)
+        return bool(grown)
+
+    def widen(self, wire: type[Wire], field: WireField, *, untyped: bool = False) -> None:
+        """Decode a field loosely from now on; ``untyped``: not even its nested models in C."""
+        widened = self._widened.get(wire, {})
+        if not self._widens or (field in widened and (widened[field] or not untyped)):
+            return
+        with self._lock:
+            self._widened.setdefault(wire, {})[field] = untyped
+            self._outdate({wire})
+
+    def is_reordered(self, wire: type[Wire]) -> bool:
+        """Return whether the order of the keys has been looked at."""
+        return wire in self._orders or not self._reorders
+
+    def reorder(self, wire: type[Wire], row: dict[str, Any]) -> None:
+        """Adopt the order of the keys of one raw row, once."""
+        found: dict[type[Wire], list[str]] = {}
+        _collect_order(wire, row, found)
+        with self._lock:
+            changed = found.keys() - self._orders.keys()
+            self._orders.update({each: found[each] for each in changed})
+            self._outdate(changed)
+
+    def is_first_warning(self, operation: str, path: str) -> bool:
+        """Return whether this warning has not been given yet, and remember it."""
+        if (operation, path) in self._warned:
+            return False
+        if len(self._warned) < MAX_WARNED:
+            self._warned.add((operation, path))
+        return True
+
+    def warned_paths(self) -> list[str]:
+        """Return the JSON paths of all warnings given."""
+        return sorted(path for _, path in self._warned)
+
+    def _outdate(self, changed: Iterable[type[Wire]]) -> None:
+        for wire in changed:
+            for each in containing(wire):
+                self._plans.pop(each, None)
+
+    def _make_plan(self, wire: type[Wire]) -> Plan:
+        with self._lock:
+            if (found := self._plans.get(wire)) is not None:
+                return found
+            variant = self._variant(wire)
+            plan = self._plans[wire] = Plan(variant, places(wire, variant, self._widened))
+            return plan
+
+    def _variant(self, wire: type[Wire]) -> type[Wire]:
+        """Return the generated struct, or a variant of it where something in it has been adapted."""
+        fields = wire_fields(wire)
+        children = {field: self.plan(field.child).variant for field in fields.values() if field.child is not None}
+        learned, widened = self._learned.get(wire, {}), self._widened.get(wire, {})
+        own = learned or widened or wire in self._orders
+        if not own and all(field.child is variant for field, variant in children.items()):
+            return wire
+        definitions: dict[str, Any] = {}
+        for key, field in fields.items():
+            annotation = _annotation(field, children.get(field), widened)
+            definitions[key] = (field.attribute, annotation, msgspec.field(default=None, name=key))
+        order = list(self._orders.get(wire, definitions))
+        for number, (key, before) in enumerate(learned.items()):
+            definitions[key] = (f"learned_{number}", Any, msgspec.field(default=msgspec.UNSET, name=key))
+            # Structs are decoded fastest when their fields stand in the order of the keys.
+            order.insert(order.index(before) + 1 if before in order else 0, key)
+        structs = {field.attribute: variant for field, variant in children.items()}
+        return _define(wire, [definitions[key] for key in order], list(learned), list(widened), structs)
 
 
-def relax(wire: type[Wire], slot: Slot) -> None:
-    """Learn that the value of a key of text or integers arrives as the other, or as a number with a fraction."""
-    if slot.array or slot.native is None or slot in _relaxed.get(wire, ()):
-        return
-    with _lock:
-        _relaxed[wire] = _relaxed.get(wire, frozenset()) | {slot}
-        _variants.update(_make_variants({wire}))
+#: The registry of the process.
+REGISTRY = DecoderRegistry()
 
 
-def is_arranged(model: type[Any]) -> bool:
-    """Whether the order of the keys has been looked at."""
-    return WIRES[model] in _arranged
-
-
-def arrange(model: type[Any], row: dict[str, Any]) -> None:
-    """Take over the order of the keys of one raw row, once."""
-    found: dict[type[Wire], list[str]] = {}
-    _collect_order(WIRES[model], row, found)
-    with _lock:
-        changed = set()
-        for wire, order in found.items():
-            if wire not in _arranged:
-                _arranged[wire] = order
-                changed.add(wire)
-        _variants.update(_make_variants(changed))
+def _is_learnable(key: str) -> bool:
+    return len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
 
 
 def _collect_order(wire: type[Wire], row: Any, found: dict[type[Wire], list[str]]) -> None:
     if not isinstance(row, dict) or wire in found:
         return
-    slots = layout(wire)
-    found[wire] = [*(key for key in row if key in slots), *(key for key in slots if key not in row)]
-    for key, slot in slots.items():
-        if slot.child is not None and (value := row.get(key)):
-            _collect_order(slot.child, value[0] if isinstance(value, list) else value, found)
+    fields = wire_fields(wire)
+    found[wire] = [*(key for key in row if key in fields), *(key for key in fields if key not in row)]
+    for key, field in fields.items():
+        if field.child is not None and (value := row.get(key)):
+            _collect_order(field.child, value[0] if isinstance(value, list) else value, found)
 
 
-def _collect(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, str | None]]) -> None:
-    """Note the keys of ``row``, and of what is nested in it, that its struct lacks, each with the key before it."""
+def _collect_keys(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, str | None]]) -> None:
+    """Collect the unknown keys of a row and of everything nested in it, each with the key before it."""
     if not isinstance(row, dict):
         return
-    slots = layout(wire)
-    if not row.keys() <= slots.keys():
+    fields = wire_fields(wire)
+    if not row.keys() <= fields.keys():
         before = None
         for key in row:
-            if key not in slots:
+            if key not in fields:
                 found.setdefault(wire, {}).setdefault(key, before)
             before = key
-    for key, slot in slots.items():
-        if slot.child is not None and (value := row.get(key)):
+    for key, field in fields.items():
+        if field.child is not None and (value := row.get(key)):
             for child in value if isinstance(value, list) else (value,):
-                _collect(slot.child, child, found)
+                _collect_keys(field.child, child, found)
 
 
-def _make_variants(grown: set[type[Wire]]) -> dict[type[Wire], type[Wire]]:
-    """New variants of the structs that grew and of all that contain them, the inner ones first."""
-    changed = set(grown)
-    while more := {wire for wire in WIRES.values() if wire not in changed and nested(wire) & changed}:
-        changed |= more
-    made: dict[type[Wire], type[Wire]] = {}
-    waiting = changed
-    while waiting:
-        ready = {wire for wire in waiting if not nested(wire) & waiting}
-        if not ready:  # They contain each other; they stay as they are and take the slower road.
-            break
-        made.update({wire: _variant(wire, _variants | made) for wire in ready})
-        waiting = waiting - ready
-    return made
+def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool]) -> Any:
+    if field in widened:
+        return widened_type(field, child, untyped=widened[field])
+    if field.child is None or child is field.child:
+        return field.type
+    return list[child] | None if field.many else child | None
 
 
-def _variant(wire: type[Wire], variants: Mapping[type[Wire], type[Wire]]) -> type[Wire]:
-    fields: dict[str, Any] = {}
-    relaxed = _relaxed.get(wire, frozenset())
-    for key, slot in layout(wire).items():
-        annotation = Any if slot in relaxed else _annotation(slot, variants)
-        fields[key] = (slot.attribute, annotation, msgspec.field(default=None, name=key))
-    order = list(_arranged.get(wire, fields))
-    pairs = []
-    for number, (key, before) in enumerate(_learned.get(wire, {}).items()):
-        attribute = f"learned_{number}"
-        pairs.append((attribute, key))
-        fields[key] = (attribute, Any, msgspec.field(default=msgspec.UNSET, name=key))
-        # Structs decode fastest when their fields stand in the order of the keys.
-        order.insert(order.index(before) + 1 if before in order else 0, key)
-    variant: Any = msgspec.defstruct(
+def _define(
+    wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any]
+) -> type[Wire]:
+    methods = {"build": _builder(wire, learned, widened), "of": staticmethod(wire.of)}
+    if "build_new" in vars(wire):
+        methods["build_new"] = wire.build_new
+    variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
         wire.__name__,
-        [fields[key] for key in order],
+        definitions,
         bases=(Wire,),
-        namespace={**_methods(wire, pairs, relaxed), "of": staticmethod(wire.of), "__doc__": wire.__doc__},
+        namespace={**methods, "structs": structs, "__doc__": wire.__doc__},
         module=wire.__module__,
         gc=False,
         forbid_unknown_fields=True,
         omit_defaults=True,
     )
-    made: type[Wire] = variant
-    return made
+    return variant
 
 
-def _annotation(slot: Slot, variants: Mapping[type[Wire], type[Wire]]) -> Any:
-    if slot.child is None or slot.child not in variants:
-        return slot.type
-    child: Any = variants[slot.child]
-    return list[child] | None if slot.many else child | None
-
-
-def _methods(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> dict[str, Any]:
-    methods = {"build": _builder(wire, pairs, relaxed)}
-    if "build_new" in vars(wire):
-        methods["build_new"] = wire.build_new
-    return methods
-
-
-def _builder(wire: type[Wire], pairs: list[tuple[str, str]], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
+def _builder(wire: type[Wire], learned: list[str], widened: list[WireField]) -> Callable[[Any], Any]:
+    """Return a `build` that puts learned keys, and values that do not fit, into ``extra``."""
     build: Callable[[Any], Any] = wire.build
     build_new: Callable[[Any], Any] = wire.build_new if "build_new" in vars(wire) else wire.build
-    if relaxed:
-        build, build_new = _relaxed_builder(build, relaxed), _relaxed_builder(build_new, relaxed)
+    pairs = [(f"learned_{number}", key) for number, key in enumerate(learned)]
+    loose = [(field.attribute, field.key) for field in wire_fields(wire).values() if field in widened]
     put = object.__setattr__
     unset = msgspec.UNSET
+    if not pairs and not loose:
+        return build
 
-    # What is changed after it was built must be nobody else's: hence build_new.
-    def build_with_several(self: Any) -> Any:
-        found = {key: value for attribute, key in pairs if (value := getattr(self, attribute)) is not unset}
-        if not found:
-            return build(self)
-        model = build_new(self)
-        put(model, "extra", Extra({**model.extra, **found}))
-        return model
-
-    if len(pairs) != 1:
-        return build_with_several if pairs else build
-    [(_, only_key)] = pairs
-
-    def build_with_one(self: Any) -> Any:
-        value = self.learned_0
-        if value is unset:
-            return build(self)
-        model = build_new(self)
-        put(model, "extra", Extra({**model.extra, only_key: value} if model.extra else {only_key: value}))
-        return model
-
-    return build_with_one
-
-
-def _relaxed_builder(build: Callable[[Any], Any], relaxed: frozenset[Slot]) -> Callable[[Any], Any]:
-    """Puts the values of the relaxed fields into the type that is expected there before it builds."""
-    wanted = [(slot.attribute, slot.native, slot) for slot in relaxed]
-
-    def build_relaxed(self: Any) -> Any:
-        for attribute, native, slot in wanted:
+    def build_with_extra(self: Any) -> Any:
+        extra = {}
+        for attribute, key in pairs:
             value = getattr(self, attribute)
-            if value is not None and value.__class__ is not native:
-                equivalent = next(equivalents(slot, value), None)
-                if equivalent is None:
-                    raise ValueError(f"{slot.key} cannot be read")
-                setattr(self, attribute, equivalent)
-        return build(self)
+            if value is not unset:
+                extra[key] = value
+        for attribute, key in loose:
+            value = getattr(self, attribute)
+            if value.__class__ is Kept:
+                setattr(self, attribute, value.value)
+                extra[key] = value.raw
+        if not extra:
+            return build(self)
+        model = build_new(self)  # Not one that other rows share: it is changed here.
+        put(model, "extra", Extra({**model.extra, **extra}) if model.extra else Extra(extra))
+        return model
 
-    return build_relaxed
+    return build_with_extra

@@ -1,4 +1,4 @@
-"""The cattrs converter: the same wire structs, builders and tolerance as for bytes, behind cattrs' interface."""
+"""The cattrs converter: the wire structs, builders and leniency of bodies, behind the interface of cattrs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import msgspec
 
 from ..._generated.converters import WIRES
 from ..._values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
-from .adaptive import current
-from .lenient import UNREADABLE, Findings, structure_one, structure_rows
+from .adaptive import REGISTRY
+from .fields import UNREADABLE
+from .issues import Issues
+from .lenient import structure_one, structure_rows
 
 __all__ = ["make_converter"]
 
 
 def make_converter() -> cattrs.Converter:
-    """A converter that structures every model from JSON values and unstructures it into them.
+    """Return a converter between every model and JSON values.
 
-    What does not fit is kept in ``extra`` and told once, as with bodies; only what is no object at all raises
-    ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
+    A value that does not fit is kept in ``extra`` and reported once, as in bodies. A value that is not an object
+    raises ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
     """
     converter = cattrs.Converter()
     for model in WIRES:
@@ -38,16 +40,19 @@ def _structure_hook(model: type[Any]) -> Callable[[Any, Any], Any]:
     wire = WIRES[model]
 
     def structure(value: Any, _: Any) -> Any:
-        try:
-            return msgspec.convert(value, current(wire)).build()
-        except UNREADABLE:
-            return structure_one(model, value, "$", Findings(model.__name__))
+        plan = REGISTRY.plan(wire)
+        if not plan.places:
+            try:
+                return msgspec.convert(value, plan.variant).build()
+            except UNREADABLE:
+                pass
+        return structure_one(model, value, "$", Issues(model.__name__))
 
     return structure
 
 
 def _structure_decimal(value: Any, _: Any) -> Decimal:
-    """A decimal from what JSON holds; a float has the digits that it is written with, as in the fields of models."""
+    """Return a decimal from a JSON value; a float has the digits of its repr, as in the fields of models."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise TypeError(f"expected a decimal, got {type(value).__name__}")
     return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))
@@ -62,10 +67,10 @@ def _is_list_of_models(kind: Any) -> bool:
 
 
 def _structure_list(value: Any, kind: Any) -> list[Any]:
-    """A list goes through in one piece, which is faster than model by model."""
+    """Structure a list in one piece, which is faster than model by model."""
     (model,) = get_args(kind)
     rows = value if isinstance(value, list) else list(as_tuple(value))
-    return structure_rows(model, rows, "$", Findings(model.__name__))
+    return structure_rows(model, rows, "$", Issues(model.__name__))
 
 
 def _unstructure(model: Any) -> Any:

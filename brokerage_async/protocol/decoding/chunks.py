@@ -1,9 +1,9 @@
-"""Cutting the rows of a huge list body into slices that can be decoded one at a time.
+"""Cuts the rows of a huge list body into chunks that can be decoded one at a time.
 
-A slice is guessed, not parsed for: it ends where ``},{`` and the first key of the first row occur. Put between brackets
-it is then decoded like any other list, and that is the proof: JSON is read from left to right, so text that is a whole
-list when a bracket is put in place of the comma ended between two rows. A wrong guess does not decode, and the next one
-is tried; the last one is found by counting brackets, which is slower and always right.
+The end of a chunk is guessed, not parsed for: it lies where ``},{`` and the first key of the first row occur. The chunk
+is put between brackets and decoded like any other list, which proves the guess: JSON is read from left to right, so a
+text that is a whole list once its last comma is a bracket ended between two rows. A wrong guess does not decode, and
+the next candidate is tried. The last candidate is found by counting brackets, which is slower and always right.
 """
 
 from __future__ import annotations
@@ -11,93 +11,98 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import attrs
 
-__all__ = ["Slicer"]
+__all__ = ["PLACE", "Chunker", "rows_path"]
 
-#: Bytes in a slice: about 150 rows, 1 to 2 ms.
+#: Bytes in a chunk: about 150 rows, 1 to 2 ms.
 SIZE = 256 * 1024
-#: Bytes in a slice whose end had to be counted out.
+#: Places that are examined for the begin of the rows.
+MAX_OPENINGS = 8
+#: Bytes in a chunk whose end had to be counted out.
 COUNTED_SIZE = 32 * 1024
 
-_OPENING = re.compile(rb'"items"\s*:\s*\[\s*')
+_OPENING = re.compile(rb'"(?:items|data)"\s*:\s*\[\s*')
 _FIRST_KEY = re.compile(rb'\{\s*("(?:[^"\\]|\\.){0,200}"\s*:)')
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
-# Text that does not end counts as text up to the end: looked for again at every quote in it, it would take for ever.
+# A string that does not end counts as one up to the end of the body: searched at every quote, it would take minutes.
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _NEXT = re.compile(rb"\s*([,\]])\s*")
+_CLOSING = {b"{": "}", b"[": "]"}
 
-#: Stands for the rows in what is left of the body when they are taken out.
+#: Stands for the rows in the rest of the body when they are cut out.
 PLACE = "the rows were here"
 
 
 @attrs.define
-class Slicer:
-    """The rows of one body: how far they have been taken, and where the next slice may end."""
+class Chunker:
+    """The rows of one body: their JSON path, how far they have been taken, and where the next chunk may end."""
 
     body: bytes
+    path: str
     opening: int
     position: int
     first_key: bytes
     closing: int | None = None
 
     @classmethod
-    def of(cls, body: bytes) -> Slicer | None:
-        """A slicer at the first row; None when the body does not begin like a list of objects."""
-        opening = _OPENING.search(body, 0, SIZE)
-        # Not necessarily in the first row: that one may be null, and then all the others need slices just the same.
-        first = opening and _FIRST_KEY.search(body, opening.end(), opening.end() + SIZE)
-        if not opening or not first:
-            return None
-        return cls(body=body, opening=opening.end(), position=opening.end(), first_key=first[1])
+    def of(cls, body: bytes) -> Chunker | None:
+        """Return a chunker at the first row, or None when the body does not begin like a list of objects."""
+        for opening in islice(_OPENING.finditer(body, 0, SIZE), MAX_OPENINGS):
+            # Not necessarily in the first row: that one may be null, and the others need chunks just the same.
+            first = _FIRST_KEY.search(body, opening.end(), opening.end() + SIZE)
+            if first and (path := rows_path(_head(body, opening.end()))):
+                return cls(body=body, path=path, opening=opening.end(), position=opening.end(), first_key=first[1])
+        return None
 
     def first_row(self) -> Any:
-        """The first row as untyped JSON, or None where it cannot be read or is long."""
-        text = self.body[self.position : self.position + SIZE // 16].decode("utf-8", "replace")
+        """Return the first row as untyped JSON, or None where it cannot be read or is long."""
+        start = self.body[self.position : self.position + SIZE // 16].decode("utf-8", "replace")
         try:
-            return json.JSONDecoder().raw_decode(text)[0]
+            return json.JSONDecoder().raw_decode(start)[0]
         except (ValueError, RecursionError):
             return None
 
     @property
-    def finished(self) -> bool:
-        """Whether all rows have been taken."""
+    def is_done(self) -> bool:
+        """Return whether all rows have been taken."""
         return self.closing is not None
 
-    def guesses(self) -> Iterator[tuple[bytes, int, int | None]]:
-        """Slices from the present position on as (list, position after it, position of the closing bracket).
+    def candidates(self) -> Iterator[tuple[bytes, int, int | None]]:
+        """Yield chunks from the present position on as (list, position after it, position of the closing bracket).
 
-        The last one is not a guess. None at all when the rows do not end.
+        The last one is not a guess. Yields nothing when the rows do not end.
         """
         nearly_done = len(self.body) - self.position <= SIZE + SIZE // 4
         for end in self._last_ends() if nearly_done else self._ends():
-            yield self._slice(end)
+            yield self._chunk(end)
         if (counted := self._counted_end()) is not None:
-            yield self._slice(counted)
+            yield self._chunk(counted)
 
     def take(self, position: int, closing: int | None) -> None:
-        """Go on after a slice that was right."""
+        """Go on after a chunk that was right."""
         self.position = position
         self.closing = closing
 
     def rest(self) -> bytes:
-        """The body with a mark in place of its rows."""
+        """Return the body with a mark in place of its rows."""
         end = len(self.body) if self.closing is None else self.closing
         return b"".join(
             (memoryview(self.body)[: self.opening], b'"', PLACE.encode(), b'"', memoryview(self.body)[end:])
         )
 
-    def _slice(self, end: int) -> tuple[bytes, int, int | None]:
-        text = b"".join((b"[", memoryview(self.body)[self.position : end], b"]"))
+    def _chunk(self, end: int) -> tuple[bytes, int, int | None]:
+        rows = b"".join((b"[", memoryview(self.body)[self.position : end], b"]"))
         following = _NEXT.match(self.body, end)
         if following is None or following[1] == b"]":
-            return text, end, end if following is None else following.start(1)
-        return text, following.end(), None
+            return rows, end, end if following is None else following.start(1)
+        return rows, following.end(), None
 
     def _ends(self) -> Iterator[int]:
-        """Ends of rows somewhat before the size of a slice, the likeliest first."""
+        """Yield ends of rows somewhat before the size of a chunk, the likeliest first."""
         target = self.position + SIZE
         found = self.body.rfind(b"},{" + self.first_key, self.position, target)
         if found >= 0:
@@ -109,7 +114,7 @@ class Slicer:
             yield each.start() + 1
 
     def _last_ends(self) -> Iterator[int]:
-        """Ends of the last row: before one of the last closing brackets of the body."""
+        """Yield ends of the last row: before one of the last closing brackets of the body."""
         bracket = len(self.body)
         for _ in range(4):
             bracket = self.body.rfind(b"]", self.position, bracket)
@@ -129,4 +134,30 @@ class Slicer:
                         return token.start()
                     if depth == 0 and token.end() - self.position > COUNTED_SIZE:
                         return token.end()
+        return None
+
+
+def rows_path(envelope: Any) -> str | None:
+    """Return the JSON path at which the mark of the rows stands in a body, or None where no rows are expected."""
+    if not isinstance(envelope, dict):
+        return None
+    data = envelope.get("data")
+    if data == [PLACE]:
+        return "$.data"
+    if isinstance(data, dict) and data.get("items") == [PLACE]:
+        return "$.data.items"
+    return "$.items" if envelope.get("items") == [PLACE] else None
+
+
+def _head(body: bytes, opening: int) -> Any:
+    """Return the body up to the rows as untyped JSON, with the mark in place of the rows; None where it is not JSON."""
+    opened: list[str] = []
+    for token in _BRACKETS.finditer(body, 0, opening):
+        if token[0] in _CLOSING:
+            opened.append(_CLOSING[token[0]])
+        elif token[0] in (b"]", b"}") and opened:
+            opened.pop()
+    try:
+        return json.loads(f'{body[:opening].decode()}"{PLACE}"{"".join(reversed(opened))}')
+    except (ValueError, RecursionError):
         return None

@@ -1,15 +1,13 @@
-"""From the bytes of a body to models, and from models to bytes.
+"""Decodes the bytes of bodies into models, and encodes models into bytes.
 
-A body is decoded straight into wire structs and built; only when that fails is it looked at as untyped JSON, value by
-value. Huge lists are decoded in steps, so that an event loop gets its turns in between.
+A body is decoded straight into wire structs, from which the models are built. Only when that fails is it parsed as
+untyped JSON and read value by value. Huge lists are decoded in steps, between which an event loop runs.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Generator
-from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 import attrs
@@ -19,27 +17,28 @@ from ..._generated.converters import WIRES, Wire
 from ..._generated.models import Pagination
 from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
-from .adaptive import arrange, current, is_arranged
-from .chunks import PLACE, SIZE, Slicer
-from .fields import layout
-from .lenient import UNREADABLE, Findings, kind_of, parse, structure_one, structure_rows, structure_steps
+from .adaptive import REGISTRY, DecoderRegistry
+from .chunks import PLACE, SIZE, Chunker, rows_path
+from .fields import UNREADABLE, wire_fields
+from .issues import Issues, describe
+from .lenient import build_rows, parse, structure_one, structure_rows, structure_steps
 
-__all__ = ["Decoded", "decode", "decode_slices", "encode"]
+__all__ = ["Decoded", "decode", "decode_chunks", "encode"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Bodies below this size are decoded in one go.
-SLICED_FROM = 512 * 1024
-#: From this size on it pays to look at the order of the keys first.
-ARRANGED_FROM = 64 * 1024
+#: Lists from this size on are decoded in steps, and the order of their keys is looked at first.
+CHUNKED_FROM = 64 * 1024
+#: Rows that are built between two turns of an event loop.
+ROWS_PER_STEP = 512
 
 
 @attrs.frozen
 class Decoded(Generic[T]):
-    """What a success body holds: the ``value``, and around it ``pagination`` and ``context`` where it sent them.
+    """The content of a success body: the ``value``, and ``pagination`` and ``context`` where the service sent them.
 
-    ``error`` is the raw JSON of an error that stands beside the data all the same, None (or empty) where there is none.
+    ``error`` is the raw JSON of an error beside the data, None (or empty) without one.
     """
 
     value: T
@@ -66,154 +65,168 @@ class _Item(msgspec.Struct, Generic[R], gc=False):
     error: Any = None
 
 
-@lru_cache(maxsize=512)
-def _decoder(wire: type[Wire], as_list: bool, bare: bool) -> msgspec.json.Decoder[Any]:
-    form: Any = wire if bare else _List[wire] if as_list else _Item[wire]  # type: ignore[valid-type]
-    return msgspec.json.Decoder(form, float_hook=Decimal)
+def decode(
+    operation: Operation[T], body: bytes, *, strict: bool = False, registry: DecoderRegistry = REGISTRY
+) -> Decoded[T]:
+    """Decode a success body.
 
-
-def decode(operation: Operation[T], body: bytes, *, strict: bool = False) -> Decoded[T]:
-    """What a success body holds.
-
-    What does not fit the schema is kept raw and told once (see ``tolerance``). Raises ResponseDecodeError for a body
-    in which nothing of the kind can be found, and with ``strict`` for everything that would otherwise be told.
+    A value that does not fit the schema is kept raw and reported once (see `lenient`). Raises ResponseDecodeError for
+    a body without the expected resource, and with ``strict`` for everything that would otherwise be reported.
     """
     if operation.result is None:
         return Decoded(cast("T", None))
-    findings = Findings(operation.name, strict)
-    bare = operation.shape is Shape.BARE
+    issues = Issues(operation.name, strict, registry)
+    wire = WIRES[operation.result]
     as_list = operation.shape in (Shape.MANY, Shape.PAGE)
-    if as_list and len(body) >= ARRANGED_FROM and not is_arranged(operation.result):
-        _arrange(operation.result, Slicer.of(body))
-    decoder = _decoder(current(WIRES[operation.result]), as_list, bare)
+    if as_list and len(body) >= CHUNKED_FROM and not registry.is_reordered(wire):
+        _reorder(wire, Chunker.of(body), registry)
+    plan = registry.plan(wire)
     try:
-        decoded = decoder.decode(body)
-        if bare:
-            return Decoded(decoded.build())
-        value: Any = [row.build() for row in decoded.data.items] if as_list else decoded.data.build()
+        if operation.shape is Shape.BARE:
+            return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
+        decoded = plan.decoder(_List if as_list else _Item).decode(body)
+        value: Any
+        if as_list:
+            value = build_rows(plan, decoded.data.items, "$.data.items[]", issues)
+        else:
+            value = build_rows(plan, (decoded.data,), "$.data", issues)[0]
     except UNREADABLE:
-        return _decode_untyped(operation, body, findings)
-    return _surrounded(value, decoded.context, decoded.pagination, decoded.error, findings)
+        return _decode_untyped(operation, body, issues)
+    return _surrounded(value, decoded.context, decoded.pagination, decoded.error, issues)
 
 
-def _arrange(model: type[Any], slicer: Slicer | None) -> None:
-    row = slicer.first_row() if slicer is not None else None
+def _reorder(wire: type[Wire], chunker: Chunker | None, registry: DecoderRegistry) -> None:
+    row = chunker.first_row() if chunker is not None else None
     if isinstance(row, dict):
-        arrange(model, row)
+        registry.reorder(wire, row)
 
 
-def decode_slices(operation: Operation[T], body: bytes, *, strict: bool = False) -> Generator[None, None, Decoded[T]]:
-    """The same in steps of a few milliseconds; the result is what the generator returns."""
-    in_slices = len(body) >= SLICED_FROM and operation.shape in (Shape.MANY, Shape.PAGE)
-    slicer = Slicer.of(body) if in_slices else None
-    if slicer is None or operation.result is None:
-        return decode(operation, body, strict=strict)
-    findings = Findings(operation.name, strict)
-    models: list[Any] = []
-    if not is_arranged(operation.result):
-        _arrange(operation.result, slicer)
+def decode_chunks(
+    operation: Operation[T], body: bytes, *, strict: bool = False, registry: DecoderRegistry = REGISTRY
+) -> Generator[None, None, Decoded[T]]:
+    """Decode in steps of a few milliseconds; the generator returns the same as `decode`."""
+    in_chunks = len(body) >= CHUNKED_FROM and operation.shape in (Shape.MANY, Shape.PAGE)
+    chunker = Chunker.of(body) if in_chunks else None
+    if chunker is None or operation.result is None:
+        return decode(operation, body, strict=strict, registry=registry)
+    issues = Issues(operation.name, strict, registry)
+    wire = WIRES[operation.result]
+    if strict:
+        _report_envelope(chunker.path, issues)
+    if not registry.is_reordered(wire):
+        _reorder(wire, chunker, registry)
         yield
-    _rows_decoder(current(WIRES[operation.result]))
+    registry.plan(wire).decoder(list)
     yield
-    until_sweep = sweep_after = _slices_between_sweeps(body)
-    while not slicer.finished:
-        for text, position, closing in slicer.guesses():
-            rows = yield from _decode_slice(operation.result, text, len(models), findings)
+    models = yield from _decode_rows(operation, chunker, issues)
+    try:
+        rest = parse(chunker.rest())
+    except ValueError:
+        raise _incomplete(operation) from None
+    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
+        return decode(operation, body, strict=strict, registry=registry)
+    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
+
+
+def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) -> Generator[None, None, list[Any]]:
+    """Return the models of all rows, chunk by chunk."""
+    models: list[Any] = []
+    until_sweep = sweep_after = _chunks_between_sweeps(chunker.body)
+    while not chunker.is_done:
+        for text, position, closing in chunker.candidates():
+            rows = yield from _decode_chunk(_model(operation), text, chunker.path, len(models), issues)
             if rows is not None:
                 models += rows
-                slicer.take(position, closing)
+                chunker.take(position, closing)
                 break
         else:
-            raise _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
+            raise _incomplete(operation)
         yield
         until_sweep -= 1
         if not until_sweep:
             gc.collect(1)
             until_sweep = sweep_after
             yield
-    try:
-        rest = parse(slicer.rest())
-    except ValueError:
-        raise _undecodable(operation, "$", "the body is not JSON, or not all of it arrived") from None
-    if not isinstance(rest, dict) or not isinstance(rest.get("data"), dict) or rest["data"].get("items") != [PLACE]:
-        return decode(operation, body, strict=strict)
-    return _surrounded(models, rest.get("context"), rest.get("pagination"), rest.get("error"), findings)
+    return models
 
 
-def _slices_between_sweeps(body: bytes) -> int:
-    """After how many slices the young objects are looked at; -1 for never.
+def _chunks_between_sweeps(body: bytes) -> int:
+    """Return after how many chunks the young objects are collected; -1 for never.
 
-    Where the collector lets many of them come together, it takes longer over them than any other step. Where it comes
-    by often of its own accord, or not at all, it is left alone.
+    Where the garbage collector lets many of them accumulate, it pauses longer than any other step. Where it runs often
+    of its own accord, or not at all, it is left alone.
     """
     often, times, *_ = gc.get_threshold()
     return max(8, len(body) // SIZE // 5) if gc.isenabled() and often * times > 10_000 else -1
 
 
-def _decode_slice(
-    model: type[Any], text: bytes, offset: int, findings: Findings
+def _decode_chunk(
+    model: type[Any], text: bytes, path: str, offset: int, issues: Issues
 ) -> Generator[None, None, list[Any] | None]:
-    """The models of one slice; None when it is no list, which means that it was cut in the wrong place."""
+    """Return the models of one chunk, or None when it is not a list, which means that it was cut in the wrong place."""
+    plan = issues.registry.plan(WIRES[model])
     try:
-        return [row.build() for row in _rows_decoder(current(WIRES[model])).decode(text)]
+        structs = plan.decoder(list).decode(text)
+        models = build_rows(plan, structs[:ROWS_PER_STEP], f"{path}[]", issues)
+        for start in range(ROWS_PER_STEP, len(structs), ROWS_PER_STEP):
+            yield
+            models += build_rows(plan, structs[start : start + ROWS_PER_STEP], f"{path}[]", issues)
     except UNREADABLE:
         try:
             rows = parse(text)
         except ValueError:
             return None
-    return (yield from structure_steps(model, rows, "$.data.items", findings, offset))
+        return (yield from structure_steps(model, rows, path, issues, offset))
+    return models
 
 
-@lru_cache(maxsize=128)
-def _rows_decoder(wire: type[Wire]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(list[wire], float_hook=Decimal)  # type: ignore[valid-type]
-
-
-def _decode_untyped(operation: Operation[T], body: bytes, findings: Findings) -> Decoded[T]:
+def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:
     """Decode by way of untyped JSON, where the fast way met something unexpected."""
     try:
         raw = parse(body)
     except ValueError as error:
         raise _undecodable(operation, "$", f"the body is not JSON: {error}") from None
     if not isinstance(raw, dict):
-        raise _undecodable(operation, "$", f"expected an object, got {kind_of(raw)}")
+        raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
     model: Any = operation.result
     if operation.shape is Shape.BARE:
-        return Decoded(structure_one(model, raw, "$", findings))
-    data = raw.get("data")
+        return Decoded(structure_one(model, raw, "$", issues))
     value: Any
     if operation.shape is Shape.ONE:
-        one, path = _find_one(operation, raw, data, findings)
-        value = structure_one(model, one, path, findings)
+        one, path = _find_one(operation, raw, raw.get("data"), issues)
+        value = structure_one(model, one, path, issues)
     else:
-        rows, path = _find_rows(operation, raw, data, findings)
-        value = structure_rows(model, rows, path, findings)
-    beside = raw.get("error") if "data" in raw else None
-    return _surrounded(value, raw.get("context"), raw.get("pagination"), beside, findings)
+        rows, path = _find_rows(operation, raw, raw.get("data"), issues)
+        value = structure_rows(model, rows, path, issues)
+    return _surrounded(value, raw.get("context"), raw.get("pagination"), _error_beside(raw), issues)
 
 
-def _find_one(operation: Operation[Any], raw: Any, data: Any, findings: Findings) -> tuple[Any, str]:
-    """The single resource: under ``data``, as the one item of a list there, or the body itself."""
+def _error_beside(raw: dict[str, Any]) -> Any:
+    return raw.get("error") if "data" in raw else None
+
+
+def _find_one(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[Any, str]:
+    """Return the single resource: under ``data``, as the one item of a list there, or the body itself."""
     if isinstance(data, dict):
         items = data.get("items")
-        if not isinstance(items, list) or "items" in layout(WIRES[_model(operation)]):
+        if not isinstance(items, list) or "items" in wire_fields(WIRES[_model(operation)]):
             return data, "$.data"
         if len(items) == 1:
             return items[0], "$.data.items[0]"
         raise _undecodable(operation, "$.data.items", f"expected one item, got {len(items)}")
     if "data" not in raw and _resembles(operation, raw):
-        findings.report("$", "the resource is not under data")
+        issues.report("$", "the resource is not under data")
         return raw, "$"
-    raise _undecodable(operation, "$.data", f"expected an object, got {kind_of(data)}")
+    raise _undecodable(operation, "$.data", f"expected an object, got {describe(data)}")
 
 
-def _find_rows(operation: Operation[Any], raw: Any, data: Any, findings: Findings) -> tuple[list[Any], str]:
-    """The rows: under ``data.items``, under ``data``, or a single resource there as the only one.
+def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[list[Any], str]:
+    """Return the rows: under ``data.items``, under ``data``, or a single resource there as the only one.
 
-    An empty list is never made up: a body in which no rows can be found is an error, lest orders seem to be absent.
+    An empty list is never made up: a body without rows is an error, so that orders never seem to be absent.
     """
     if isinstance(data, list):
-        findings.report("$.data", "expected an object with items, got a list")
+        _report_envelope("$.data", issues)
         return data, "$.data"
     if isinstance(data, dict):
         items = data.get("items")
@@ -221,34 +234,42 @@ def _find_rows(operation: Operation[Any], raw: Any, data: Any, findings: Finding
             return items, "$.data.items"
         if "items" in data:
             if items is None:
-                findings.report("$.data.items", "expected a list, got null")
+                issues.report("$.data.items", "expected a list, got null")
                 return [], "$.data.items"
-            raise _undecodable(operation, "$.data.items", f"expected a list, got {kind_of(items)}")
+            raise _undecodable(operation, "$.data.items", f"expected a list, got {describe(items)}")
         if _resembles(operation, data):
             return [data], "$.data"
     if isinstance(raw.get("items"), list):
-        findings.report("$", "the items are not under data")
+        _report_envelope("$.items", issues)
         return raw["items"], "$.items"
-    raise _undecodable(operation, "$.data.items", f"expected a list, got {kind_of(data)} under data")
+    raise _undecodable(operation, "$.data.items", f"expected a list, got {describe(data)} under data")
+
+
+def _report_envelope(path: str, issues: Issues) -> None:
+    """Report rows in an unusual place."""
+    if path == "$.data":
+        issues.report("$.data", "expected an object with items, got a list")
+    elif path == "$.items":
+        issues.report("$", "the items are not under data")
 
 
 def _resembles(operation: Operation[Any], raw: dict[str, Any]) -> bool:
-    return not raw.keys().isdisjoint(layout(WIRES[_model(operation)]))
+    return not raw.keys().isdisjoint(wire_fields(WIRES[_model(operation)]))
 
 
 def _model(operation: Operation[Any]) -> type[Any]:
     return cast("type[Any]", operation.result)
 
 
-def _surrounded(value: Any, context: Any, pagination: Any, error: Any, findings: Findings) -> Decoded[Any]:
-    """The value with what stands around it, as far as it can be read."""
+def _surrounded(value: Any, context: Any, pagination: Any, error: Any, issues: Issues) -> Decoded[Any]:
+    """Return the value with the parts of the envelope around it, as far as they can be read."""
     if context is not None and not isinstance(context, str):
-        findings.report("$.context", f"expected text, got {kind_of(context)}")
+        issues.report("$.context", f"expected a string, got {describe(context)}")
         context = None
     if pagination is not None and not isinstance(pagination, dict):
-        findings.report("$.pagination", f"expected an object, got {kind_of(pagination)}")
+        issues.report("$.pagination", f"expected an object, got {describe(pagination)}")
         pagination = None
-    page = None if pagination is None else structure_one(Pagination, pagination, "$.pagination", findings)
+    page = None if pagination is None else structure_one(Pagination, pagination, "$.pagination", issues)
     return Decoded(value, page, context, error)
 
 
@@ -258,13 +279,17 @@ def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseD
     )
 
 
+def _incomplete(operation: Operation[Any]) -> ResponseDecodeError:
+    return _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
+
+
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def encode(model: Any) -> bytes:
-    """The JSON of a request model, fields that are None left out.
+    """Encode a request model as JSON, without the fields that are None.
 
     Raises InvalidRequestError for values that JSON or the service cannot take, such as NaN or a float for a Decimal.
     """

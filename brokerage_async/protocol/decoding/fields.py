@@ -1,6 +1,6 @@
-"""What the wire structs are made of: which JSON key goes to which attribute, and what fits it.
+"""Fields of the wire structs: which attribute holds the value of a JSON key, and which values fit there.
 
-Read off the generated structs themselves, on first use, so that nothing has to be declared twice.
+Read from the generated structs on first use, so that nothing is declared twice.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -19,22 +19,28 @@ import msgspec
 from ..._generated.converters import WIRES, Wire
 from ..._values import OpenStrEnum
 
-__all__ = ["Slot", "equivalents", "layout", "nested"]
+__all__ = ["UNFIT", "UNREADABLE", "WireField", "containing", "equivalents", "fitting", "nested_wires", "wire_fields"]
+
+#: The exceptions of decoding and building for a value that does not fit.
+UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
+
+#: Marks a value that no reading makes fit.
+UNFIT: Any = object()
 
 
 @attrs.frozen(kw_only=True)
-class Slot:
-    """Where the value of one JSON key goes.
+class WireField:
+    """One JSON key of a wire struct.
 
     Attributes:
-        key, attribute: the key, and the attribute of the wire struct.
+        key, attribute: the JSON key, and the attribute of the wire struct.
         target: the attribute of the model; it differs from ``attribute`` for an alias.
         alias_of: the proper key, for an alias.
-        type: what msgspec accepts there.
-        child: the wire struct of a nested model, if it is one; ``many`` when there is a list of them.
+        type: the type that msgspec accepts there.
+        child: the wire struct of a nested model, if any; ``many`` for a list of them.
         scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
         array: whether it is a list of scalars.
-        settled: whether a value of the right type is readable for sure; otherwise only building the model tells.
+        settled: whether the type alone decides that a value fits; otherwise the model has to be built to find out.
     """
 
     key: str
@@ -49,32 +55,41 @@ class Slot:
     settled: bool = False
 
     @property
-    def native(self) -> type[Any] | None:
-        """The JSON type that is expected, when it is plain text or an integer; None for anything else."""
-        if self.scalars == {"int"}:
-            return int
-        return str if self.scalars in ({"str"}, {"decimal"}) and self.type != Decimal | None else None
+    def expected(self) -> str:
+        """The expected type in the words of a warning."""
+        if self.child is not None:
+            return "a list" if self.many else "an object"
+        return " or ".join(sorted(self.scalars)) or ("str" if self.settled else "an object")
 
 
 @cache
-def layout(wire: type[Wire]) -> Mapping[str, Slot]:
-    """The slots of a wire struct by JSON key, in its order."""
+def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
+    """Return the fields of a generated wire struct by JSON key, in its order."""
     fields = msgspec.structs.fields(wire)
     keys = {field.name: field.encode_name for field in fields}
-    return {field.encode_name: _slot(field, keys) for field in fields}
+    return {field.encode_name: _wire_field(field, keys) for field in fields}
 
 
 @cache
-def nested(wire: type[Wire]) -> frozenset[type[Wire]]:
-    """The wire structs that occur directly inside this one; read off the text of the annotations, which is quick."""
-    names = {name for text in wire.__annotations__.values() for name in _WIRE_NAME.findall(str(text))}
+def nested_wires(wire: type[Wire]) -> frozenset[type[Wire]]:
+    """Return the wire structs directly inside this one, read from its annotations, which is quick."""
+    names = {name for annotation in wire.__annotations__.values() for name in _WIRE_NAME.findall(str(annotation))}
     return frozenset(each for each in WIRES.values() if each.__name__ in names)
+
+
+@cache
+def containing(wire: type[Wire]) -> frozenset[type[Wire]]:
+    """Return the wire struct and every struct that contains it, directly or deeper."""
+    found = {wire}
+    while more := {each for each in WIRES.values() if each not in found and nested_wires(each) & found}:
+        found |= more
+    return frozenset(found)
 
 
 _WIRE_NAME = re.compile(r"\w+Wire\b")
 
 
-def _slot(field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> Slot:
+def _wire_field(field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> WireField:
     target = field.name.partition("__alias")[0]
     child: type[Wire] | None = None
     many = array = settled = False
@@ -90,8 +105,8 @@ def _slot(field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> Slot:
             child = option
         else:
             scalars.update(filter(None, [_scalar(option)]))
-            settled = settled or option in _SETTLED or (isinstance(option, type) and issubclass(option, OpenStrEnum))
-    return Slot(
+            settled = settled or option in _SETTLED or _is_enum(option)
+    return WireField(
         key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child, many=many,
         alias_of=None if target == field.name else keys[target],
         scalars=frozenset(scalars), array=array and child is None, settled=settled and not array and len(scalars) <= 1,
@@ -106,6 +121,10 @@ def _is_wire(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Wire)
 
 
+def _is_enum(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, OpenStrEnum)
+
+
 _SETTLED = (str, int, bool, date)
 _NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
 
@@ -117,22 +136,38 @@ def _scalar(annotation: Any) -> str | None:
     return _NAMES.get(annotation)
 
 
-def equivalents(slot: Slot, raw: Any) -> Iterator[Any]:
-    """The same value in other JSON types, where nothing can be lost or guessed."""
+def fitting(wire: type[Wire], field: WireField, raw: Any, *, as_item: bool = False) -> Any:
+    """Return ``raw`` or an equivalent that fits the field, else UNFIT; ``as_item``: one item of its list."""
+    for candidate in (raw, *equivalents(field, raw)):
+        try:
+            if field.settled:
+                msgspec.convert(candidate, field.type)
+            else:
+                msgspec.convert({field.key: [candidate] if as_item else candidate}, wire).build()
+        except UNREADABLE:
+            continue
+        return candidate
+    return UNFIT
+
+
+def equivalents(field: WireField, raw: Any) -> Iterator[Any]:
+    """Yield the same value in other JSON types, where nothing can be lost or guessed."""
     kind = type(raw)
-    if kind is int and ("str" in slot.scalars or "decimal" in slot.scalars):
+    if kind is int and ("str" in field.scalars or "decimal" in field.scalars):
         yield str(raw)
     elif kind in (Decimal, float):
-        if "decimal" in slot.scalars:
+        if "decimal" in field.scalars:
             yield str(raw)
-        # Compared, never computed with: the arithmetic of decimals overflows far below what they can hold.
-        if "int" in slot.scalars and -(1 << 53) < raw < 1 << 53 and raw == int(raw):
+        # Compared, never computed with: decimal arithmetic overflows far below the largest Decimal.
+        if "int" in field.scalars and -(1 << 53) < raw < 1 << 53 and raw == int(raw):
             yield int(raw)
     elif kind is str:
-        if "int" in slot.scalars and "str" not in slot.scalars and _DIGITS.fullmatch(raw):
+        if "int" in field.scalars and "str" not in field.scalars and _DIGITS.fullmatch(raw):
             yield int(raw)
-        if "datetime" in slot.scalars:
-            yield f"{raw}Z"  # A moment without an offset is UTC.
+        if "datetime" in field.scalars:
+            yield f"{raw}Z"  # A date-time without an offset is UTC.
+    elif kind is datetime and raw.tzinfo is None and "datetime" in field.scalars:
+        yield raw.replace(tzinfo=UTC)
 
 
 _DIGITS = re.compile(r"-?[0-9]{1,18}")

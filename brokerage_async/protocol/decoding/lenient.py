@@ -1,16 +1,14 @@
-"""What happens to JSON that does not fit the schema: it is kept, told once, and never costs the row around it.
+"""Lenient decoding: a value that does not fit the schema is kept, reported once, and never costs the row around it.
 
-A value that is plainly the same thing in another JSON type is taken for it. Anything else goes to the model's
-``extra`` under its wire key. Each (operation, path) is told once on the logger ``brokerage_async.decode``; in strict
-mode it is an error instead. Unknown keys are kept without a word.
+A value that is plainly the same in another JSON type is converted. Any other goes to the model's ``extra`` under its
+wire key. Each (operation, path) is logged once to ``brokerage_async.decode``; in strict mode it is an error instead.
+Unknown keys are kept without a warning.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -20,49 +18,22 @@ import msgspec
 from ..._generated.converters import WIRES, Wire
 from ..._values import Extra
 from ...errors import ResponseDecodeError
-from .adaptive import current, learn, relax
-from .fields import Slot, equivalents, layout
+from .adaptive import Plan
+from .fields import UNFIT, UNREADABLE, WireField, fitting, wire_fields
+from .issues import KEPT, LEFT_OUT, Issues, describe
+from .widening import Column, Kept, needs_untyped
 
-__all__ = ["UNREADABLE", "Findings", "kind_of", "parse", "structure_one", "structure_rows", "structure_steps"]
+__all__ = ["build_rows", "parse", "settle", "structure_one", "structure_rows", "structure_steps"]
 
-logger: logging.Logger = logging.getLogger("brokerage_async.decode")
-
-#: Paths that are remembered as told; beyond that, told again rather than remembered.
-_MOST_TOLD = 4096
-_told: set[tuple[str, str]] = set()
-
-_UNFIT: Any = object()
-
-#: What decoding and building raise for values that do not fit.
-UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
-
-
-@attrs.define
-class Findings:
-    """Where what does not fit is reported: to the log, or in strict mode as an exception."""
-
-    operation: str
-    strict: bool = False
-
-    def report(self, path: str, reason: str, outcome: str = "") -> None:
-        """Tell of one place: its exact JSON path, what is wrong there, what was done about it.
-
-        Raises ResponseDecodeError in strict mode, where nothing is done about it.
-        """
-        if self.strict:
-            raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=self.operation)
-        pattern = re.sub(r"\[\d+\]", "[]", path)
-        if (self.operation, pattern) not in _told:
-            if len(_told) < _MOST_TOLD:
-                _told.add((self.operation, pattern))
-            logger.warning("%s: %s: %s%s", self.operation, pattern, reason, outcome)
+#: Raw rows that are converted together, and those that are read value by value between two turns of an event loop.
+ROWS_PER_BATCH, ROWS_PER_STEP = 128, 16
 
 
 def parse(body: bytes | memoryview) -> Any:
-    """A body as untyped JSON, numbers with a fraction as Decimals. Raises ValueError when it is none at all.
+    """Return a body as untyped JSON, numbers with a fraction as Decimals.
 
-    What the fast parser refuses and the standard library takes (lone surrogates, bare NaN) is read the slower way.
-    Numbers that Python cannot hold stay text there, so that they do not cost everything around them.
+    Input that only the standard library takes (lone surrogates, bare NaN) is parsed the slower way. Numbers that
+    Python cannot hold stay strings there. Raises ValueError for anything that is not JSON.
     """
     try:
         return _UNTYPED.decode(body)
@@ -78,23 +49,77 @@ def parse(body: bytes | memoryview) -> Any:
 _UNTYPED = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def _number(text: str) -> Decimal | str:
+def _number(digits: str) -> Decimal | str:
     try:
-        return Decimal(text)
+        return Decimal(digits)
     except ArithmeticError:  # an exponent of 19 digits
-        return text
+        return digits
 
 
-def _whole_number(text: str) -> int | str:
+def _whole_number(digits: str) -> int | str:
     try:
-        return int(text)
+        return int(digits)
     except ValueError:  # more digits than Python converts, see sys.set_int_max_str_digits
-        return text
+        return digits
 
 
-def structure_rows(model: type[Any], rows: list[Any], path: str, findings: Findings) -> list[Any]:
-    """The models of raw rows; what is no object is left out and reported."""
-    steps = structure_steps(model, rows, path, findings)
+# -- decoded rows -----------------------------------------------------------------------------------------------------
+
+
+def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[Any]:
+    """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look."""
+    if plan.places:
+        settle(plan, rows, path, issues)
+    return [row.build() for row in rows]
+
+
+def settle(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> None:
+    """Bring the widened fields of decoded rows into the documented form, or mark and report them.
+
+    Raises ValueError in strict mode, so that the rows are read in order and the first issue is the one raised.
+    """
+    for place in plan.places:
+        structs = place.structs(rows)
+        for proper, alias in place.aliases:
+            if any(getattr(each, proper) is not None and getattr(each, alias) is not None for each in structs):
+                raise ValueError("a key and its alias")  # Its raw JSON is needed.
+        for column in place.columns:
+            _settle_column(column, structs, f"{path}{place.path}.{column.field.key}", issues)
+
+
+def _settle_column(column: Column, structs: Sequence[Any], path: str, issues: Issues) -> None:
+    attribute, reader_of, other = column.field.attribute, column.readers.get, column.other
+    reported = False
+    for struct in structs:
+        raw = getattr(struct, attribute)
+        read = reader_of(raw.__class__, other)
+        if read is None:
+            continue
+        value = read(raw)
+        if value is raw:
+            continue
+        setattr(struct, attribute, value)
+        if value.__class__ is Kept and not reported:
+            if issues.strict:
+                raise ValueError(path)
+            _report(column.field, value, path, issues)
+            reported = not value.items  # Items of a list have paths of their own.
+
+
+def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
+    if not kept.items:
+        issues.report(path, f"expected {field.expected}, got {describe(kept.raw)}", KEPT)
+    for index in kept.items:
+        reason = f"expected {'an object' if field.child else field.expected}, got {describe(kept.raw[index])}"
+        issues.report(f"{path}[{index}]", reason, LEFT_OUT if field.child else KEPT)
+
+
+# -- raw rows ---------------------------------------------------------------------------------------------------------
+
+
+def structure_rows(model: type[Any], rows: list[Any], path: str, issues: Issues) -> list[Any]:
+    """Return the models of raw rows; a row that is not an object is left out and reported."""
+    steps = structure_steps(model, rows, path, issues)
     while True:
         try:
             next(steps)
@@ -104,95 +129,104 @@ def structure_rows(model: type[Any], rows: list[Any], path: str, findings: Findi
 
 
 def structure_steps(
-    model: type[Any], rows: list[Any], path: str, findings: Findings, offset: int = 0
+    model: type[Any], rows: list[Any], path: str, issues: Issues, offset: int = 0
 ) -> Generator[None, None, list[Any]]:
-    """The same in short steps; ``offset`` is the number of the first row."""
-    wire = WIRES[model]
+    """Return the same from short steps; ``offset`` is the index of the first row."""
+    models: list[Any] = []
+    for start in range(0, len(rows), ROWS_PER_BATCH):
+        batch = rows[start : start + ROWS_PER_BATCH]
+        models += yield from _structure_batch(WIRES[model], batch, path, issues, offset + start)
+        yield
+    return models
+
+
+def _structure_batch(
+    wire: type[Wire], rows: list[Any], path: str, issues: Issues, offset: int
+) -> Generator[None, None, list[Any]]:
     for _ in range(2):
-        variant: Any = current(wire)
+        plan = issues.registry.plan(wire)
+        variant: Any = plan.variant
         try:
-            return [row.build() for row in msgspec.convert(rows, list[variant])]
+            return build_rows(plan, msgspec.convert(rows, list[variant]), f"{path}[]", issues)
         except UNREADABLE:
-            if not learn(model, rows):
+            if not issues.registry.learn(wire, rows):
                 break
     models = []
     for index, row in enumerate(rows, offset):
-        if (built := _structure(wire, row, f"{path}[{index}]", findings)) is not _UNFIT:
+        if (built := _structure(wire, row, f"{path}[{index}]", issues)) is not UNFIT:
             models.append(built)
-        if index % _ROWS_PER_STEP == 0:
+        if index % ROWS_PER_STEP == 0:
             yield
     return models
 
 
-#: Rows whose values are looked at one by one between two turns of an event loop.
-_ROWS_PER_STEP = 16
-
-
-def structure_one(model: type[Any], raw: Any, path: str, findings: Findings) -> Any:
-    """The model of one raw object. Raises ResponseDecodeError when it is no object."""
+def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
+    """Return the model of one raw object. Raises ResponseDecodeError when it is not an object."""
     if not isinstance(raw, dict):
-        reason = f"expected an object, got {kind_of(raw)}"
-        raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=findings.operation)
-    wire = WIRES[model]
+        reason = f"expected an object, got {describe(raw)}"
+        raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
+    wire, registry = WIRES[model], issues.registry
     for _ in range(2):
         try:
-            return msgspec.convert(raw, current(wire)).build()
+            return _structure_fitting(wire, raw, path, issues)
         except UNREADABLE:
-            if not learn(model, (raw,)):
+            if not registry.learn(wire, (raw,)):
                 break
-    return _structure(wire, raw, path, findings)
+    return _structure(wire, raw, path, issues)
 
 
-def _structure(wire: type[Wire], row: Any, path: str, findings: Findings) -> Any:
+def _structure_fitting(wire: type[Wire], raw: Any, path: str, issues: Issues) -> Any:
+    plan = issues.registry.plan(wire)
+    return build_rows(plan, (msgspec.convert(raw, plan.variant),), path, issues)[0]
+
+
+def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> Any:
     if not isinstance(row, dict):
-        findings.report(path, f"expected an object, got {kind_of(row)}", "; left out")
-        return _UNFIT
+        issues.report(path, f"expected an object, got {describe(row)}", LEFT_OUT)
+        return UNFIT
     try:
-        return msgspec.convert(row, current(wire)).build()
+        return _structure_fitting(wire, row, path, issues)
     except UNREADABLE:
-        return _repair(wire, row, path, findings)
+        return _structure_fields(wire, row, path, issues)
 
 
-def _repair(wire: type[Wire], row: dict[str, Any], path: str, findings: Findings) -> Any:
-    """The model of a row some of whose values do not fit: those are kept in ``extra``."""
-    slots = layout(wire)
-    parts = _Parts(wire=wire, findings=findings, extra={key: raw for key, raw in row.items() if key not in slots})
-    for key, slot in slots.items():  # Aliases come last, so that the proper key wins.
+def _structure_fields(wire: type[Wire], row: dict[str, Any], path: str, issues: Issues) -> Any:
+    """Return the model of a row some of whose values do not fit: those are kept in ``extra``."""
+    fields = wire_fields(wire)
+    parts = _Parts(wire=wire, issues=issues, extra={key: raw for key, raw in row.items() if key not in fields})
+    for key, field in fields.items():  # Aliases come last, so that the proper key wins.
         if (raw := row.get(key)) is not None:
-            parts.add(slot, raw, f"{path}.{key}")
-    return parts.built()
-
-
-_KEPT = "; kept as raw JSON in extra"
+            parts.add(field, raw, f"{path}.{key}")
+    return parts.build()
 
 
 @attrs.define(kw_only=True)
 class _Parts:
-    """The values of one row, sorted: what fits as it is, the nested models, and what does not fit."""
+    """The values of one row, sorted into those that fit, nested models, and those to keep raw."""
 
     wire: type[Wire]
-    findings: Findings
+    issues: Issues
     extra: dict[str, Any]
     fitting: dict[str, Any] = attrs.field(factory=dict)
     nested: dict[str, Any] = attrs.field(factory=dict)
 
-    def add(self, slot: Slot, raw: Any, path: str) -> None:
-        """Put the value of one key, or what it plainly stands for, where it belongs."""
-        if slot.alias_of in self.extra:
-            self.extra[slot.key] = raw  # It fills the field, but what is kept under the proper key will be written.
-        if slot.child is None:
-            self._add_values(slot, raw, path)
-        elif slot.target in self.nested:
-            self.extra[slot.key] = raw
-        elif slot.many and isinstance(raw, list):
-            self._add_models(slot, slot.child, raw, path)
-        elif not slot.many and isinstance(raw, dict):
-            self.nested[slot.target] = _structure(slot.child, raw, path, self.findings)
+    def add(self, field: WireField, raw: Any, path: str) -> None:
+        """Put the value of one key, or its equivalent, where it belongs."""
+        if field.alias_of in self.extra:
+            self.extra[field.key] = raw  # It fills the field, but the raw value under the proper key is written.
+        if field.child is None:
+            self._add_values(field, raw, path)
+        elif field.target in self.nested:
+            self.extra[field.key] = raw
+        elif field.many and isinstance(raw, list):
+            self._add_models(field, field.child, raw, path)
+        elif not field.many and isinstance(raw, dict):
+            self.nested[field.target] = _structure(field.child, raw, path, self.issues)
         else:
-            self._reject(slot, raw, path, "a list" if slot.many else "an object")
+            self._reject(field, raw, path)
 
-    def built(self) -> Any:
-        """The model."""
+    def build(self) -> Any:
+        """Return the model."""
         model = msgspec.convert(self.fitting, self.wire).build_new()
         for target, value in self.nested.items():
             object.__setattr__(model, target, value)
@@ -200,55 +234,37 @@ class _Parts:
             object.__setattr__(model, "extra", Extra({**model.extra, **self.extra}))
         return model
 
-    def _add_models(self, slot: Slot, child: type[Wire], raw: list[Any], path: str) -> None:
-        built = [_structure(child, row, f"{path}[{index}]", self.findings) for index, row in enumerate(raw)]
-        self.nested[slot.target] = tuple(each for each in built if each is not _UNFIT)
-        if len(self.nested[slot.target]) < len(raw):
-            self.extra[slot.key] = raw
+    def _add_models(self, field: WireField, child: type[Wire], raw: list[Any], path: str) -> None:
+        built = [_structure(child, row, f"{path}[{index}]", self.issues) for index, row in enumerate(raw)]
+        self.nested[field.target] = tuple(each for each in built if each is not UNFIT)
+        if len(self.nested[field.target]) < len(raw):
+            self.extra[field.key] = raw
+            self._widen(field, untyped=True)
 
-    def _add_values(self, slot: Slot, raw: Any, path: str) -> None:
-        if not (slot.array and isinstance(raw, list)):
-            value = _fitted(self.wire, slot, raw)
-            if value is _UNFIT:
-                self._reject(slot, raw, path, _expected(slot))
+    def _add_values(self, field: WireField, raw: Any, path: str) -> None:
+        if not (field.array and isinstance(raw, list)):
+            value = fitting(self.wire, field, raw)
+            if value is UNFIT:
+                self._reject(field, raw, path)
                 return
-            self.fitting[slot.key] = value
+            self.fitting[field.key] = value
             if value is not raw:
-                relax(self.wire, slot)
+                self._widen(field, untyped=isinstance(raw, (Decimal, float)))
             return
-        values = [_fitted(self.wire, slot, item, as_list=True) for item in raw]
+        values = [fitting(self.wire, field, item, as_item=True) for item in raw]
         for index, value in enumerate(values):
-            if value is _UNFIT:
-                self.findings.report(
-                    f"{path}[{index}]", f"expected {_expected(slot)}, got {kind_of(raw[index])}; {_KEPT}"
-                )
-                self.extra[slot.key] = raw
-        self.fitting[slot.key] = [value for value in values if value is not _UNFIT]
+            if value is UNFIT:
+                reason = f"expected {field.expected}, got {describe(raw[index])}"
+                self.issues.report(f"{path}[{index}]", reason, KEPT)
+                self.extra[field.key] = raw
+            if value is not raw[index]:
+                self._widen(field)
+        self.fitting[field.key] = [value for value in values if value is not UNFIT]
 
-    def _reject(self, slot: Slot, raw: Any, path: str, expected: str) -> None:
-        self.findings.report(path, f"expected {expected}, got {kind_of(raw)}", _KEPT)
-        self.extra[slot.key] = raw
+    def _reject(self, field: WireField, raw: Any, path: str) -> None:
+        self.issues.report(path, f"expected {field.expected}, got {describe(raw)}", KEPT)
+        self.extra[field.key] = raw
+        self._widen(field, untyped=needs_untyped(field, raw))
 
-
-def _fitted(wire: type[Wire], slot: Slot, raw: Any, *, as_list: bool = False) -> Any:
-    """The value, or what it plainly stands for, if it can be read; else _UNFIT."""
-    for candidate in (raw, *equivalents(slot, raw)):
-        try:
-            if slot.settled:
-                msgspec.convert(candidate, slot.type)
-            else:
-                msgspec.convert({slot.key: [candidate] if as_list else candidate}, wire).build()
-        except UNREADABLE:
-            continue
-        return candidate
-    return _UNFIT
-
-
-def _expected(slot: Slot) -> str:
-    return " or ".join(sorted(slot.scalars)) or "an object"
-
-
-def kind_of(raw: Any) -> str:
-    """What a raw value is, without saying what is in it."""
-    names = {str: "text", bool: "a boolean", dict: "an object", list: "a list", type(None): "null"}
-    return names.get(type(raw), "a number")
+    def _widen(self, field: WireField, *, untyped: bool = False) -> None:
+        self.issues.registry.widen(self.wire, field, untyped=untyped)

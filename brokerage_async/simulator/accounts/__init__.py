@@ -1,1 +1,1 @@
-"""Customers, their accounts, and the rules of margin."""
+"""Customers and their accounts: cash, positions, transactions, margin."""

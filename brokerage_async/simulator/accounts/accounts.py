@@ -1,4 +1,4 @@
-"""Customers' accounts: cash, positions, transactions and what working orders have reserved."""
+"""Accounts of customers: cash, positions, transactions and reserved buying power."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ from decimal import Decimal
 
 import attrs
 
-from ..api.call import Customer
 from ..market.instrument import Instrument
 from .transactions import Transaction
 
-__all__ = ["Account", "Accounts", "Position"]
+__all__ = ["Account", "Accounts", "Customer", "Position"]
+
+
+@attrs.frozen
+class Customer:
+    """Owner of accounts."""
+
+    number: int
+    username: str
 
 
 @attrs.define
 class Position:
-    """A holding; ``quantity`` is negative when short."""
+    """Holding of one instrument; ``quantity`` is negative when short."""
 
     instrument: Instrument
     quantity: Decimal
     average_price: Decimal
 
     def worth(self, price: Decimal) -> Decimal:
-        """Market value; futures have none, their gains are settled in cash."""
+        """Return the market value: 0 for futures, whose gains are settled in cash."""
         return Decimal(0) if self.instrument.is_future else self.quantity * price * self.instrument.multiplier
 
 
@@ -30,8 +37,8 @@ class Position:
 class Account:
     """One account.
 
-    ``kind`` is ``Margin`` or ``Cash``; ``reserved`` is the buying power that working orders hold back; ``version``
-    counts changes of cash and positions.
+    ``kind`` is ``Margin`` or ``Cash``; ``reserved`` is the buying power that working orders hold; ``version`` counts
+    changes of cash and positions.
     """
 
     number: str
@@ -45,16 +52,16 @@ class Account:
 
     @property
     def equity_rate(self) -> Decimal:
-        """The part of a share position's value that is required as margin."""
+        """Fraction of a share position's value that is required as margin."""
         return Decimal("0.5") if self.kind == "Margin" else Decimal(1)
 
     def held(self, symbol: str) -> Decimal:
-        """Signed quantity held of an instrument."""
+        """Return the signed quantity held of an instrument."""
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
     def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal) -> None:
-        """Book an execution: ``change`` is positive for a purchase."""
+        """Book an execution; ``change`` is positive for a purchase."""
         self.version += 1
         self.cash -= fees
         position = self.positions.get(instrument.symbol)
@@ -76,7 +83,7 @@ class Account:
         position.quantity = after
 
     def _settle(self, position: Position | None, change: Decimal, price: Decimal) -> None:
-        """Pay out what closing (part of) a future gained."""
+        """Pay out the gain on the closed part of a future."""
         if position is not None and position.quantity * change < 0:
             closed = min(abs(position.quantity), abs(change)).copy_sign(position.quantity)
             self.cash += closed * (price - position.average_price) * position.instrument.multiplier
@@ -89,19 +96,19 @@ class Accounts:
         self._by_number: dict[str, Account] = {}
 
     def open(self, number: str, customer: Customer, kind: str, cash: Decimal) -> Account:
-        """A new account."""
+        """Open an account."""
         account = Account(number=number, customer=customer, kind=kind, cash=cash)
         self._by_number[number] = account
         return account
 
     def get(self, number: str) -> Account | None:
-        """The account of a number, None when there is none."""
+        """Return the account of a number, or None."""
         return self._by_number.get(number)
 
     def of(self, customer: Customer) -> tuple[Account, ...]:
-        """The accounts of a customer."""
+        """Return the accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)
 
-    def knows(self, customer_id: str) -> bool:
-        """Whether somebody of this identifier has an account."""
+    def has_customer(self, customer_id: str) -> bool:
+        """Return whether a customer of this identifier has an account."""
         return any(str(account.customer.number) == customer_id for account in self._by_number.values())

@@ -1,4 +1,4 @@
-"""What is booked to an account: trades and cash movements."""
+"""Bookings of an account: trades and cash movements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Execution", "Transaction", "cash_movement", "trade"]
 
 @attrs.frozen(kw_only=True)
 class Transaction:
-    """One booking: as it is sent, and as the JSON of that."""
+    """One booking, as wire struct and as JSON."""
 
     executed_at: float
     wire: TransactionWire
@@ -26,7 +26,7 @@ class Transaction:
 
 
 def _booked(number: int, at: float, wire: TransactionWire) -> Transaction:
-    """A booking, with what every one of them has."""
+    """Complete the fields that every booking has."""
     wire.id = number
     wire.executed_at = timestamp(at)
     wire.transaction_date = local_date(at)
@@ -35,7 +35,10 @@ def _booked(number: int, at: float, wire: TransactionWire) -> Transaction:
 
 
 def cash_movement(number: int, account_number: str, at: float, kind: str, amount: Decimal) -> Transaction:
-    """Money that comes in (positive) or goes out; it has no symbol, action, quantity or price."""
+    """Return the booking of a deposit (positive) or withdrawal.
+
+    It has no symbol, action, quantity or price.
+    """
     movement = TransactionWire(
         account_number=account_number,
         transaction_type="Money Movement",
@@ -66,12 +69,12 @@ class Execution:
 
     @property
     def value(self) -> Decimal:
-        """Money that it brings in, negative for a purchase, before fees."""
+        """Proceeds before fees, negative for a purchase."""
         return -self.sign * self.quantity * self.price * self.instrument.multiplier
 
 
 def trade(number: int, account_number: str, at: float, execution: Execution) -> Transaction:
-    """The booking of an execution."""
+    """Return the booking of an execution."""
     instrument, value = execution.instrument, execution.value
     booked = TransactionWire(
         account_number=account_number,

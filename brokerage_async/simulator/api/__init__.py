@@ -1,1 +1,1 @@
-"""Requests and responses: one class per namespace, one method per operation."""
+"""HTTP interface: parsing, routing, one handler class per namespace, response bodies."""

@@ -1,4 +1,4 @@
-"""``complex_orders``: reading them, and moving the threshold of a pair."""
+"""Handlers of ``complex_orders``: reading them, and editing the ratio of a pair."""
 
 from __future__ import annotations
 
@@ -7,38 +7,47 @@ from decimal import Decimal
 from ..._generated.converters import PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
-from ..accounts.margin import Impact, MarginDesk
-from ..trading.complex_orders import ComplexDesk, ComplexOrder
+from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
+from ..trading.complex_orders import ComplexOrder, ComplexOrderDesk
 from ..trading.fees import Fees
 from .access import Access
-from .call import Call
+from .parsed_request import ParsedRequest
 from .wire import Dialect, RefusedError, item
 
 __all__ = ["ComplexOrders"]
 
 
 class ComplexOrders:
-    """Answers requests about complex orders."""
+    """Handles requests about complex orders."""
 
-    def __init__(self, access: Access, desk: ComplexDesk, margin: MarginDesk, dialect: Dialect) -> None:
+    def __init__(
+        self,
+        access: Access,
+        desk: ComplexOrderDesk,
+        margin_calculator: MarginCalculator,
+        dialect: Dialect,
+    ) -> None:
         self._access = access
         self._desk = desk
-        self._margin = margin
+        self._calculator = margin_calculator
         self._dialect = dialect
 
-    def get(self, call: Call) -> Response:
-        """One complex order."""
-        return item(self._found(call).wire(self._dialect), call.context)
+    def get(self, request: ParsedRequest) -> Response:
+        """Return one complex order."""
+        return item(self._found(request).wire(self._dialect), request.context)
 
-    def edit_pairs(self, call: Call) -> Response:
-        """Change comparator or threshold of a PAIRS order; it needs no more buying power than before."""
-        found = self._found(call)
-        edit: PairsEdit | None = call.body
+    def edit_pairs(self, request: ParsedRequest) -> Response:
+        """Change the comparator or threshold of a PAIRS order.
+
+        Its buying power stays the same.
+        """
+        found = self._found(request)
+        edit: PairsEdit | None = request.body
         if edit is not None:
-            self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, call.now)
+            self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
         nothing = Decimal(0)
-        impact = Impact(
-            current=self._margin.buying_power(found.account, call.now),
+        impact = BuyingPowerImpact(
+            current=self._calculator.buying_power(found.account, request.now),
             margin_change=nothing,
             isolated=nothing,
             fees=Fees(),
@@ -52,10 +61,10 @@ class ComplexOrders:
             buying_power_effect=impact.wire(),
             fee_calculation=impact.fees.wire(),
         )
-        return item(placed, call.context)
+        return item(placed, request.context)
 
-    def _found(self, call: Call) -> ComplexOrder:
-        found = self._desk.get(self._access.account(call), call.path["id"])
+    def _found(self, request: ParsedRequest) -> ComplexOrder:
+        found = self._desk.get(self._access.account(request), request.path["id"])
         if found is None:
             raise RefusedError.not_found("complex order")
         return found

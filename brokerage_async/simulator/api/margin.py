@@ -1,4 +1,7 @@
-"""``margin``: the requirements report, and what an order would change in it."""
+"""Handlers of ``margin``: the requirements report and dry-runs.
+
+The arithmetic is in ``accounts``.
+"""
 
 from __future__ import annotations
 
@@ -18,42 +21,51 @@ from ..._generated.converters import (
 from ..._generated.models import MarginOrder, MarginOrderLeg
 from ...protocol.response import Response
 from ..accounts.accounts import Account
-from ..accounts.margin import Holding, Impact, MarginDesk, merged
+from ..accounts.margin_calculator import BuyingPowerImpact, Holding, MarginCalculator, merged
 from ..market.instrument import Instrument
-from ..market.market import Market
+from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, fees_of
-from ..trading.order_store import Blotter
+from ..trading.order_store import OrderStore
 from ..trading.orders import Leg, Order, Terms
-from ..trading.preflight import Preflight, failed_preflight, quantity_errors
+from ..trading.preflight import Preflight, preflight_error, quantity_errors
 from .access import Access
-from .call import Call
 from .order_wires import order_wire
+from .parsed_request import ParsedRequest
 from .wire import Dialect, RefusedError, item, money, timestamp
 
 __all__ = ["Margin"]
 
 
 class Margin:
-    """Answers with figures of the margin desk."""
+    """Reports the figures of the margin calculator."""
 
     def __init__(
-        self, access: Access, desk: MarginDesk, preflight: Preflight, market: Market, blotter: Blotter, dialect: Dialect
+        self,
+        access: Access,
+        calculator: MarginCalculator,
+        preflight: Preflight,
+        prices: Prices,
+        order_store: OrderStore,
+        dialect: Dialect,
     ) -> None:
         self._access = access
-        self._desk = desk
+        self._calculator = calculator
         self._preflight = preflight
-        self._market = market
-        self._blotter = blotter
+        self._prices = prices
+        self._order_store = order_store
         self._dialect = dialect
 
-    def requirements(self, call: Call) -> Response:
-        """What the account must hold, in all and per underlying."""
-        account, now = self._access.account(call), call.now
-        held = self._desk.by_underlying(account)
+    def requirements(self, request: ParsedRequest) -> Response:
+        """Return the requirements of an account, in total and per underlying."""
+        account, now = self._access.account(request), request.now
+        held = self._calculator.by_underlying(account)
         groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
-        equity, required = self._desk.equity(account, now), self._desk.total_required(account, now)
-        maintenance = self._desk.maintenance(required)
-        power = self._desk.buying_power(account, now)
+        equity, required = (
+            self._calculator.equity(account, now),
+            self._calculator.total_required(account, now),
+        )
+        maintenance = self._calculator.maintenance(required)
+        power = self._calculator.buying_power(account, now)
         report = MarginRequirementsWire(
             account_number=account.number,
             description="Total",
@@ -72,73 +84,75 @@ class Margin:
             groups=groups,
             last_state_timestamp=self._dialect.moment(now),
         )
-        return item(report, call.context)
+        return item(report, request.context)
 
-    def dry_run(self, call: Call) -> Response:
-        """Margin before and after an order; nothing is created."""
-        account, now = self._access.account(call), call.now
-        asked: MarginOrder = call.body
-        if asked.account_number != account.number:
+    def dry_run(self, request: ParsedRequest) -> Response:
+        """Return the margin before and after an order; nothing is created."""
+        account, now = self._access.account(request), request.now
+        requested: MarginOrder = request.body
+        if requested.account_number != account.number:
             problem = self._dialect.problem("invalid", "account-number differs from the path", "account-number")
             raise RefusedError.invalid([problem])
-        terms = Terms.of(asked)
-        legs = self._legs(asked.legs or (), terms, now)
+        terms = Terms.of(requested)
+        legs = self._legs(requested.legs or (), terms, now)
         impact = self._impact(account, legs, terms, now)
-        before = self._desk.by_underlying(account).get(asked.underlying_symbol, [])
+        before = self._calculator.by_underlying(account).get(requested.underlying_symbol, [])
         after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
-        base = self._result(account, asked, before, now)
+        base = self._result(account, requested, before, now)
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
         report = MarginDryRunWire(
             orders=[order_wire(order, self._dialect) for order in draft],
             last_results=base,
             base_results=base,
-            new_order_results=self._result(account, asked, after, now),
+            new_order_results=self._result(account, requested, after, now),
             **impact.comparison(),
             is_spread=impact.is_spread,
         )
-        return item(report, call.context)
+        return item(report, request.context)
 
-    def _legs(self, asked: Sequence[MarginOrderLeg], terms: Terms, now: float) -> list[Leg]:
+    def _legs(self, requested: Sequence[MarginOrderLeg], terms: Terms, now: float) -> list[Leg]:
         complete = [
             leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
-            for leg in asked
+            for leg in requested
         ]
         legs, problems = self._preflight.legs(complete, terms, now)
         problems += quantity_errors(legs)
         if problems:
-            raise failed_preflight(problems)
+            raise preflight_error(problems)
         return legs
 
-    def _impact(self, account: Account, legs: Sequence[Leg], terms: Terms, now: float) -> Impact:
+    def _impact(self, account: Account, legs: Sequence[Leg], terms: Terms, now: float) -> BuyingPowerImpact:
         if not legs:
-            current, nothing = self._desk.buying_power(account, now), Decimal(0)
-            return Impact(current=current, margin_change=nothing, isolated=nothing, fees=Fees(), is_spread=False)
+            current, nothing = self._calculator.buying_power(account, now), Decimal(0)
+            return BuyingPowerImpact(
+                current=current, margin_change=nothing, isolated=nothing, fees=Fees(), is_spread=False
+            )
         agreed: dict[str, Decimal] = {}
         if len(legs) == 1 and terms.price is not None:
             agreed[legs[0].instrument.symbol] = terms.price
-        price_of = self._desk.pricer(now, agreed)
+        price_of = self._calculator.pricer(now, agreed)
         fees = Fees()
         for leg in legs:
             fees += fees_of(leg.instrument, leg.action, leg.quantity, price_of(leg.instrument))
-        return self._desk.impact(account, [(leg.instrument, leg.signed) for leg in legs], fees, agreed, now)
+        return self._calculator.impact(account, [(leg.instrument, leg.signed) for leg in legs], fees, agreed, now)
 
     def _result(
-        self, account: Account, asked: MarginOrder, holdings: Sequence[Holding], now: float
+        self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> MarginDryRunResultWire:
-        """Margin of all holdings on the underlying of a margin order."""
-        underlying = asked.underlying_symbol
-        price_of = self._desk.pricer(now)
-        required = self._desk.required(account, holdings, underlying, price_of, now)
-        working = [order for order in self._blotter.of([account]) if not order.is_terminal]
+        """Return the margin of all holdings on the underlying of a margin order."""
+        underlying = requested.underlying_symbol
+        price_of = self._calculator.pricer(now)
+        required = self._calculator.required(account, holdings, underlying, price_of, now)
+        working = [order for order in self._order_store.of([account]) if not order.is_terminal]
         return MarginDryRunResultWire(
             code=underlying,
             description=underlying,
             underlying_symbol=underlying,
-            underlying_type=asked.underlying_instrument_type,
-            underlying_price=money(self._market.underlying_price(underlying, now)),
+            underlying_type=requested.underlying_instrument_type,
+            underlying_price=money(self._prices.underlying_price(underlying, now)),
             **amounts(
                 margin_requirement=-required,
-                maintenance_requirement=-self._desk.maintenance(required),
+                maintenance_requirement=-self._calculator.maintenance(required),
                 buying_power_impact=-required,
             ),
             group_results=[],
@@ -148,10 +162,10 @@ class Margin:
         )
 
     def _group(self, account: Account, underlying: str, holdings: Sequence[Holding], now: float) -> MarginGroupWire:
-        required = self._desk.required(account, holdings, underlying, self._desk.pricer(now), now)
+        required = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
         figures = amounts(
             margin_requirement=-required,
-            maintenance_requirement=-self._desk.maintenance(required),
+            maintenance_requirement=-self._calculator.maintenance(required),
             buying_power=-required,
         )
         entries = [self._entry(account, instrument, now) for instrument, _ in holdings]
@@ -181,7 +195,7 @@ class Margin:
             instrument_type=instrument.instrument_type,
             quantity=format(position.quantity, "f"),
             average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
-            close_price=money(self._market.price(instrument, now)),
+            close_price=money(self._prices.price(instrument, now)),
             fixing_price="NaN",
             strike_price=money(instrument.strike),
             option_type=instrument.option_type,

@@ -1,4 +1,4 @@
-"""``market_time``: sessions and holidays."""
+"""Handlers of ``market_time``: sessions and holidays."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from datetime import date
 from ..._generated.converters import CurrentMarketSessionWire, HolidayCalendarWire, MarketSessionWire
 from ..._generated.models import InstrumentCollection, MarketState
 from ...protocol.response import Response
-from ..market.calendar import CALENDARS, Calendar, Session, half_days, holidays, local_date
-from .call import Call
+from ..market.calendar import CALENDARS, Calendar, TradingSession, half_days, holidays, local_date
+from .parsed_request import ParsedRequest
 from .request_parser import broken_query_rules
 from .wire import Dialect, RefusedError, dumps, item, items, timestamp
 
 __all__ = ["MarketTime"]
 
 
-def _session(calendar: Calendar, session: Session) -> MarketSessionWire:
+def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
     return MarketSessionWire(
         instrument_collection=calendar.collection,
         session_date=session.day,
@@ -27,7 +27,10 @@ def _session(calendar: Calendar, session: Session) -> MarketSessionWire:
 
 
 def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
-    """The session that is on, with its neighbours; on a day without one only the neighbours and ``Closed``."""
+    """Return the current session and its neighbors.
+
+    On a day without a session the answer has only the neighbors and ``Closed``.
+    """
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
     wire = CurrentMarketSessionWire(
@@ -44,41 +47,41 @@ def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
 
 
 class MarketTime:
-    """Answers from the calendars."""
+    """Serves the calendars."""
 
     def __init__(self, dialect: Dialect, opened: float) -> None:
         self._dialect = dialect
         self._first_year = local_date(opened).year
 
-    def sessions(self, call: Call) -> Response:
-        """One session per trading day of a range, from today on where no start is given."""
-        first: date = call.query.get("from_date", local_date(call.now))
-        last: date = call.query["to_date"]
-        problems = broken_query_rules(call.operation, {**call.query, "from_date": first})
+    def sessions(self, request: ParsedRequest) -> Response:
+        """Return one session per trading day of a range, by default from today."""
+        first: date = request.query.get("from_date", local_date(request.now))
+        last: date = request.query["to_date"]
+        problems = broken_query_rules(request.operation, {**request.query, "from_date": first})
         if problems:
             raise RefusedError.invalid(self._dialect.problem(one.code, one.message, one.domain) for one in problems)
         if last < first:
-            message = f"{call.wire('to_date')} lies before {call.wire('from_date')}"
-            raise RefusedError.invalid([self._dialect.problem("invalid", message, call.wire("to_date"))])
-        calendar = CALENDARS[call.query.get("instrument_collection", InstrumentCollection.EQUITY)]
+            message = f"{request.wire('to_date')} is before {request.wire('from_date')}"
+            raise RefusedError.invalid([self._dialect.problem("invalid", message, request.wire("to_date"))])
+        calendar = CALENDARS[request.query.get("instrument_collection", InstrumentCollection.EQUITY)]
         rows = (dumps(_session(calendar, session)) for session in calendar.between(first, last))
-        return items(rows, call.context)
+        return items(rows, request.context)
 
-    def current_sessions(self, call: Call) -> Response:
-        """The session that is on, for each collection asked for."""
-        asked = dict.fromkeys(call.query["instrument_collections"])
-        rows = [current_session(CALENDARS[collection], call.now) for collection in asked]
+    def current_sessions(self, request: ParsedRequest) -> Response:
+        """Return the current session of each requested collection."""
+        requested = dict.fromkeys(request.query["instrument_collections"])
+        rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
         if self._dialect.form == "documented" and len(rows) == 1:
-            return item(rows[0], call.context)
-        return items(map(dumps, rows), call.context)
+            return item(rows[0], request.context)
+        return items(map(dumps, rows), request.context)
 
-    def equity_holidays(self, call: Call) -> Response:
-        """Closed and short days of two years."""
+    def equity_holidays(self, request: ParsedRequest) -> Response:
+        """Return holidays and half days of two years."""
         years = (self._first_year, self._first_year + 1)
         calendar = HolidayCalendarWire(
             market_half_days=[day for year in years for day in sorted(half_days(year))],
             market_holidays=[day for year in years for day in sorted(holidays(year))],
         )
         if self._dialect.form == "documented":
-            return items([dumps(calendar)], call.context)
-        return item(calendar, call.context)
+            return items([dumps(calendar)], request.context)
+        return item(calendar, request.context)

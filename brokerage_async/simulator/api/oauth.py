@@ -1,21 +1,21 @@
-"""``oauth``: tokens."""
+"""Handler of ``oauth``: tokens."""
 
 from __future__ import annotations
 
 from ...protocol.response import Response
-from ..authorization_server import TokenOffice
-from .call import Call
+from ..authorization_server import AuthorizationServer
+from .parsed_request import ParsedRequest
 from .wire import bare
 
 __all__ = ["OAuth"]
 
 
 class OAuth:
-    """Answers the token endpoint; its bodies have no envelope."""
+    """Handles the token endpoint; its bodies have no envelope."""
 
-    def __init__(self, office: TokenOffice) -> None:
-        self._office = office
+    def __init__(self, authorization_server: AuthorizationServer) -> None:
+        self._authorization_server = authorization_server
 
-    def token(self, call: Call) -> Response:
-        """An access token for a grant."""
-        return bare(self._office.token(call.body, call.now))
+    def token(self, request: ParsedRequest) -> Response:
+        """Return an access token for a grant."""
+        return bare(self._authorization_server.token(request.body, request.now))

@@ -1,4 +1,4 @@
-"""How orders are written: what is known of one becomes the wire struct that is sent."""
+"""Renders orders as the generated wire structs that are sent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["order_json", "order_wire"]
 
 
 def order_json(order: Order, dialect: Dialect) -> bytes:
-    """The order as JSON, written once per change."""
-    if order.written is None:
-        order.written = dumps(order_wire(order, dialect))
-    return order.written
+    """Return the order as JSON, rendered once per change."""
+    if order.rendered is None:
+        order.rendered = dumps(order_wire(order, dialect))
+    return order.rendered
 
 
 def order_wire(order: Order, dialect: Dialect) -> OrderWire:
-    """The order as it is sent; what does not apply is left out."""
+    """Return the order as a wire struct, without the fields that do not apply."""
     customer = order.account.customer
     wire = OrderWire(
         id=dialect.identifier(order.number or None),
@@ -67,7 +67,7 @@ def _leg(leg: Leg, dialect: Dialect) -> OrderLegWire:
 
 
 def _write_terms(wire: OrderWire, order: Order, dialect: Dialect) -> None:
-    """What was asked for."""
+    """Write the terms of the order."""
     terms = order.terms
     wire.order_type = terms.order_type
     wire.time_in_force = terms.time_in_force
@@ -82,7 +82,7 @@ def _write_terms(wire: OrderWire, order: Order, dialect: Dialect) -> None:
     wire.source = terms.source
     if terms.rules is not None:
         rules = _rules(terms.rules, order, dialect)
-        # Recorded answers have another name for it than the document has; the schema knows it as an alias.
+        # Recordings use another key than the document; the schema declares it as an alias.
         if dialect.form == "documented":
             wire.order_rule = rules
         else:
@@ -90,7 +90,7 @@ def _write_terms(wire: OrderWire, order: Order, dialect: Dialect) -> None:
 
 
 def _write_history(wire: OrderWire, order: Order) -> None:
-    """What became of it."""
+    """Write the progress of the order."""
     wire.received_at = timestamp(order.received_at)
     wire.in_flight_at = timestamp(order.in_flight_at)
     wire.live_at = timestamp(order.live_at)
@@ -106,10 +106,10 @@ def _write_history(wire: OrderWire, order: Order) -> None:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
 
 
-def _rules(asked: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWire:
+def _rules(requested: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWire:
     rules = OrderRuleWire(
-        cancel_at=None if asked.cancel_at is None else timestamp(asked.cancel_at.timestamp()),
-        route_after=None if asked.route_after is None else timestamp(asked.route_after.timestamp()),
+        cancel_at=None if requested.cancel_at is None else timestamp(requested.cancel_at.timestamp()),
+        route_after=None if requested.route_after is None else timestamp(requested.route_after.timestamp()),
         routed_at=timestamp(order.routed_by_rule_at),
         cancelled_at=timestamp(order.cancelled_by_rule_at),
     )
@@ -121,9 +121,9 @@ def _rules(asked: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWir
     return rules
 
 
-def _condition(position: int, asked: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
-    """A condition as it was asked for, and when it came to hold."""
-    wire = msgspec.convert(NewOrderConditionWire.of(asked), OrderConditionWire, from_attributes=True)
+def _condition(position: int, requested: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
+    """Return a condition of the order, and when it was met."""
+    wire = msgspec.convert(NewOrderConditionWire.of(requested), OrderConditionWire, from_attributes=True)
     wire.id = dialect.identifier(position + 1)
     if position in order.condition_hits:
         at, value = order.condition_hits[position]

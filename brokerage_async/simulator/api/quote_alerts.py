@@ -1,30 +1,33 @@
-"""``quote_alerts``: the user's alerts."""
+"""Handlers of ``quote_alerts``: alerts of the user."""
 
 from __future__ import annotations
 
 from ...protocol.response import Response
-from ..market.alerts import AlertDesk
-from .call import Call
+from ..market.alerts import AlertMonitor
+from .parsed_request import ParsedRequest
 from .wire import dumps, empty, item, items
 
 __all__ = ["QuoteAlerts"]
 
 
 class QuoteAlerts:
-    """Answers from the alert desk. Its ``list`` comes last: within the class the name hides the builtin."""
+    """Handles quote alerts.
 
-    def __init__(self, desk: AlertDesk) -> None:
-        self._desk = desk
+    ``list`` comes last because it hides the builtin within the class.
+    """
 
-    def create(self, call: Call) -> Response:
-        """A new alert."""
-        return item(self._desk.create(call.customer, call.body, call.now).wire(), call.context, 201)
+    def __init__(self, alerts: AlertMonitor) -> None:
+        self._alerts = alerts
 
-    def cancel(self, call: Call) -> Response:
-        """Take an alert away; doing so again, or for one that never was, changes nothing."""
-        self._desk.cancel(call.customer, call.path["alert_external_id"])
-        return empty(call.operation.status)
+    def create(self, request: ParsedRequest) -> Response:
+        """Create an alert."""
+        return item(self._alerts.create(request.customer, request.body, request.now).wire(), request.context, 201)
 
-    def list(self, call: Call) -> Response:
-        """Every alert of the user."""
-        return items((dumps(alert.wire()) for alert in self._desk.of(call.customer)), call.context)
+    def cancel(self, request: ParsedRequest) -> Response:
+        """Remove an alert. Repeating this, or an unknown identifier, changes nothing."""
+        self._alerts.cancel(request.customer, request.path["alert_external_id"])
+        return empty(request.operation.status)
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return every alert of the user."""
+        return items((dumps(alert.wire()) for alert in self._alerts.of(request.customer)), request.context)

@@ -1,7 +1,7 @@
-"""Checks what a request brings, by the parameters, fields and rules of its operation.
+"""Validation of queries and bodies by the documented parameters, fields and rules.
 
-A malformed page or filter value is answered with 400; what is missing, or does not fit, with 422 and an entry for
-every problem. Keys of a body that are not documented, or wrongly cased, are problems too.
+A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
+Undocumented or wrongly cased keys of a body are problems too.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Sh
 from ...protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = ["Intake", "Problem", "broken_query_rules", "decimal_of", "epoch_of"]
+__all__ = ["RequestParser", "RequestProblem", "broken_query_rules", "decimal_of", "epoch_of"]
 
 _BOOLEANS = {"true": True, "false": False}
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_MOST_DIGITS = 9
-"""Digits before the point that an amount may have, so that prices times quantities stay exact to the cent."""
+_MAX_DIGITS = 9
+"""Maximum digits before the decimal point, so that price times quantity stays exact to the cent."""
 
 
 @attrs.frozen
-class Problem:
-    """One thing that is wrong with a request; ``rule`` is the rule that it breaks, if it is about several fields."""
+class RequestProblem:
+    """One problem of a request.
+
+    ``rule`` is the broken rule, if it spans several fields.
+    """
 
     code: str
     message: str
@@ -43,24 +46,30 @@ class Problem:
     rule: Rule | None = None
 
 
-def epoch_of(text: str) -> float:
-    """Epoch seconds of an ISO 8601 date-time; one without a zone is taken as UTC. ValueError for any other text."""
+def epoch_of(value: str) -> float:
+    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone.
+
+    Raise ValueError for other strings.
+    """
     try:
-        return aware(msgspec.convert(text, datetime)).astimezone(UTC).timestamp()
+        return aware(msgspec.convert(value, datetime)).astimezone(UTC).timestamp()
     except (msgspec.ValidationError, OverflowError):
         raise ValueError("must be an ISO 8601 date-time") from None
 
 
 def decimal_of(value: object) -> Decimal:
-    """An amount out of its JSON text; ValueError for what is none, and for more than a brokerage counts with."""
+    """Return an amount from its JSON string.
+
+    Raise ValueError for other values and out-of-range amounts.
+    """
     if not isinstance(value, str):
         raise ValueError("must be a decimal in a JSON string")
     try:
         amount = read_decimal(value)
     except ValueError:
         raise ValueError("is not a finite decimal") from None
-    if not -_MOST_DIGITS <= amount.adjusted() < _MOST_DIGITS:
-        raise ValueError("is larger, or smaller, than any amount that is dealt with")
+    if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
+        raise ValueError("is out of range")
     return amount
 
 
@@ -84,28 +93,28 @@ def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, operation.rules))
 
 
-def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[Problem]:
-    """The rules over its query that an operation's parameters, by name, break."""
+def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[RequestProblem]:
+    """Return the rules of an operation that its query, by parameter name, breaks."""
     parameters = _query_parameters(operation)
     by_wire = {wire: values[one.name] for wire, one in parameters.items() if one.name in values}
     return _broken_rules(_query_rules(operation), by_wire)
 
 
-def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[Problem]:
-    """What breaks rules over several fields, in values by wire name."""
+def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[RequestProblem]:
+    """Return the broken rules over several fields; ``values`` are by wire name."""
     return [
-        Problem(code, rule.rule.message, place, rule=rule.rule)
+        RequestProblem(code, rule.rule.message, place, rule=rule.rule)
         for rule in rules
         for code, place in rule.broken(values, _get)
     ]
 
 
-_Checked = tuple[Any, list[Problem], list[Problem]]
-"""The model of a body, what is wrong with its fields, and the rules over several fields that it breaks."""
+_CheckedBody = tuple[Any, list[RequestProblem], list[RequestProblem]]
+"""Model of a body, problems of its fields, and broken rules over several fields."""
 
 
-class Intake:
-    """Reads queries and bodies."""
+class RequestParser:
+    """Parses queries and bodies."""
 
     def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect) -> None:
         self._rules_of = {  # not the library's own safeguards: the service judges signs in its preflight
@@ -114,15 +123,15 @@ class Intake:
         }
         self._dialect = dialect
         self._fields = {model: {field.wire: field for field in spec.fields} for model, spec in models.items()}
-        # A dry-run and the submission after it carry the same bytes.
-        self._checked = lru_cache(maxsize=256)(self._check)
+        # A dry-run and the submission that follows carry the same bytes.
+        self._cached_check = lru_cache(maxsize=256)(self._check)
 
-    def query(self, operation: Operation[Any], text: str) -> dict[str, Any]:
-        """The parsed values of a query, by parameter name; keys that are not documented are ignored."""
+    def query(self, operation: Operation[Any], encoded: str) -> dict[str, Any]:
+        """Return the parsed query by parameter name, ignoring undocumented keys."""
         values: dict[str, Any] = {}
-        problems: list[Problem] = []
+        problems: list[RequestProblem] = []
         parameters = _query_parameters(operation)
-        for key, raw in parse_qsl(text, keep_blank_values=True) if text else ():
+        for key, raw in parse_qsl(encoded, keep_blank_values=True) if encoded else ():
             parameter = parameters.get(key)
             if parameter is None:
                 continue
@@ -130,34 +139,37 @@ class Intake:
                 value = _parse(parameter, raw)
             except ValueError as error:
                 malformed = operation.shape is Shape.PAGE or parameter.kind in ("integer", "boolean")
-                problems.append(Problem("invalid", str(error), key, malformed=malformed))
+                problems.append(RequestProblem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
                 values.setdefault(parameter.name, []).append(value)
             else:
                 values[parameter.name] = value
         missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
-        problems += [Problem("required", "is missing", wire) for wire in missing]
+        problems += [RequestProblem("required", "is missing", wire) for wire in missing]
         problems += broken_query_rules(operation, values)
         if problems:
-            raise self.refusal(problems)
+            raise self.error(problems)
         return values
 
-    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[Problem]]:
-        """The model of a body and the rules over several fields that it breaks; anything else wrong is 422.
+    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[RequestProblem]]:
+        """Return the model of a body and the rules over several fields that it breaks.
 
         The model is shared with later requests of the same body.
+
+        Raises:
+            RefusedError: any other problem of the body.
         """
         if not content or operation.body is None:
             if operation.body_required:
-                raise self.refusal([Problem("required", "is missing", "body")])
+                raise self.error([RequestProblem("required", "is missing", "body")])
             return None, ()
-        body, problems, broken_rules = self._checked(operation, content)
+        body, problems, broken_rules = self._cached_check(operation, content)
         if problems:
-            raise self.refusal(problems)
+            raise self.error(problems)
         return body, broken_rules
 
-    def _check(self, operation: Operation[Any], content: bytes) -> _Checked:
+    def _check(self, operation: Operation[Any], content: bytes) -> _CheckedBody:
         model: Any = operation.body
         try:
             document = loads(content)
@@ -168,50 +180,53 @@ class Intake:
             return None, problems, []
         return converter.structure(document, model), [], list(self._rules(model, document))
 
-    def refusal(self, problems: Sequence[Problem]) -> RefusedError:
-        """The answer to ``problems``: 400 when a page or filter value is malformed, else 422."""
+    def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
+        """Return the error for ``problems``.
+
+        Its status is 400 if a page or filter value is malformed, else 422.
+        """
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = [self._dialect.problem(one.code, f"{one.domain} {one.message}", one.domain) for one in problems]
         return RefusedError.invalid(entries, status)
 
-    def _object(self, model: type[Any], value: object, place: str) -> Iterator[Problem]:
+    def _object(self, model: type[Any], value: object, place: str) -> Iterator[RequestProblem]:
         if not isinstance(value, dict):
-            yield Problem("invalid", "must be an object", place or "body")
+            yield RequestProblem("invalid", "must be an object", place or "body")
             return
         fields = self._fields[model]
         prefix = f"{place}." if place else ""
         for key in value:
             if key not in fields:
-                yield Problem("unexpected", "is not a field of this request", f"{prefix}{key}")
+                yield RequestProblem("unexpected", "is not a field of this request", f"{prefix}{key}")
         for wire, field in fields.items():
             given = value.get(wire)
             if given is not None:
                 yield from self._field(field, given, f"{prefix}{wire}")
             elif field.required:
-                yield Problem("required", "is missing", f"{prefix}{wire}")
+                yield RequestProblem("required", "is missing", f"{prefix}{wire}")
 
-    def _field(self, field: BodyField, value: object, place: str) -> Iterator[Problem]:
+    def _field(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
         if not field.array:
             yield from self._value(field, value, place)
         elif not isinstance(value, list):
-            yield Problem("invalid", "must be an array", place)
+            yield RequestProblem("invalid", "must be an array", place)
         else:
             if field.min_items is not None and len(value) < field.min_items:
-                yield Problem("too_few_items", f"must hold at least {field.min_items}", place)
+                yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", place)
             for position, entry in enumerate(value):
                 yield from self._value(field, entry, f"{place}[{position}]")
 
-    def _value(self, field: BodyField, value: object, place: str) -> Iterator[Problem]:
+    def _value(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
         if field.model is not None:
             yield from self._object(field.model, value, place)
             return
-        message = _wrong(field.kind, value)
+        message = _problem_of(field.kind, value)
         if message is None and field.choices is not None and value not in _values(field.choices):
             message = "does not have a valid value"
         if message is not None:
-            yield Problem("invalid", message, place)
+            yield RequestProblem("invalid", message, place)
 
-    def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[Problem]:
+    def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[RequestProblem]:
         yield from _broken_rules(self._rules_of[model], value)
         for field in self._fields[model].values():
             nested = value.get(field.wire)
@@ -225,7 +240,7 @@ def _get(subject: object, wire: str) -> object | None:
 
 
 def _parse(parameter: Parameter, raw: str) -> Any:
-    """The value of a query parameter; ValueError says what is wrong with it."""
+    """Return the value of a query parameter. Raise ValueError with the problem."""
     match parameter.kind:
         case "integer":
             if _INTEGER.fullmatch(raw) is None:
@@ -253,8 +268,8 @@ def _date(raw: str) -> date:
     raise ValueError("must be a date of the form YYYY-MM-DD")
 
 
-def _wrong(kind: str, value: object) -> str | None:
-    """What is wrong with a JSON value of a body field, None when nothing is."""
+def _problem_of(kind: str, value: object) -> str | None:
+    """Return the problem of a JSON value, None if it is valid."""
     try:
         match kind:
             case "decimal":
@@ -268,7 +283,7 @@ def _wrong(kind: str, value: object) -> str | None:
             case "identifier":
                 return None if isinstance(value, str | int) else "must be an identifier"
             case _ if not isinstance(value, str):
-                return "must be text"
+                return "must be a string"
             case "date":
                 _date(value)
             case "date-time":

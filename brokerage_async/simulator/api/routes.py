@@ -1,4 +1,4 @@
-"""Finds the operation that a request asks for, out of the generated operations."""
+"""Router: matches a request to one of the generated operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Router", "request_target", "split_target"]
 
 
 def split_target(url: str) -> tuple[str, str]:
-    """Path and query of an absolute address or of a request target, both still encoded."""
+    """Return path and query, still encoded, of an absolute address or a request target."""
     if not url.startswith("/"):
         _, _, rest = url.partition("://")
         url = "/" + rest.partition("/")[2]
@@ -23,7 +23,7 @@ def split_target(url: str) -> tuple[str, str]:
 
 
 def request_target(url: str) -> str:
-    """Path and query of an absolute address as they stand in a request line."""
+    """Return the request target (path and query) of an absolute address."""
     path, query = split_target(url)
     return f"{path}?{query}" if query else path
 
@@ -39,7 +39,10 @@ class _Route:
 
 
 class Router:
-    """Operations by method and path. Fixed segments win over variable ones (``/orders/live`` over ``/orders/{id}``)."""
+    """Operations by method and path.
+
+    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``).
+    """
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
         self._routes: dict[tuple[str, int], list[_Route]] = {}
@@ -51,7 +54,7 @@ class Router:
             routes.sort(key=lambda route: [segment.startswith("{") for segment in route.segments])
 
     def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
-        """The operation of an encoded path, with its decoded path values; None when there is none."""
+        """Return the operation of an encoded path and its decoded path values, or None."""
         segments = path.strip("/").split("/")
         for route in self._routes.get((method, len(segments)), ()):
             if route.matches(segments):

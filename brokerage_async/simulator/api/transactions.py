@@ -1,4 +1,4 @@
-"""``transactions``: what was booked to an account."""
+"""Handler of ``transactions``: bookings of an account."""
 
 from __future__ import annotations
 
@@ -8,31 +8,34 @@ from typing import Any
 from ...protocol.response import Response
 from ..accounts.transactions import Transaction
 from .access import Access
-from .call import Call
+from .parsed_request import ParsedRequest
 from .wire import items
 
 __all__ = ["Transactions"]
 
-_PAGE, _LARGEST_PAGE = 250, 2_000
+_DEFAULT_PAGE, _MAX_PAGE = 250, 2_000
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action")
 
 
 class Transactions:
-    """Answers from the accounts' books. Within the class ``list`` hides the builtin."""
+    """Serves the transactions of an account.
+
+    ``list`` hides the builtin within the class.
+    """
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def list(self, call: Call) -> Response:
-        """A page of transactions, newest first unless asked otherwise."""
-        query = call.query
+    def list(self, request: ParsedRequest) -> Response:
+        """Return a page of transactions, newest first by default."""
+        query = request.query
         types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
-        booked = self._access.account(call).transactions
+        booked = self._access.account(request).transactions
         chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
-        if not call.ascending:
+        if not request.ascending:
             chosen.reverse()
-        page = call.slice(len(chosen), default=_PAGE, most=_LARGEST_PAGE)
-        return items((transaction.row for transaction in chosen[page.start : page.stop]), call.context, page)
+        page = request.slice(len(chosen), default=_DEFAULT_PAGE, max_size=_MAX_PAGE)
+        return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
 
 
 def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
-"""How the service writes: JSON, date-times, amounts, envelopes and error bodies.
+"""Wire format of the service: JSON, date-times, amounts, envelopes and error bodies.
 
-What it writes are the generated wire structs, so that the names of all fields come from the schema.
+Bodies are rendered from the generated wire structs, so that all field names come from the schema.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 import msgspec
 
 from ..._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
-from ...protocol.decoding.fields import layout
+from ...protocol.decoding.fields import wire_fields
 from ...protocol.response import Response
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 WireForm = Literal["observed", "documented"]
-"""Which JSON types carry identifiers and quantities: as recorded from the service, or as its document says."""
+"""JSON types of identifiers and quantities: as recorded from the service, or as its document says."""
 
 _JSON_HEADERS = {"content-type": "application/json"}
 _CENT = Decimal("0.01")
@@ -51,17 +51,17 @@ loads: Callable[[bytes | str], Any] = _decoder.decode
 
 
 def timestamp(seconds: float | None) -> Any:
-    """``2026-06-10T14:00:00.000+00:00`` for epoch seconds, None for none.
+    """Return epoch seconds as ``2026-06-10T14:00:00.000+00:00``, None for None.
 
-    Typed as anything: a wire struct says of a moment what it is read as, and takes its text all the same.
+    The return type is Any because a wire struct declares the type it decodes to, and accepts the string all the same.
     """
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def complete(wire: Wire) -> dict[str, Any]:
-    """Every field of a wire struct by its key, null where it has no value; otherwise such fields are left out."""
-    slots = layout(type(wire)).values()
-    return {slot.key: getattr(wire, slot.attribute) for slot in slots if slot.alias_of is None}
+    """Return every field of a wire struct by key, with null for missing values."""
+    fields = wire_fields(type(wire)).values()
+    return {field.key: getattr(wire, field.attribute) for field in fields if field.alias_of is None}
 
 
 @overload
@@ -69,7 +69,7 @@ def money(amount: None) -> None: ...
 @overload
 def money(amount: Decimal) -> str: ...
 def money(amount: Decimal | None) -> str | None:
-    """An amount as text: cents at least, further places where they are needed, never an exponent. None for none."""
+    """Return an amount as a decimal string with at least two places and no exponent, None for None."""
     if amount is None:
         return None
     rounded = amount.quantize(_CENT)
@@ -78,37 +78,40 @@ def money(amount: Decimal | None) -> str | None:
 
 @attrs.frozen
 class Dialect:
-    """Renders the fields whose JSON type differs between the recorded service and its document."""
+    """Renders the fields whose JSON type differs between recordings and the document."""
 
     form: WireForm = "observed"
 
     def identifier(self, number: int | None) -> int | str | None:
-        """An order or complex order id: integer as recorded, text as documented."""
+        """Return the identifier of an order: an integer as recorded, a string as documented."""
         if number is None or self.form == "observed":
             return number
         return str(number)
 
     def quantity(self, amount: Decimal) -> Any:
-        """A quantity: number as recorded, text as documented."""
+        """Return a quantity: a number as recorded, a string as documented."""
         if self.form == "documented":
             return format(amount.normalize(), "f")
         return int(amount) if amount == amount.to_integral_value() else float(amount)
 
     def moment(self, seconds: float | None) -> Any:
-        """``updated-at``: epoch milliseconds as recorded, text as documented; the start of 1970 for never."""
+        """Return ``updated-at``: epoch milliseconds as recorded, a string as documented.
+
+        1970 for never.
+        """
         if self.form == "observed":
             return int((seconds or 0) * 1000)
         return timestamp(seconds or 0)
 
     def problem(self, code: str, message: str, domain: str) -> ErrorDetailWire:
-        """One entry of a ``validation_error``."""
+        """Return one entry of a ``validation_error``."""
         if self.form == "observed":
             return ErrorDetailWire(domain=domain, reason=message)
         return ErrorDetailWire(code=code, message=message, domain=domain)
 
 
 class RefusedError(Exception):
-    """A request that is answered with an error: status, machine-readable code, text, entries and, rarely, data."""
+    """Error response: status, machine-readable code, message, entries and, rarely, data."""
 
     def __init__(
         self,
@@ -127,7 +130,7 @@ class RefusedError(Exception):
         self.data = data
 
     def response(self, context: str) -> Response:
-        """The answer: ``error``, beside ``data`` and ``context`` when the refusal carries data."""
+        """Return the error body, with ``data`` and ``context`` beside it if the error carries data."""
         error = ErrorBodyWire(code=self.code, message=self.message, errors=self.errors or None)
         body: dict[str, Any] = {"error": error}
         if self.data is not None:
@@ -136,17 +139,17 @@ class RefusedError(Exception):
 
     @classmethod
     def not_found(cls, what: str) -> RefusedError:
-        """404 for ``what``."""
+        """Return a 404 error for ``what``."""
         return cls(404, "record_not_found", f"Couldn't find {what}")
 
     @classmethod
     def not_permitted(cls, why: str = "User not permitted access") -> RefusedError:
-        """403."""
+        """Return a 403 error."""
         return cls(403, "not_permitted", why)
 
     @classmethod
     def invalid(cls, problems: Iterable[ErrorDetailWire], status: int = 422) -> RefusedError:
-        """422 (or 400) ``validation_error`` with an entry per problem."""
+        """Return a 422 (or 400) ``validation_error`` with an entry per problem."""
         return cls(status, "validation_error", "Request validation failed", errors=problems)
 
 
@@ -170,11 +173,11 @@ class Slice:
 
     @property
     def count(self) -> int:
-        """How many rows the page holds."""
+        """Number of rows on the page."""
         return max(0, self.stop - self.start)
 
     def pagination(self) -> dict[str, Any]:
-        """The ``pagination`` block, with the links, unknown to the schema, that the service sends as null."""
+        """Return the ``pagination`` block, including the undocumented links that the service sends as null."""
         counts = PaginationWire(
             per_page=self.size,
             page_offset=self.offset,
@@ -187,31 +190,34 @@ class Slice:
 
 
 def item(data: Any, context: str, status: int = 200) -> Response:
-    """A single resource in its envelope; bytes are taken as JSON that is already written."""
-    written = data if isinstance(data, bytes) else dumps(data)
-    body = b'{"data":%b,"context":%b}' % (written, dumps(context))
+    """Return a single resource in its envelope.
+
+    Bytes are JSON that is already rendered.
+    """
+    rendered = data if isinstance(data, bytes) else dumps(data)
+    body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
     return Response(status=status, headers=_JSON_HEADERS, body=body)
 
 
 def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Response:
-    """A list of rows that are already written, in its envelope."""
+    """Return a list of rendered rows in its envelope."""
     tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
     body = b'{"data":{"items":[%b]},"context":%b%b}' % (b",".join(rows), dumps(context), tail)
     return Response(status=200, headers=_JSON_HEADERS, body=body)
 
 
 def bare(data: Any, status: int = 200) -> Response:
-    """A body without an envelope."""
+    """Return a body without an envelope."""
     return Response(status=status, headers=_JSON_HEADERS, body=dumps(data))
 
 
 def empty(status: int = 204) -> Response:
-    """An answer without a body."""
+    """Return a response without a body."""
     return Response(status=status, headers={}, body=b"")
 
 
 def html(status: int, title: str) -> Response:
-    """The page that a proxy, or the service's front door, sends instead of JSON."""
+    """Return the HTML page that a proxy sends instead of JSON."""
     body = f"<html>\r\n<head><title>{status} {title}</title></head>\r\n<body><h1>{title}</h1></body>\r\n</html>\r\n"
     return Response(status=status, headers={"content-type": "text/html"}, body=body.encode())
 

@@ -1,1 +1,1 @@
-"""Instruments, calendars, prices and quote alerts."""
+"""Instruments, exchange calendars, trading hours, prices and quote alerts."""

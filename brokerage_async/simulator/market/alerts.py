@@ -1,4 +1,4 @@
-"""Quote alerts: watched on the clock, triggered when the quote crosses the threshold."""
+"""Quote alerts: checked as prices change, triggered when the quote crosses the threshold."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import attrs
 from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
 from ..._values import decimal_text
-from ..api.call import Customer
+from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
-from ..event_queue import Agenda, Appointment
-from ..keyed_random import Chance
-from .market import STEP, Market
+from ..event_queue import EventQueue, ScheduledEvent
+from ..keyed_random import KeyedRandom
+from .prices import PRICE_INTERVAL, Prices
 
-__all__ = ["Alert", "AlertDesk"]
+__all__ = ["Alert", "AlertMonitor"]
 
 _LIFETIME = 90 * 86400.0
 
 
 @attrs.define(kw_only=True, eq=False)
 class Alert:
-    """One alert; its life shows in its times alone (epoch seconds)."""
+    """One alert; its state shows only in its times (epoch seconds)."""
 
     external_id: str
     customer: Customer
@@ -37,11 +37,14 @@ class Alert:
     triggered_at: float | None = None
     completed_at: float | None = None
     expired_at: float | None = None
-    next_look: Appointment | None = None
+    next_check: ScheduledEvent | None = None
 
     def wire(self) -> dict[str, Any]:
-        """The alert as it is sent; times that have not come are null, as recorded."""
-        # The same amount twice, as text and as a number.
+        """Return the alert as it is sent.
+
+        Times that have not come are null, as recorded.
+        """
+        # The same amount twice, as a string and as a number.
         threshold: Any = decimal_text(self.threshold)
         numeric: Any = float(self.threshold)
         alert = QuoteAlertWire(
@@ -64,70 +67,70 @@ class Alert:
         return complete(alert)
 
     def is_met_by(self, value: Decimal) -> bool:
-        """Whether a quote is on the far side of the threshold."""
+        """Return whether a quote is beyond the threshold."""
         return value > self.threshold if self.operator == ">" else value < self.threshold
 
 
-class AlertDesk:
-    """Keeps the alerts of all customers and looks at their quotes whenever prices change."""
+class AlertMonitor:
+    """Keeps the alerts of all customers and checks their quotes whenever prices change."""
 
-    def __init__(self, market: Market, agenda: Agenda, chance: Chance) -> None:
-        self._market = market
-        self._agenda = agenda
-        self._chance = chance
+    def __init__(self, prices: Prices, event_queue: EventQueue, random: KeyedRandom) -> None:
+        self._prices = prices
+        self._event_queue = event_queue
+        self._random = random
         self._alerts: dict[str, Alert] = {}
-        self._made = 0
-        market.on_price(self._price_was_set)
+        self._count = 0
+        prices.on_price(self._price_was_set)
 
-    def create(self, customer: Customer, asked: NewQuoteAlert, now: float) -> Alert:
-        """A new alert, watched from now on."""
-        self._made += 1
+    def create(self, customer: Customer, requested: NewQuoteAlert, now: float) -> Alert:
+        """Create an alert and start watching its quote."""
+        self._count += 1
         alert = Alert(
-            external_id=self._chance.text(32, 7, self._made),
+            external_id=self._random.hex_digits(32, 7, self._count),
             customer=customer,
-            symbol=asked.symbol,
-            instrument_type=InstrumentType.FUTURE if asked.symbol.startswith("/") else InstrumentType.EQUITY,
-            field=asked.field,
-            operator=asked.operator,
-            threshold=asked.threshold,
+            symbol=requested.symbol,
+            instrument_type=InstrumentType.FUTURE if requested.symbol.startswith("/") else InstrumentType.EQUITY,
+            field=requested.field,
+            operator=requested.operator,
+            threshold=requested.threshold,
             created_at=now,
             expires_at=now + _LIFETIME,
         )
         self._alerts[alert.external_id] = alert
-        self._plan(alert, now)
+        self._schedule(alert, now)
         return alert
 
     def cancel(self, customer: Customer, external_id: str) -> None:
-        """Take an alert away, if it is there and the customer's own."""
+        """Remove an alert, if it exists and belongs to the customer."""
         alert = self._alerts.get(external_id)
         if alert is None or alert.customer != customer:
             return
         del self._alerts[external_id]
-        if alert.next_look is not None:
-            alert.next_look.cancel()
+        if alert.next_check is not None:
+            alert.next_check.cancel()
 
     def of(self, customer: Customer) -> list[Alert]:
-        """The alerts of a customer, oldest first."""
+        """Return the alerts of a customer, oldest first."""
         return [alert for alert in self._alerts.values() if alert.customer == customer]
 
-    def _plan(self, alert: Alert, now: float) -> None:
-        if alert.next_look is not None:
-            alert.next_look.cancel()
-        when = min((now // STEP + 1) * STEP, alert.expires_at)
-        alert.next_look = self._agenda.at(when, lambda at: self._look(alert, at))
+    def _schedule(self, alert: Alert, now: float) -> None:
+        if alert.next_check is not None:
+            alert.next_check.cancel()
+        when = min((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, alert.expires_at)
+        alert.next_check = self._event_queue.at(when, lambda at: self._check_quote(alert, at))
 
-    def _look(self, alert: Alert, now: float) -> None:
+    def _check_quote(self, alert: Alert, now: float) -> None:
         if alert.completed_at is not None:
             return
         if now >= alert.expires_at:
             alert.expired_at = alert.completed_at = now
             return
-        value = self._market.quote(alert.symbol, alert.field, now)
+        value = self._prices.quote(alert.symbol, alert.field, now)
         if value is not None and alert.is_met_by(value):
             alert.triggered_at = alert.completed_at = now
         else:
-            self._plan(alert, now)
+            self._schedule(alert, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for alert in [alert for alert in self._alerts.values() if alert.symbol == symbol]:
-            self._look(alert, now)
+            self._check_quote(alert, now)

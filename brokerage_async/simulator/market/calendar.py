@@ -13,7 +13,7 @@ import attrs
 
 from ..._generated.models import InstrumentCollection, MarketState
 
-__all__ = ["CALENDARS", "Calendar", "Session", "half_days", "holidays", "local_date", "local_epoch"]
+__all__ = ["CALENDARS", "Calendar", "TradingSession", "half_days", "holidays", "local_date", "local_epoch"]
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
@@ -31,7 +31,7 @@ def _last_monday(year: int, month: int) -> date:
 
 
 def _easter(year: int) -> date:
-    """Easter Sunday of the Gregorian calendar (anonymous algorithm)."""
+    """Return Easter Sunday of the Gregorian calendar (anonymous algorithm)."""
     century, rest = divmod(year, 100)
     epact = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
     shift = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
@@ -41,13 +41,13 @@ def _easter(year: int) -> date:
 
 
 def _observed(day: date) -> date:
-    """The weekday on which a holiday of a fixed date is kept."""
+    """Return the weekday on which a fixed-date holiday is observed."""
     return day + {5: -_DAY, 6: _DAY}.get(day.weekday(), timedelta())
 
 
 @lru_cache(maxsize=64)
 def holidays(year: int) -> frozenset[date]:
-    """Days on which the exchanges stay closed."""
+    """Return the days on which the exchanges stay closed."""
     new_year = date(year, 1, 1)
     days = {
         _nth_weekday(year, 1, 0, 3),
@@ -60,7 +60,7 @@ def holidays(year: int) -> frozenset[date]:
         _nth_weekday(year, 11, 3, 4),
         _observed(date(year, 12, 25)),
     }
-    # A New Year's Day on a Saturday is not made up for: the last day of the year is a trading day.
+    # New Year's Day on a Saturday is not observed: the last day of the year is a trading day.
     if new_year.weekday() != 5:
         days.add(_observed(new_year))
     return frozenset(days)
@@ -68,7 +68,7 @@ def holidays(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def half_days(year: int) -> frozenset[date]:
-    """Days on which trading ends early."""
+    """Return the days on which trading ends early."""
     candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
     early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
@@ -77,7 +77,7 @@ def half_days(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def _daylight_saving(year: int) -> tuple[float, float]:
-    """Epoch seconds between which New York is at UTC-4 rather than UTC-5."""
+    """Return the epoch seconds between which New York is at UTC-4 rather than UTC-5."""
     start = _nth_weekday(year, 3, 6, 2)
     end = _nth_weekday(year, 11, 6, 1)
     return _midnight_utc(start) + 7 * _HOUR, _midnight_utc(end) + 6 * _HOUR
@@ -93,18 +93,18 @@ def _offset(seconds: float) -> float:
 
 
 def local_date(seconds: float) -> date:
-    """The date in New York at epoch seconds."""
+    """Return the date in New York at epoch seconds."""
     return datetime.fromtimestamp(seconds + _offset(seconds), UTC).date()
 
 
 def local_epoch(day: date, hours: float) -> float:
-    """Epoch seconds of ``hours`` after midnight by the wall clock of New York on ``day`` (may be negative)."""
+    """Return epoch seconds of ``hours`` (may be negative) after midnight in New York on ``day``."""
     naive = _midnight_utc(day) + hours * _HOUR
     return naive - _offset(naive + 5 * _HOUR)
 
 
 @attrs.frozen
-class Session:
+class TradingSession:
     """One trading day: ``start`` of pre-market, ``open``, ``close`` and ``close_ext`` in epoch seconds."""
 
     day: date
@@ -114,7 +114,7 @@ class Session:
     close_ext: float
 
     def state(self, now: float) -> MarketState:
-        """What the market is doing at ``now``."""
+        """Return the state of the market at ``now``."""
         if self.open <= now < self.close:
             return MarketState.OPEN
         if self.start <= now < self.open:
@@ -122,37 +122,43 @@ class Session:
         return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
 
     def spans(self, now: float, *, extended: bool) -> bool:
-        """Whether orders are matched at ``now``, in the extended hours as well or in the regular ones only."""
+        """Return whether orders are matched at ``now``, in regular or ``extended`` hours."""
         return self.start <= now < self.close_ext if extended else self.open <= now < self.close
 
 
 @attrs.frozen
 class Calendar:
-    """The sessions of one instrument collection; hours are New York's, counted from midnight of the session date."""
+    """Sessions of one instrument collection.
+
+    Hours are New York's, from midnight of the session date.
+    """
 
     collection: InstrumentCollection
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
-    def session(self, day: date) -> Session | None:
-        """The session of ``day``, None when the exchange is closed all day."""
+    def session(self, day: date) -> TradingSession | None:
+        """Return the session of ``day``, None if the exchange is closed all day."""
         return _session(self, day)
 
-    def following(self, day: date) -> Session:
-        """The first session after ``day``."""
+    def following(self, day: date) -> TradingSession:
+        """Return the first session after ``day``."""
         return self._walk(day, _DAY)
 
-    def preceding(self, day: date) -> Session:
-        """The last session before ``day``."""
+    def preceding(self, day: date) -> TradingSession:
+        """Return the last session before ``day``."""
         return self._walk(day, -_DAY)
 
-    def between(self, first: date, last: date) -> list[Session]:
-        """Every session from ``first`` to ``last``, both included."""
+    def between(self, first: date, last: date) -> list[TradingSession]:
+        """Return every session from ``first`` to ``last``, both included."""
         days = (first + timedelta(days=n) for n in range((last - first).days + 1))
         return [session for day in days if (session := self.session(day)) is not None]
 
-    def current(self, now: float) -> Session | None:
-        """The session that is on at ``now``, or else that of today's date; None on a day without one."""
+    def current(self, now: float) -> TradingSession | None:
+        """Return the session under way at ``now``, else that of today's date.
+
+        None on a day without a session.
+        """
         today = local_date(now)
         session = self.session(today)
         if session is not None and now < session.close_ext:
@@ -160,14 +166,14 @@ class Calendar:
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
 
-    def trading(self, now: float, *, extended: bool = False) -> Session:
-        """The session in which an order of ``now`` works: the one that is on, or the next one."""
+    def trading(self, now: float, *, extended: bool = False) -> TradingSession:
+        """Return the session in which an order of ``now`` works: the current or the next one."""
         session = self.current(now)
         if session is not None and now < (session.close_ext if extended else session.close):
             return session
         return self.following(session.day if session is not None else local_date(now))
 
-    def _walk(self, day: date, step: timedelta) -> Session:
+    def _walk(self, day: date, step: timedelta) -> TradingSession:
         while True:
             day += step
             session = self.session(day)
@@ -176,11 +182,11 @@ class Calendar:
 
 
 @lru_cache(maxsize=8192)
-def _session(calendar: Calendar, day: date) -> Session | None:
+def _session(calendar: Calendar, day: date) -> TradingSession | None:
     if day.weekday() >= 5 or day.year not in _YEARS or day in holidays(day.year):
         return None
     hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
-    return Session(day, *(local_epoch(day, hour) for hour in hours))
+    return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
 
 CALENDARS = {
@@ -191,4 +197,4 @@ CALENDARS = {
         Calendar(InstrumentCollection.CFE, (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
     )
 }
-"""Every instrument collection that the service knows, by name."""
+"""Calendars of every instrument collection, by name."""

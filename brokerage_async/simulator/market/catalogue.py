@@ -1,4 +1,4 @@
-"""Every instrument of the simulated service, made at first use and written once."""
+"""Every instrument of the simulated service, created at first use and rendered once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import attrs
 
 from ..._generated.models import InstrumentType
-from ..keyed_random import Chance, key_of
+from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
 from .equities import (
     EquityDefinition,
@@ -25,7 +25,7 @@ from .equities import (
 )
 from .futures import chain_rows, future_instrument, future_option_instrument
 from .instrument import FUTURES, Instrument, parse_occ
-from .rows import RowTable
+from .row_table import RowTable
 
 __all__ = ["Catalogue", "Sizes"]
 
@@ -35,7 +35,7 @@ _SMALL_CHAIN = 400
 
 @attrs.frozen(kw_only=True)
 class Sizes:
-    """How many rows the lists hold."""
+    """Numbers of rows in the instrument lists."""
 
     equities: int = 10_000
     equity_options: int = 5_000
@@ -44,29 +44,29 @@ class Sizes:
 
 
 class Catalogue:
-    """The instruments, as rows to be sent and as things to trade."""
+    """Instruments, as rows to be sent and as tradable objects."""
 
-    def __init__(self, sizes: Sizes, chance: Chance, opened: float) -> None:
+    def __init__(self, sizes: Sizes, random: KeyedRandom, opened: float) -> None:
         self._sizes = sizes
-        self._chance = chance
+        self._random = random
         self._opened = opened
         self._chains: dict[str, bytes] = {}
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
 
     @property
     def today(self) -> date:
-        """The date on which the simulation began; expirations are counted from it."""
+        """Start date of the simulation; expirations are relative to it."""
         return local_date(self._opened)
 
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """All equities."""
-        definitions = equities(self._sizes.equities, self._chance)
+        definitions = equities(self._sizes.equities, self._random)
         return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self._opened))
 
     @cached_property
     def equity_options(self) -> RowTable[OptionDefinition]:
-        """All equity options, those that have expired included."""
+        """All equity options, including expired ones."""
         today = self.today
         definitions = equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
         return RowTable(definitions, lambda row: row.symbol, lambda row: option_row(row, today))
@@ -78,7 +78,10 @@ class Catalogue:
         return RowTable(definitions, lambda row: row.symbol, warrant_row)
 
     def chain(self, product_code: str) -> bytes | None:
-        """The rows of a futures product's option chain, joined by commas; None for an unknown product."""
+        """Return the rows of a product's option chain, joined by commas.
+
+        None for an unknown product.
+        """
         product = FUTURES.get(product_code)
         if product is None:
             return None
@@ -89,18 +92,21 @@ class Catalogue:
         return self._chains[product_code]
 
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
-        """``symbol`` as something to trade, None when there is no such instrument."""
+        """Return the tradable instrument of ``symbol``, or None."""
         key = (instrument_type, symbol)
         if key not in self._instruments:
             self._instruments[key] = self._find(instrument_type, symbol)
         return self._instruments[key]
 
     def equity(self, symbol: str) -> EquityDefinition | None:
-        """The equity of a symbol, None when there is none. The well-known ones do not need the whole list."""
+        """Return the equity of a symbol, or None.
+
+        Well-known ones do not need the whole list.
+        """
         return known_equities().get(symbol) or self.equities.get(symbol)
 
     def base_price(self, underlying: str) -> Decimal:
-        """The price level around which an underlying moves."""
+        """Return the price level around which an underlying moves."""
         equity = None if underlying in _CRYPTO or underlying.startswith("/") else self.equity(underlying)
         if equity is not None:
             return equity.price
@@ -126,7 +132,7 @@ class Catalogue:
                 return None
 
     def _find_option(self, symbol: str) -> Instrument | None:
-        """Whatever has the symbol of an option on a listed equity."""
+        """Return the option of a symbol, for any expiration and strike on a listed equity."""
         parsed = parse_occ(symbol)
         if parsed is None or self.equity(parsed[0]) is None:
             return None

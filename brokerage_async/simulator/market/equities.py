@@ -1,4 +1,4 @@
-"""The simulated equities, equity options and warrants: thousands of definitions made from the seed."""
+"""Simulated equities, equity options and warrants: thousands of definitions from the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import attrs
 from ..._generated.converters import EquityOptionWire, EquityWire, TickSizeWire, WarrantWire
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from ..api.wire import timestamp
-from ..keyed_random import Chance, key_of
+from ..keyed_random import KeyedRandom, key_of
 from .calendar import holidays, local_epoch
 from .instrument import Instrument, occ_symbol
 
@@ -78,7 +78,7 @@ class EquityDefinition:
     closing_only: bool
 
     def instrument(self) -> Instrument:
-        """As something to trade."""
+        """Return the tradable instrument."""
         return Instrument(
             symbol=self.symbol,
             instrument_type=InstrumentType.EQUITY,
@@ -101,7 +101,7 @@ class OptionDefinition:
     active: bool
 
     def instrument(self) -> Instrument:
-        """As something to trade."""
+        """Return the tradable instrument."""
         return Instrument(
             symbol=self.symbol,
             instrument_type=InstrumentType.EQUITY_OPTION,
@@ -123,7 +123,7 @@ class WarrantDefinition:
 
 
 def _tickers() -> Iterator[str]:
-    """AAA, AAB, …: three letters first, then four."""
+    """Yield AAA, AAB, …: three letters first, then four, then five."""
     for length in (3, 4, 5):
         for letters in itertools.product(string.ascii_uppercase, repeat=length):
             yield "".join(letters)
@@ -131,7 +131,10 @@ def _tickers() -> Iterator[str]:
 
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
-    """The equities that everybody knows, by symbol; they can be traded however short the list is."""
+    """Return the well-known equities by symbol.
+
+    They can be traded however short the list is.
+    """
     return {
         symbol: EquityDefinition(
             number=number,
@@ -148,18 +151,18 @@ def known_equities() -> dict[str, EquityDefinition]:
     }
 
 
-def equities(count: int, chance: Chance) -> list[EquityDefinition]:
-    """The first ``count`` equities: some that everybody knows, then invented ones."""
+def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
+    """Return the first ``count`` equities: the well-known ones, then invented ones."""
     made = list(known_equities().values())[:count]
     free = (ticker for ticker in _tickers() if ticker not in known_equities())
     made += [
-        _invented(number, symbol, chance) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
+        _invented(number, symbol, random) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
     ]
     return made
 
 
-def _invented(number: int, symbol: str, chance: Chance) -> EquityDefinition:
-    draw = chance.bits(key_of(symbol))
+def _invented(number: int, symbol: str, random: KeyedRandom) -> EquityDefinition:
+    draw = random.bits(key_of(symbol))
     return EquityDefinition(
         number=number,
         symbol=symbol,
@@ -174,7 +177,10 @@ def _invented(number: int, symbol: str, chance: Chance) -> EquityDefinition:
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
-    """An equity as it is sent; ``opened`` is when the simulation began (epoch seconds)."""
+    """Return an equity as a wire struct.
+
+    ``opened`` is the start of the simulation (epoch seconds).
+    """
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
     return EquityWire(
         id=definition.number,
@@ -210,7 +216,10 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
 
 
 def monthly_expirations(today: date, count: int) -> list[date]:
-    """Third Fridays (the day before where that is a holiday): the last one that has passed, then those to come."""
+    """Return monthly expiration dates: the last past one, then later ones.
+
+    They are third Fridays, or the day before if that is a holiday.
+    """
     days: list[date] = []
     year, month = today.year - 1, 12
     while len(days) < count:
@@ -226,7 +235,7 @@ def monthly_expirations(today: date, count: int) -> list[date]:
 
 
 def equity_options(count: int, roots: list[EquityDefinition], today: date) -> list[OptionDefinition]:
-    """The first ``count`` options: ten roots, ten expirations each (one of them past), strikes around the price."""
+    """Return the first ``count`` options: ten roots, ten expirations (one past), strikes around the price."""
     expirations = monthly_expirations(today, _EXPIRATIONS)
     candidates = roots[:_OPTION_ROOTS]
     needed = -(-count // max(1, len(candidates) * len(expirations) * 2))
@@ -254,7 +263,7 @@ def _strikes(price: Decimal, count: int) -> list[Decimal]:
 
 
 def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
-    """An equity option as it is sent on ``today``."""
+    """Return an equity option as a wire struct of ``today``."""
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
     return EquityOptionWire(
@@ -283,7 +292,7 @@ def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
 
 
 def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinition]:
-    """``count`` warrants, named after the first equities without a slash, with a W behind."""
+    """Return ``count`` warrants named after the first equities without a slash, with a W appended."""
     plain = (root for root in roots if "/" not in root.symbol and not root.is_index)
     return [
         WarrantDefinition(number=n, symbol=f"{root.symbol}W", description=f"{root.symbol} - Warrants")
@@ -292,7 +301,7 @@ def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinitio
 
 
 def warrant_row(definition: WarrantDefinition) -> WarrantWire:
-    """A warrant as it is sent."""
+    """Return a warrant as a wire struct."""
     return WarrantWire(
         symbol=definition.symbol,
         instrument_type=InstrumentType.WARRANT,

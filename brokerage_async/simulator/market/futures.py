@@ -1,4 +1,4 @@
-"""The simulated futures and their option chains: one large chain, and small ones for the other products."""
+"""Simulated futures and their option chains, of which one is large."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRIKES = 200
 
 
 class Expiration:
-    """The options of a product that expire on one day."""
+    """Options of a product that expire on one day."""
 
     def __init__(self, day: date, product: FutureProduct) -> None:
         self.day = day
@@ -33,26 +33,27 @@ class Expiration:
 
     @cached_property
     def future_code(self) -> str:
-        """Product, month and year of the quarterly future that they are exercised into (``ESU6``)."""
+        """Product, month and year of the quarterly future that they exercise into (``ESU6``)."""
         month = -(-self.day.month // 3) * 3
         return f"{self.product.code}{_MONTH_CODES[month - 1]}{self.day.year % 10}"
 
     @cached_property
     def root(self) -> str:
-        """Their own root: product, week, month and year (``ES2M6``)."""
+        """Root of their symbols: product, week, month and year (``ES2M6``)."""
         week = (self.day.day - 1) // 7 + 1
         return f"{self.product.code}{week}{_MONTH_CODES[self.day.month - 1]}{self.day.year % 10}"
 
     @cached_property
     def date_code(self) -> str:
-        """The day as symbols carry it (``260612``)."""
+        """Day as it appears in symbols (``260612``)."""
         return f"{self.day:%y%m%d}"
 
 
 def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
-    """The first ``count`` options of a product as JSON: weekly expirations, 200 strikes each, calls and puts.
+    """Return the first ``count`` options of a product as JSON.
 
-    What all of them have in common, and what those of one expiration have, is written once.
+    Expirations are weekly, with 200 strikes each, calls and puts. Fields shared by all rows, and by the rows of one
+    expiration, are rendered once.
     """
     shared = dumps(_shared(product))
     lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
@@ -70,7 +71,7 @@ def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
 
 
 def _joined(first: bytes, second: bytes) -> bytes:
-    """One JSON object out of two that have no key in common."""
+    """Return one JSON object from two that share no key."""
     return b"%b,%b" % (first[:-1], second[1:])
 
 
@@ -141,7 +142,7 @@ def _shared(product: FutureProduct) -> FutureOptionWire:
 
 
 def future_instrument(symbol: str) -> Instrument | None:
-    """The future of ``symbol`` (``/ESZ6``), None when there is no such product."""
+    """Return the future of ``symbol`` (``/ESZ6``), None for an unknown product."""
     match = _FUTURE.fullmatch(symbol)
     product = FUTURES.get(match["code"]) if match else None
     if product is None:
@@ -156,7 +157,7 @@ def future_instrument(symbol: str) -> Instrument | None:
 
 
 def future_option_instrument(symbol: str) -> Instrument | None:
-    """The future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None when it is none."""
+    """Return the future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None if it is invalid."""
     match = _OPTION.fullmatch(symbol)
     future = future_instrument(f"/{match['future']}") if match else None
     if match is None or future is None:

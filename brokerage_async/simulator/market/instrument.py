@@ -1,4 +1,4 @@
-"""What the simulated brokerage knows of an instrument when it trades it."""
+"""Tradable instruments, futures products and the symbols of options."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _UNDERLYING_TYPES = {
 
 @attrs.frozen(kw_only=True)
 class Instrument:
-    """One tradable thing.
+    """Tradable instrument.
 
-    ``multiplier`` is how many units of the underlying one contract stands for; ``strike``, ``option_type`` and
-    ``expires`` are set for options. ``halted`` instruments cannot be traded, ``closing_only`` ones only sold off,
-    ``hard_to_borrow`` ones not sold short.
+    ``multiplier`` is the number of units of the underlying per contract. ``strike``, ``option_type`` and ``expires``
+    are set for options. ``halted`` instruments cannot be traded, ``closing_only`` ones only closed, ``hard_to_borrow``
+    ones not sold short.
     """
 
     symbol: str
@@ -53,7 +53,7 @@ class Instrument:
 
     @property
     def collection(self) -> InstrumentCollection | None:
-        """The exchange calendar that it trades by; None trades around the clock."""
+        """Exchange calendar of the instrument; None for trading around the clock."""
         if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
             return InstrumentCollection.CME
         return None if self.instrument_type is InstrumentType.CRYPTOCURRENCY else InstrumentCollection.EQUITY
@@ -66,7 +66,7 @@ class Instrument:
 
 @attrs.frozen(kw_only=True)
 class FutureProduct:
-    """One futures product: its price level, contract size, initial margin per contract and option strikes."""
+    """Futures product: price level, contract size, initial margin per contract, option strikes."""
 
     code: str
     price: Decimal
@@ -102,7 +102,7 @@ FUTURES = {
 
 
 def day_of(code: str) -> date | None:
-    """The day that symbols write as ``260612``, None when there is no such day."""
+    """Return the day that symbols write as ``260612``, None if it does not exist."""
     try:
         return date(2000 + int(code[:2]), int(code[2:4]), int(code[4:]))
     except ValueError:
@@ -110,12 +110,15 @@ def day_of(code: str) -> date | None:
 
 
 def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decimal) -> str:
-    """``AAPL  260612C00110000``: root padded to six, date, C or P, strike times 1000 in eight digits."""
+    """Return an OCC symbol such as ``AAPL  260612C00110000``.
+
+    It has the root padded to six, the date, C or P, and the strike times 1000 in eight digits.
+    """
     return f"{root:<6}{expires:%y%m%d}{option_type}{int(strike * 1000):08d}"
 
 
 def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
-    """Root, expiration date, C or P, and strike of an OCC symbol; None when it is none."""
+    """Return the parts of an OCC symbol: root, expiration date, C or P, strike."""
     match = _OCC.fullmatch(symbol)
     if match is None:
         return None

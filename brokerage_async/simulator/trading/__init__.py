@@ -1,1 +1,1 @@
-"""Orders from entry to fill."""
+"""Orders from preflight to fill: checks, order book entries, exchange, fees, bookings."""

@@ -11,20 +11,20 @@ from ..api.wire import Dialect, money, timestamp
 from .fees import fees_of
 from .orders import Leg, Order
 
-__all__ = ["Books"]
+__all__ = ["Bookkeeping"]
 
 _FIRST_NUMBER = 700_000_000
 
 
-class Books:
-    """Numbers and keeps what is booked."""
+class Bookkeeping:
+    """Numbers and books executions and cash movements."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
-        """Book one execution of one leg; return the fill as it is kept with the leg."""
+        """Book one execution of one leg and return its fill."""
         account, turn = order.account, f"{order.number}-{len(leg.fills) + 1}"
         execution = Execution(
             identifier=f"{turn}-{order.legs.index(leg)}",
@@ -48,7 +48,7 @@ class Books:
         )
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
-        """Book money that comes in or, negative, goes out."""
+        """Book a deposit or, if negative, a withdrawal."""
         account.cash += amount
         account.version += 1
         account.transactions.append(cash_movement(self._number(), account.number, now, kind, amount))

@@ -1,6 +1,6 @@
-"""Complex orders: one that triggers others, one that cancels others, and pairs that trade on a price ratio.
+"""Complex orders: OTOCO, OCO, and pairs that trade on a price ratio.
 
-There is no way to place one over the interface, so that every environment is born with some.
+The interface cannot place them, so every environment starts with some.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from ..._generated.models import Comparator, ComplexOrderType, NewOrder, OrderSt
 from ..accounts.accounts import Account
 from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money, timestamp
-from ..event_queue import Agenda
-from ..market.market import STEP, Market
+from ..event_queue import EventQueue
+from ..market.prices import PRICE_INTERVAL, Prices
 from .exchange import Exchange
-from .order_store import Blotter
+from .order_store import OrderStore
 from .orders import Order, Terms, number_of
 from .preflight import Preflight
 
-__all__ = ["ComplexDesk", "ComplexOrder"]
+__all__ = ["ComplexOrder", "ComplexOrderDesk"]
 
 
 @attrs.define(kw_only=True, eq=False)
 class ComplexOrder:
-    """Orders that depend on each other. The ratio fields are those of a PAIRS order."""
+    """Orders that depend on each other.
+
+    The ratio fields are those of a PAIRS order.
+    """
 
     number: int
     account: Account
@@ -42,18 +45,18 @@ class ComplexOrder:
 
     @property
     def members(self) -> list[Order]:
-        """Every order of it that counts at present."""
+        """Every current order of the group."""
         return [*self.orders, *([self.trigger] if self.trigger is not None else [])]
 
     def replaced(self, old: Order, new: Order) -> None:
-        """Put an order in the place of another: a replacement, or the original when that comes to nothing."""
+        """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
         self.related = [*(order for order in self.related if order is not new), old]
         if self.trigger is old:
             self.trigger = new
         self.orders = [new if order is old else order for order in self.orders]
 
     def wire(self, dialect: Dialect) -> ComplexOrderWire:
-        """The complex order as it is sent."""
+        """Return the complex order as a wire struct."""
         return ComplexOrderWire(
             id=dialect.identifier(self.number),
             account_number=self.account.number,
@@ -78,23 +81,23 @@ class ComplexOrder:
         )
 
 
-class ComplexDesk:
-    """Keeps complex orders and lets their components go when their time has come."""
+class ComplexOrderDesk:
+    """Keeps complex orders and releases their components."""
 
     def __init__(
-        self, blotter: Blotter, exchange: Exchange, preflight: Preflight, market: Market, agenda: Agenda
+        self, order_store: OrderStore, exchange: Exchange, preflight: Preflight, prices: Prices, event_queue: EventQueue
     ) -> None:
-        self._blotter = blotter
+        self._order_store = order_store
         self._exchange = exchange
         self._preflight = preflight
-        self._market = market
-        self._agenda = agenda
-        self._known: dict[str, ComplexOrder] = {}
-        blotter.on_change(self._changed)
+        self._prices = prices
+        self._event_queue = event_queue
+        self._complex_orders: dict[str, ComplexOrder] = {}
+        order_store.on_change(self._changed)
 
     def get(self, account: Account, identifier: str) -> ComplexOrder | None:
-        """A complex order of an account by its identifier, None when there is none."""
-        found = self._known.get(identifier)
+        """Return a complex order of an account by its identifier, or None."""
+        found = self._complex_orders.get(identifier)
         return found if found is not None and found.account is account else None
 
     def open(
@@ -108,24 +111,27 @@ class ComplexDesk:
         comparator: Comparator | None = None,
         threshold: Decimal | None = None,
     ) -> ComplexOrder:
-        """Take a complex order; ``components`` and ``trigger`` are what would be asked for singly."""
-        made = ComplexOrder(
-            number=self._blotter.number(), account=account, type=kind, comparator=comparator, threshold=threshold
+        """Open a complex order; ``components`` and ``trigger`` are single order requests."""
+        opened = ComplexOrder(
+            number=self._order_store.number(), account=account, type=kind, comparator=comparator, threshold=threshold
         )
-        self._known[str(made.number)] = made
+        self._complex_orders[str(opened.number)] = opened
         if trigger is not None:
-            made.trigger = self._component(made, trigger, f"{kind}::trigger-order", now, waits=False)
+            opened.trigger = self._component(opened, trigger, f"{kind}::trigger-order", now, waits=False)
         waits = trigger is not None or kind is ComplexOrderType.PAIRS
-        for asked in components:
-            made.orders.append(self._component(made, asked, f"{kind}::order", now, waits=waits))
+        for requested in components:
+            opened.orders.append(self._component(opened, requested, f"{kind}::order", now, waits=waits))
         if kind is ComplexOrderType.PAIRS:
-            self._watch_ratio(made, now)
-        return made
+            self._watch_ratio(opened, now)
+        return opened
 
     def edit_pairs(
         self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
     ) -> None:
-        """Change when a PAIRS order trades; RefusedError when it is none, or not waiting any more."""
+        """Change the condition of a PAIRS order.
+
+        Raise RefusedError unless it is one that still waits.
+        """
         if found.type is not ComplexOrderType.PAIRS:
             raise RefusedError(422, "not_editable", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
@@ -135,12 +141,12 @@ class ComplexDesk:
         found.comparator = comparator or found.comparator
         found.threshold = found.threshold if threshold is None else threshold
         for order in found.orders:
-            self._blotter.changed(order, now)
+            self._order_store.changed(order, now)
 
-    def _component(self, parent: ComplexOrder, asked: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
-        terms = Terms.of(asked)
-        legs, _ = self._preflight.legs(asked.legs, terms, now)
-        order = self._blotter.add(parent.account, legs, terms, now)
+    def _component(self, parent: ComplexOrder, requested: NewOrder, tag: str, now: float, *, waits: bool) -> Order:
+        terms = Terms.of(requested)
+        legs, _ = self._preflight.legs(requested.legs, terms, now)
+        order = self._order_store.add(parent.account, legs, terms, now)
         order.complex_order, order.tag = parent, tag
         if waits:
             self._exchange.hold(order, now)
@@ -149,8 +155,8 @@ class ComplexDesk:
         return order
 
     def _changed(self, order: Order, now: float) -> None:
-        """Follow up on what happened to a component."""
-        parent = None if order.complex_order is None else self._known.get(str(order.complex_order.number))
+        """Follow up on a change of a component."""
+        parent = None if order.complex_order is None else self._complex_orders.get(str(order.complex_order.number))
         if parent is None or order.status is OrderStatus.CONTINGENT:
             return
         if order is parent.trigger:
@@ -178,12 +184,12 @@ class ComplexDesk:
                 self._exchange.cancel(order, now, by_user=False)
 
     def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
-        """Release a pair once the ratio of its prices is where it was asked for."""
+        """Release a pair once the ratio of its prices meets the threshold."""
         if parent.released or parent.terminal_at is not None or parent.threshold is None:
             return
-        first, second = (self._market.price(order.legs[0].instrument, now) for order in parent.orders[:2])
+        first, second = (self._prices.price(order.legs[0].instrument, now) for order in parent.orders[:2])
         ratio = first / second
         if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
             self._release(parent, now)
         else:
-            self._agenda.at((now // STEP + 1) * STEP, lambda at: self._watch_ratio(parent, at))
+            self._event_queue.at((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, lambda at: self._watch_ratio(parent, at))

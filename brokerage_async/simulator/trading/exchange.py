@@ -1,7 +1,7 @@
-"""The life of an order at the simulated exchange: routed, live, filled in parts, expired, cancelled.
+"""Simulated exchange: routes, fills, expires and cancels orders.
 
-Everything happens by appointment; the delays are draws that belong to the order. While an order is live and nobody
-wants it, it is looked at again whenever prices change.
+Every step is a scheduled event, and its delay is a random value that belongs to the order. A live order without a
+counterparty is evaluated again whenever prices change.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
-from ..event_queue import Agenda
-from ..keyed_random import Chance
+from ..event_queue import EventQueue
+from ..keyed_random import KeyedRandom
+from ..market import trading_hours
 from ..market.calendar import CALENDARS, local_epoch
-from ..market.market import STEP, Market
-from .bookkeeping import Books
-from .order_store import Blotter
+from ..market.prices import PRICE_INTERVAL, Prices
+from .bookkeeping import Bookkeeping
+from .order_store import OrderStore
 from .orders import Leg, Order
 
 __all__ = ["Exchange", "reject_reason"]
 
-_ROUTE, _LIVE, _FILL, _CONFIRM, _PARTS, _CUT = range(1, 7)
+_ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE = range(1, 7)
 _DELAYS = {_ROUTE: (0.05, 0.25), _LIVE: (0.05, 0.3), _FILL: (0.2, 1.5), _CONFIRM: (0.1, 0.5)}
-_MOST_PARTS = 3
+_MAX_FILLS = 3
 _MIL = Decimal("0.001")
 
 
 def reject_reason(order: Order) -> str | None:
-    """Why the exchange will not take an order, None when it will."""
+    """Return why the exchange rejects an order, None if it accepts it."""
     for leg in order.legs:
         if leg.instrument.halted:
             return "Trading in the instrument is halted"
@@ -37,107 +38,117 @@ def reject_reason(order: Order) -> str | None:
 
 
 class Exchange:
-    """Moves orders from status to status as time goes by."""
+    """Moves orders from status to status as time passes."""
 
-    def __init__(self, blotter: Blotter, books: Books, market: Market, agenda: Agenda, chance: Chance) -> None:
-        self._blotter = blotter
-        self._books = books
-        self._market = market
-        self._agenda = agenda
-        self._chance = chance
+    def __init__(
+        self,
+        order_store: OrderStore,
+        bookkeeping: Bookkeeping,
+        prices: Prices,
+        event_queue: EventQueue,
+        random: KeyedRandom,
+    ) -> None:
+        self._order_store = order_store
+        self._bookkeeping = bookkeeping
+        self._prices = prices
+        self._event_queue = event_queue
+        self._random = random
         self._live: dict[int, Order] = {}
         self._fill_listeners: list[Callable[[Order, float], None]] = []
-        market.on_price(self._price_was_set)
+        prices.on_price(self._price_was_set)
 
     def on_fill(self, listener: Callable[[Order, float], None]) -> None:
-        """Have ``listener(order, now)`` called after every execution."""
+        """Call ``listener(order, now)`` after every execution."""
         self._fill_listeners.append(listener)
 
     def receive(self, order: Order, now: float) -> None:
-        """Take an order in and see it through, from routing to its end."""
+        """Accept an order and see it through, from routing to its end."""
         rules = order.terms.rules
-        self._plan_expiry(order, now)
+        self._schedule_expiry(order, now)
         if rules is not None and rules.cancel_at is not None:
-            self._plan(order, "cancel", max(now, rules.cancel_at.timestamp()), self._cancel_by_rule)
+            self._schedule(order, "cancel", max(now, rules.cancel_at.timestamp()), self._cancel_by_rule)
         if rules is not None and rules.conditions:
             order.contingent_status = ContingentStatus.PENDING_CONDITION
-            self._blotter.move(order, OrderStatus.CONTINGENT, now)
-            self._plan(order, "look", now, self._watch_conditions)
+            self._order_store.move(order, OrderStatus.CONTINGENT, now)
+            self._schedule(order, "evaluate", now, self._watch_conditions)
             return
         self.route(order, now)
 
     def route(self, order: Order, now: float) -> None:
-        """Send a received order on its way, as soon as its rule and the market's hours allow it."""
+        """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
-        opening = self._market.opening(order.legs[0].instrument, earliest, extended=order.terms.is_extended)
-        self._plan(order, "next", opening + self._delay(order, _ROUTE), self._routed)
+        opening = trading_hours.opening(order.legs[0].instrument, earliest, extended=order.terms.is_extended)
+        self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
-        """Let a contingent order go: what it waited for has happened."""
+        """Release a contingent order: its condition is met."""
         order.contingent_status = None
-        self._blotter.move(order, OrderStatus.RECEIVED, now)
+        self._order_store.move(order, OrderStatus.RECEIVED, now)
         self.route(order, now)
 
     def hold(self, order: Order, now: float) -> None:
-        """Keep a new order back until something else happens."""
+        """Hold a new order back until another event releases it."""
         order.contingent_status = ContingentStatus.PENDING_ORDER
-        self._blotter.move(order, OrderStatus.CONTINGENT, now)
-        self._plan_expiry(order, now)
+        self._order_store.move(order, OrderStatus.CONTINGENT, now)
+        self._schedule_expiry(order, now)
 
     def cancel(self, order: Order, now: float, *, by_user: bool) -> None:
-        """Cancel an order: at once when the exchange does not have it yet, otherwise once it confirms."""
+        """Cancel an order.
+
+        This happens at once if the order is not at the exchange yet, otherwise once that confirms.
+        """
         order.cancelled_by_user = by_user
         if not order.is_at_exchange:
-            self._blotter.move(order, OrderStatus.CANCELLED, now)
+            self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
         self._live.pop(order.number, None)
-        self._forget(order, "next", "look")
-        self._blotter.move(order, OrderStatus.CANCEL_REQUESTED, now)
-        self._plan(order, "next", now + self._delay(order, _CONFIRM), self._confirmed)
+        self._unschedule(order, "next", "evaluate")
+        self._order_store.move(order, OrderStatus.CANCEL_REQUESTED, now)
+        self._schedule(order, "next", now + self._delay(order, _CONFIRM), self._confirmed)
 
     def begin_replacement(self, order: Order, now: float) -> None:
-        """Have an order cancelled in favour of another one, unless a fill comes first."""
+        """Cancel an order in favor of another one, unless a fill comes first."""
         if not order.is_at_exchange:
-            self._blotter.move(order, OrderStatus.CANCELLED, now)
+            self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
-        self._blotter.move(order, OrderStatus.REPLACE_REQUESTED, now)
-        self._plan(order, "replace", now + self._delay(order, _CONFIRM), self._confirmed)
+        self._order_store.move(order, OrderStatus.REPLACE_REQUESTED, now)
+        self._schedule(order, "replace", now + self._delay(order, _CONFIRM), self._confirmed)
 
     def abandon_replacement(self, order: Order, now: float) -> None:
-        """Go on as before after a replacement came to nothing."""
-        self._forget(order, "replace")
+        """Keep an order working after its replacement was abandoned."""
+        self._unschedule(order, "replace")
         if order.status is OrderStatus.REPLACE_REQUESTED:
-            self._blotter.move(order, OrderStatus.LIVE, now)
+            self._order_store.move(order, OrderStatus.LIVE, now)
 
-    # Appointments
+    # Scheduled events
 
-    def _plan(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
-        self._forget(order, name)
-        order.appointments[name] = self._agenda.at(when, lambda now: action(order, now))
+    def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
+        self._unschedule(order, name)
+        order.scheduled[name] = self._event_queue.at(when, lambda now: action(order, now))
 
-    def _forget(self, order: Order, *names: str) -> None:
+    def _unschedule(self, order: Order, *names: str) -> None:
         for name in names:
-            known = order.appointments.pop(name, None)
-            if known is not None:
-                known.cancel()
+            event = order.scheduled.pop(name, None)
+            if event is not None:
+                event.cancel()
 
     def _delay(self, order: Order, step: int, turn: int = 0) -> float:
-        return self._chance.between(*_DELAYS[step], order.number, step, turn)
+        return self._random.between(*_DELAYS[step], order.number, step, turn)
 
-    def _plan_expiry(self, order: Order, now: float) -> None:
+    def _schedule_expiry(self, order: Order, now: float) -> None:
         terms = order.terms
         instrument = order.legs[0].instrument
         if terms.time_in_force.startswith("GTC"):
             return
-        end = self._market.closing(instrument, now, extended=terms.is_extended)
+        end = trading_hours.closing(instrument, now, extended=terms.is_extended)
         if terms.gtc_date is not None:
             last, collection = terms.gtc_date, instrument.collection
             session = None if collection is None else CALENDARS[collection].session(last)
             end = max(end, local_epoch(last, 24) if session is None else session.close)
-        self._plan(order, "expiry", end, self._expired)
+        self._schedule(order, "expiry", end, self._expired)
 
-    # What happens
+    # Steps of an order
 
     def _routed(self, order: Order, now: float) -> None:
         if order.route_after is not None:
@@ -145,38 +156,44 @@ class Exchange:
         reason = reject_reason(order)
         if reason is not None:
             order.reject_reason = reason
-            self._blotter.move(order, OrderStatus.REJECTED, now)
+            self._order_store.move(order, OrderStatus.REJECTED, now)
             return
-        self._blotter.move(order, OrderStatus.ROUTED, now)
-        self._plan(order, "next", now + self._delay(order, _LIVE), self._went_live)
+        self._order_store.move(order, OrderStatus.ROUTED, now)
+        self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
         self._live[order.number] = order
-        # One that is about to be replaced works until it is out of the way, without another status.
+        # An order that is being replaced works until it is cancelled, without another status.
         if order.status is OrderStatus.ROUTED:
-            self._blotter.move(order, OrderStatus.LIVE, now)
-        self._attend(order, now)
+            self._order_store.move(order, OrderStatus.LIVE, now)
+        self._evaluate(order, now)
 
-    def _attend(self, order: Order, now: float) -> None:
-        """Plan what comes next for a live order: a fill when somebody wants it, another look later otherwise."""
-        self._forget(order, "next", "look")
+    def _evaluate(self, order: Order, now: float) -> None:
+        """Schedule the next step of a live order.
+
+        That is a fill if the order is marketable, another evaluation otherwise.
+        """
+        self._unschedule(order, "next", "evaluate")
         instrument = order.legs[0].instrument
         extended = order.terms.is_extended
-        if not self._market.is_open(instrument, now, extended=extended):
-            self._plan(order, "look", self._market.opening(instrument, now, extended=extended), self._attend)
+        if not trading_hours.is_open(instrument, now, extended=extended):
+            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
         elif self.is_marketable(order, now):
             turn = len(order.legs[0].fills)
-            self._plan(order, "next", now + self._delay(order, _FILL, turn), self._traded)
+            self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
             self._live.pop(order.number, None)
-            self._blotter.move(order, OrderStatus.CANCELLED, now)
+            self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._plan(order, "look", (now // STEP + 1) * STEP, self._attend)
+            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
-        """Whether somebody would take the other side of an order at ``now``; sets off stops on the way."""
+        """Return whether an order can trade at ``now``.
+
+        A stop whose price is reached is triggered on the way.
+        """
         if order.terms.is_stop and not order.triggered:
-            price = self._market.price(order.legs[0].instrument, now)
+            price = self._prices.price(order.legs[0].instrument, now)
             trigger = order.terms.stop_trigger or Decimal(0)
             if not (price >= trigger if order.buys else price <= trigger):
                 return False
@@ -185,54 +202,57 @@ class Exchange:
         return limit is None or self.unit_cost(order, now) <= limit
 
     def unit_cost(self, order: Order, now: float) -> Decimal:
-        """What one unit of an order costs at market prices; negative when it brings money in."""
+        """Return the cost of one unit of an order at market prices.
+
+        Negative when it brings money in.
+        """
         units = order.units
-        prices = ((leg, self._market.price(leg.instrument, now)) for leg in order.legs)
+        prices = ((leg, self._prices.price(leg.instrument, now)) for leg in order.legs)
         if len(order.legs) == 1:
             leg, price = next(prices)
             return price * leg.sign
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        is_open = self._market.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended)
+        is_open = trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended)
         if not is_open or not self.is_marketable(order, now):
-            self._attend(order, now)
+            self._evaluate(order, now)
             return
         units = order.units
         part = self._part(order, units)
         for leg in order.legs:
             self._execute(order, leg, leg.remaining * part / units, now)
-        self._blotter.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
+        self._order_store.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
         for listener in self._fill_listeners:
             listener(order, now)
         if all(leg.remaining == 0 for leg in order.legs):
             self._live.pop(order.number, None)
-            self._blotter.move(order, OrderStatus.FILLED, now)
+            self._order_store.move(order, OrderStatus.FILLED, now)
             return
-        self._blotter.changed(order, now)
-        self._attend(order, now)
+        self._order_store.changed(order, now)
+        self._evaluate(order, now)
 
     def _part(self, order: Order, units: int) -> int:
-        """How many of the remaining units are filled this time."""
+        """Return how many of the remaining units are filled this time."""
         turn = len(order.legs[0].fills)
-        parts = 1 + self._chance.below(_MOST_PARTS, order.number, _PARTS)
+        parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         if units == 1 or turn + 1 >= parts:
             return units
-        return 1 + self._chance.below(units - 1, order.number, _CUT, turn)
+        return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
     def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float) -> None:
-        price = self._market.price(leg.instrument, now)
+        price = self._prices.price(leg.instrument, now)
         leg.remaining -= quantity
-        leg.fills.append(self._books.execute(order, leg, quantity, price, now))
+        leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
     def _confirmed(self, order: Order, now: float) -> None:
-        self._blotter.move(order, OrderStatus.CANCELLED, now)
+        self._order_store.move(order, OrderStatus.CANCELLED, now)
 
     def _expired(self, order: Order, now: float) -> None:
         if order.status is OrderStatus.CANCEL_REQUESTED:
             return
         self._live.pop(order.number, None)
-        self._blotter.move(order, OrderStatus.EXPIRED, now)
+        self._order_store.move(order, OrderStatus.EXPIRED, now)
 
     def _cancel_by_rule(self, order: Order, now: float) -> None:
         if order.is_cancellable:
@@ -242,22 +262,22 @@ class Exchange:
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in [order for order in self._live.values() if order.underlying == symbol]:
             if order.status is OrderStatus.LIVE:
-                self._attend(order, now)
+                self._evaluate(order, now)
 
     # Conditions
 
     def _watch_conditions(self, order: Order, now: float) -> None:
-        """Release, or cancel, an order whose conditions have come to hold; look again otherwise."""
+        """Release or cancel an order whose conditions are met, check again later otherwise."""
         conditions = order.conditions
         for position, condition in enumerate(conditions):
             if position in order.condition_hits:
                 continue
-            price = self._market.underlying_price(condition.symbol or order.underlying, now)
+            price = self._prices.underlying_price(condition.symbol or order.underlying, now)
             threshold = condition.threshold or Decimal(0)
             if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
-            self._plan(order, "look", (now // STEP + 1) * STEP, self._watch_conditions)
+            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._watch_conditions)
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:

@@ -1,4 +1,4 @@
-"""Commission and fees of an execution, at the simulated brokerage's rates."""
+"""Commission and fees of an execution, at the rates of the simulated brokerage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
 
 @attrs.frozen
 class Fees:
-    """Amounts in dollars, all of them paid by the customer."""
+    """Amounts in dollars, all paid by the customer."""
 
     regulatory: Decimal = _ZERO
     clearing: Decimal = _ZERO
@@ -29,7 +29,7 @@ class Fees:
 
     @property
     def total(self) -> Decimal:
-        """All of them together."""
+        """Sum of all fees."""
         return self.regulatory + self.clearing + self.commission + self.proprietary
 
     def __add__(self, other: Fees) -> Fees:
@@ -41,7 +41,7 @@ class Fees:
         )
 
     def by_kind(self) -> dict[str, Any]:
-        """The fees one by one, each with its effect, as the fields of a wire struct."""
+        """Return each fee with its effect, as fields of a wire struct."""
         return amounts(
             regulatory_fees=-self.regulatory,
             clearing_fees=-self.clearing,
@@ -50,19 +50,19 @@ class Fees:
         )
 
     def wire(self) -> FeeCalculationWire:
-        """The fee calculation of a placed-order response."""
+        """Return the fee calculation of a placed-order response."""
         return FeeCalculationWire(**self.by_kind(), **amounts(total_fees=-self.total), per_quantity=False)
 
 
 def effect(paid: Decimal) -> PriceEffect:
-    """``Debit`` for an amount that is paid, ``Credit`` for one that is received, ``None`` for nothing."""
+    """Return ``Debit`` for an amount paid, ``Credit`` for one received, ``None`` for zero."""
     return PriceEffect.NONE if paid == 0 else PriceEffect.DEBIT if paid > 0 else PriceEffect.CREDIT
 
 
 def amounts(**gained: Decimal) -> dict[str, Any]:
-    """Amounts without sign, each with its effect, as the fields of a wire struct.
+    """Return unsigned amounts, each with its effect, as fields of a wire struct.
 
-    Money that is held or comes in is positive and a credit, money that is required or goes out negative and a debit.
+    Positive amounts are held or received (a credit), negative ones required or paid (a debit).
     """
     fields: dict[str, Any] = {}
     for name, amount in gained.items():
@@ -72,7 +72,7 @@ def amounts(**gained: Decimal) -> dict[str, Any]:
 
 
 def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal) -> Fees:
-    """What executing ``quantity`` at ``price`` costs."""
+    """Return the fees for executing ``quantity`` at ``price``."""
     opening = not action.endswith("to Close")
     selling = action.startswith("Sell")
     match instrument.instrument_type:

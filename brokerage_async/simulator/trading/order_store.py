@@ -8,41 +8,41 @@ from decimal import Decimal
 
 from ..._generated.models import OrderStatus
 from ..accounts.accounts import Account
-from ..keyed_random import Chance
+from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
 from ..market.calendar import local_date
 from .orders import Leg, Order, Terms
 
-__all__ = ["Blotter"]
+__all__ = ["OrderStore"]
 
 _FIRST_NUMBER = 400_000_000
 
 
-class Blotter:
-    """Keeps orders, finds them again, and tells the ledger and whoever listens what happens to them."""
+class OrderStore:
+    """Stores orders, finds them, and notifies the ledger and listeners of every change."""
 
-    def __init__(self, ledger: Ledger, chance: Chance) -> None:
+    def __init__(self, ledger: Ledger, random: KeyedRandom) -> None:
         self._ledger = ledger
         self._orders: dict[str, Order] = {}
         self._by_account: dict[str, list[Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
-        self._last_number = _FIRST_NUMBER + chance.below(1_000_000, 1)
+        self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
         self._listeners: list[Callable[[Order, float], None]] = []
         self.version: int = 0
 
     def on_change(self, listener: Callable[[Order, float], None]) -> None:
-        """Have ``listener(order, now)`` called after every transition and fill."""
+        """Call ``listener(order, now)`` after every transition and fill."""
         self._listeners.append(listener)
 
     def number(self) -> int:
-        """A number for a new order or complex order."""
+        """Return a number for a new order or complex order."""
         self._last_number += 1
         return self._last_number
 
     def add(
         self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
     ) -> Order:
-        """A new order, received at ``now``."""
+        """Create an order, received at ``now``."""
         order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms)
         order.received_at = now
         if replaces is not None:
@@ -54,48 +54,53 @@ class Blotter:
         return order
 
     def move(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Change the status of an order; a final one releases what it holds back."""
+        """Change the status of an order.
+
+        A final one releases its reserved buying power.
+        """
         before = order.status
         order.move(status, now)
         if order.is_terminal:
             self.release(order, Decimal(0))
-            for appointment in order.appointments.values():
-                appointment.cancel()
-            order.appointments.clear()
+            for event in order.scheduled.values():
+                event.cancel()
+            order.scheduled.clear()
         self._record(order, before, now)
 
     def changed(self, order: Order, now: float) -> None:
-        """Note a change of an order that is no change of its status, such as a partial fill."""
+        """Record a change without a new status, such as a partial fill."""
         order.touch(now)
-        self._noticed(order, now)
+        self._notify(order, now)
 
     def release(self, order: Order, keep: Decimal) -> None:
-        """Let an order hold back only ``keep`` dollars of buying power."""
+        """Reduce the reserved buying power of an order to ``keep`` dollars."""
         order.account.reserved += keep - order.reserved
         order.reserved = keep
 
-    # Finding
+    # Lookup
 
     def get(self, account: Account, identifier: str) -> Order | None:
-        """An order of an account by its identifier, None when there is none."""
+        """Return an order of an account by its identifier, or None."""
         order = self._orders.get(identifier)
         return order if order is not None and order.account is account else None
 
     def of(self, accounts: Iterable[Account]) -> list[Order]:
-        """Orders of accounts, oldest first."""
+        """Return orders of accounts, oldest first."""
         lists = [self._by_account.get(account.number, []) for account in accounts]
         if len(lists) == 1:
             return lists[0]
         return sorted((order for orders in lists for order in orders), key=lambda order: order.number)
 
     def today(self, accounts: Iterable[Account], now: float) -> list[Order]:
-        """Orders of accounts created or updated on the present day, newest first."""
-        orders = [order for account in accounts for order in self._touched(account.number, local_date(now)).values()]
+        """Return orders of accounts created or updated today, newest first."""
+        orders = [
+            order for account in accounts for order in self._orders_of_day(account.number, local_date(now)).values()
+        ]
         return sorted(orders, key=lambda order: order.number, reverse=True)
 
-    def _touched(self, account_number: str, day: date) -> dict[int, Order]:
-        known, orders = self._today.get(account_number, (day, {}))
-        if known != day:
+    def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
+        cached_day, orders = self._today.get(account_number, (day, {}))
+        if cached_day != day:
             orders = {number: order for number, order in orders.items() if _day_of(order) == day}
         self._today[account_number] = day, orders
         return orders
@@ -111,11 +116,11 @@ class Blotter:
             terminal=order.is_terminal,
             replaces_order_id=None if order.replaces is None else str(order.replaces.number),
         )
-        self._noticed(order, now)
+        self._notify(order, now)
 
-    def _noticed(self, order: Order, now: float) -> None:
+    def _notify(self, order: Order, now: float) -> None:
         self.version += 1
-        self._touched(order.account.number, local_date(now))[order.number] = order
+        self._orders_of_day(order.account.number, local_date(now))[order.number] = order
         for listener in self._listeners:
             listener(order, now)
 

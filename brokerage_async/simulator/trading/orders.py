@@ -1,4 +1,4 @@
-"""Orders: what they hold, and which status may follow which."""
+"""Orders and the transitions between their statuses."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ..._generated.models import (
     TimeInForce,
 )
 from ..accounts.accounts import Account
-from ..event_queue import Appointment
+from ..event_queue import ScheduledEvent
 from ..market.instrument import Instrument
 
-__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "Terms", "Whole", "number_of"]
+__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "ParentOrder", "Terms", "number_of"]
 
 S = OrderStatus
 
@@ -43,7 +43,7 @@ TRANSITIONS: Mapping[OrderStatus, frozenset[OrderStatus]] = {
     S.REPLACE_REQUESTED: frozenset({S.LIVE, S.FILLED, S.CANCELLED, S.EXPIRED}),
     S.CANCEL_REQUESTED: frozenset({S.CANCELLED}),
 }
-"""What may follow a status."""
+"""Statuses that may follow each status."""
 
 _CANCELLABLE = frozenset({S.CONTINGENT, S.RECEIVED, S.ROUTED, S.LIVE})
 _EDITABLE = frozenset({S.RECEIVED, S.ROUTED, S.LIVE})
@@ -51,16 +51,16 @@ _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 
 
 class IllegalTransitionError(RuntimeError):
-    """A status that cannot follow the present one: a mistake in the simulator itself."""
+    """Invalid transition of an order: a bug in the simulator itself."""
 
 
-class Whole(Protocol):
-    """What a component knows of the complex order that it belongs to."""
+class ParentOrder(Protocol):
+    """Complex order, as its components see it."""
 
     number: int
 
     def replaced(self, old: Order, new: Order) -> None:
-        """Put an order in the place of a component."""
+        """Substitute ``new`` for the component ``old``."""
 
 
 @attrs.define(eq=False)
@@ -86,7 +86,7 @@ class Leg:
 
 @attrs.frozen(kw_only=True)
 class Terms:
-    """What an order asks for besides its legs; amounts without sign, as they came."""
+    """Terms of an order besides its legs; amounts are unsigned, as received."""
 
     order_type: OrderType
     time_in_force: TimeInForce
@@ -102,9 +102,9 @@ class Terms:
     rules: NewOrderRules | None = None
 
     @classmethod
-    def of(cls, asked: NewOrder | OrderEdit | MarginOrder) -> Terms:
-        """The terms of a request, as far as it has them."""
-        given: dict[str, Any] = {field.name: getattr(asked, field.name, None) for field in attrs.fields(cls)}
+    def of(cls, requested: NewOrder | OrderEdit | MarginOrder) -> Terms:
+        """Return the terms of a request, as far as it has them."""
+        given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
 
     @property
@@ -123,14 +123,17 @@ class Terms:
         return "Ext" in self.time_in_force
 
     @property
-    def lasts(self) -> bool:
+    def is_multi_day(self) -> bool:
         """Whether it works for more than one day."""
         return self.time_in_force.startswith(("GTC", "GTD"))
 
 
 @attrs.define(kw_only=True, eq=False)
 class Order:
-    """One order. Times are epoch seconds; ``number`` is 0 for the order of a dry-run, which exists nowhere."""
+    """One order.
+
+    Times are epoch seconds; ``number`` is 0 for the order of a dry-run.
+    """
 
     number: int
     account: Account
@@ -150,55 +153,55 @@ class Order:
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
-    complex_order: Whole | None = None
+    complex_order: ParentOrder | None = None
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
     routed_by_rule_at: float | None = None
     cancelled_by_rule_at: float | None = None
     condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
-    appointments: dict[str, Appointment] = attrs.field(factory=dict)
-    written: bytes | None = None
+    scheduled: dict[str, ScheduledEvent] = attrs.field(factory=dict)
+    rendered: bytes | None = None
 
     # Rules
 
     @property
     def route_after(self) -> datetime | None:
-        """When it may be routed at the earliest, if a rule says so."""
+        """Earliest time of routing, if a rule sets one."""
         return None if self.terms.rules is None else self.terms.rules.route_after
 
     @property
     def conditions(self) -> Sequence[NewOrderCondition]:
-        """What has to hold before it is routed, or cancelled."""
+        """Conditions before it is routed, or cancelled."""
         return () if self.terms.rules is None else self.terms.rules.conditions or ()
 
     # Status
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing can happen to it any more."""
+        """Whether its status is final."""
         return self.status in TERMINAL
 
     @property
     def is_cancellable(self) -> bool:
-        """Whether it is working, and no cancellation was asked for."""
+        """Whether it is working, without a requested cancellation."""
         return self.status in _CANCELLABLE
 
     @property
     def is_editable(self) -> bool:
-        """Whether it can be replaced: working or on its way, not replaced already, and not waiting for another."""
+        """Whether it is working or on its way, not yet replaced, and not waiting for its original."""
         waits = self.replaces is not None and not self.replaces.is_terminal
         return self.status in _EDITABLE and self.replaced_by is None and not waits
 
     @property
     def is_at_exchange(self) -> bool:
-        """Whether the exchange has to be asked to let go of it."""
+        """Whether the exchange must confirm its cancellation."""
         return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
 
     def move(self, status: OrderStatus, now: float) -> None:
-        """Change the status; times that go with it are set.
+        """Change the status and the times that go with it.
 
         Raises:
-            IllegalTransitionError: ``status`` cannot follow the present one.
+            IllegalTransitionError: ``status`` cannot follow the current one.
         """
         if status not in TRANSITIONS.get(self.status, ()):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
@@ -215,9 +218,9 @@ class Order:
         self.touch(now)
 
     def touch(self, now: float) -> None:
-        """Note that something about it changed."""
+        """Record that the order changed."""
         self.updated_at = now
-        self.written = None
+        self.rendered = None
 
     # Quantities
 
@@ -233,7 +236,10 @@ class Order:
 
     @property
     def units(self) -> int:
-        """In how many equal parts it can be filled at most; 1 for fractional quantities."""
+        """Maximum number of equal parts in which it can be filled.
+
+        1 for fractional quantities.
+        """
         quantities = [leg.remaining for leg in self.legs]
         if any(quantity != quantity.to_integral_value() for quantity in quantities):
             return 1
@@ -241,7 +247,10 @@ class Order:
 
     @property
     def signed_limit(self) -> Decimal | None:
-        """Most that one unit may cost; negative when it has to bring that much in. None without a limit."""
+        """Maximum cost of one unit, negative for a minimum credit.
+
+        None without a limit.
+        """
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
@@ -256,5 +265,5 @@ class Order:
 
 
 def number_of(order: Order | None) -> int | None:
-    """The number of an order, None for none."""
+    """Return the number of an order, None for None."""
     return None if order is None else order.number

@@ -1,4 +1,4 @@
-"""What is looked at before an order is taken: problems refuse it, warnings say that it would not get far."""
+"""Checks before an order is accepted. Errors reject it, warnings do not."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import attrs
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
 from ..._generated.models import LegAction, MarginOrderLeg, NewOrderLeg, PriceEffect
 from ..accounts.accounts import Account
-from ..accounts.margin import Impact, MarginDesk
+from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money
+from ..market import trading_hours
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
-from ..market.market import Market
+from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .orders import Leg, Order, Terms
 
-__all__ = ["Message", "Preflight", "Preview", "failed_preflight", "quantity_errors"]
+__all__ = ["Message", "Preflight", "PreflightResult", "preflight_error", "quantity_errors"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -30,28 +31,28 @@ _NOTIONAL_PLACES = Decimal("0.00001")
 
 @attrs.frozen
 class Message:
-    """An error or a warning of a preflight."""
+    """Error or warning of a preflight."""
 
     code: str
     message: str
 
     def wire(self, preflight_id: str | None) -> PreflightMessageWire:
-        """As it is sent, tied to the order's transient identifier where it has one."""
+        """Return the message as a wire struct, with the order's transient identifier if it has one."""
         return PreflightMessageWire(code=self.code, message=self.message, preflight_id=preflight_id)
 
 
 @attrs.frozen(kw_only=True)
-class Preview:
-    """What taking an order would mean."""
+class PreflightResult:
+    """Result of checking an order."""
 
     order: Order
-    impact: Impact
+    impact: BuyingPowerImpact
     closing_fees: Fees
     errors: tuple[Message, ...]
     warnings: tuple[Message, ...]
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
-        """The placed-order response."""
+        """Return the placed-order response."""
         transient = self.order.terms.preflight_id
         return PlacedOrderResponseWire(
             order=order_wire(self.order, dialect),
@@ -66,20 +67,20 @@ class Preview:
 
 
 class Preflight:
-    """Looks at orders before they are taken."""
+    """Checks orders before they are accepted."""
 
-    def __init__(self, catalogue: Catalogue, market: Market, margin: MarginDesk) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, margin_calculator: MarginCalculator) -> None:
         self._catalogue = catalogue
-        self._market = market
-        self._margin = margin
+        self._prices = prices
+        self._margin_calculator = margin_calculator
 
     def legs(
-        self, asked: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
+        self, requested: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
     ) -> tuple[list[Leg], list[Message]]:
-        """The legs of a request, and what is wrong with the instruments that they name."""
+        """Return the legs of a request, and the problems of the instruments that they name."""
         legs: list[Leg] = []
         problems: list[Message] = []
-        for leg in asked:
+        for leg in requested:
             instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
                 problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
@@ -89,25 +90,28 @@ class Preflight:
         return legs, problems
 
     def _bought_for(self, value: Decimal | None, instrument: Instrument, now: float) -> Decimal:
-        """How much of an instrument an amount of money is."""
-        return ((value or Decimal(0)) / self._market.price(instrument, now)).quantize(_NOTIONAL_PLACES)
+        """Return the quantity of an instrument that an amount of money buys."""
+        return ((value or Decimal(0)) / self._prices.price(instrument, now)).quantize(_NOTIONAL_PLACES)
 
-    def preview(
+    def check(
         self,
         order: Order,
         now: float,
         *,
         strict_effects: bool = False,
         freed: Decimal = Decimal(0),
-    ) -> Preview:
-        """Look at a whole order; ``freed`` is the buying power that the order it replaces would give back."""
+    ) -> PreflightResult:
+        """Check a whole order.
+
+        ``freed`` is the buying power that the replaced order gives back.
+        """
         agreed = self._agreed_prices(order)
         impact = self._impact(order, agreed, freed, now)
         errors = [*self._leg_errors(order, strict_effects, now), *self._term_errors(order, now)]
-        # Taking on no more margin is always possible, such as closing a position.
+        # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
-        return Preview(
+        return PreflightResult(
             order=order,
             impact=impact,
             closing_fees=self._fees(order, agreed, now, closing=True),
@@ -115,13 +119,13 @@ class Preflight:
             warnings=tuple(self._warnings(order, now)),
         )
 
-    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> Impact:
+    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
-        impact = self._margin.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
+        impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
         return attrs.evolve(impact, current=impact.current + freed) if freed else impact
 
     def _agreed_prices(self, order: Order) -> dict[str, Decimal]:
-        """The limit price stands in for the market price where it is the price of one instrument."""
+        """Return the limit price by symbol, if it is the price of one instrument."""
         if len(order.legs) > 1 or not order.terms.is_limited or order.terms.price is None:
             return {}
         return {order.legs[0].instrument.symbol: order.terms.price}
@@ -132,7 +136,7 @@ class Preflight:
             action = leg.action
             if closing:
                 action = LegAction.SELL_TO_CLOSE if leg.sign > 0 else LegAction.BUY_TO_CLOSE
-            price = agreed.get(leg.instrument.symbol) or self._market.price(leg.instrument, now)
+            price = agreed.get(leg.instrument.symbol) or self._prices.price(leg.instrument, now)
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
 
@@ -164,33 +168,33 @@ class Preflight:
             if not order.buys and terms.price_effect is PriceEffect.DEBIT:
                 yield Message("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
-            yield Message("invalid_price", "Prices and values carry no sign; the effect says which way the money goes")
+            yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
         today = local_date(now)
         if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
-            yield Message("invalid_gtc_date", "The GTD date has passed, or is too far away")
+            yield Message("invalid_gtc_date", "The GTD date has passed or is too far in the future")
         times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
-            yield Message("invalid_rule_time", "The times of the order's rules are too far away")
+            yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
 
     def _warnings(self, order: Order, now: float) -> Iterator[Message]:
         reason = reject_reason(order)
         if reason is not None:
             yield Message("order_would_be_rejected", reason)
-        if not self._market.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
+        if not trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
             yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
-    """Quantities that nobody can trade: none at all, or parts of a contract."""
+    """Yield an error for each quantity that is not positive, or has fractions of a contract."""
     for leg in legs:
         instrument, quantity = leg.instrument, leg.quantity
         whole_only = instrument.is_option or instrument.is_future
         if quantity <= 0 or (whole_only and quantity != quantity.to_integral_value()):
-            yield Message("invalid_quantity", f"{quantity:f} is no quantity for {instrument.symbol}")
+            yield Message("invalid_quantity", f"{quantity:f} is not a valid quantity for {instrument.symbol}")
 
 
-def failed_preflight(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
-    """The answer to an order that is not taken."""
+def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
+    """Return the error for an order that is not accepted."""
     entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
     text = "One or more preflight checks failed"
     return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

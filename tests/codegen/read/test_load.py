@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""What is wrong with a schema is said with file, JSON path and reason, everything at once."""
+"""A schema folder as a Spec: models and enumerations, and all problems at once."""
 
 from __future__ import annotations
 
@@ -8,149 +8,108 @@ from pathlib import Path
 import pytest
 
 from codegen.read.load import SchemaError, load
-from tests.codegen.support import TOY, toy  # noqa: F401
+from tests.codegen.support import TOY, edit, problems_of
 
-PLANT = "$.schemas.Plant.properties"
-OPERATION = "$.paths.Plants.get"
-
-# (file, text to replace, replacement, the problem that must be told)
-WRONG = [
-    ("garden.yaml", "x-effect: read\n      x-scope: read\n      x-section: Beds", "x-scope: read\n      x-section: Beds",
-     "garden.yaml: $.paths.Beds.get: has no x-effect"),
-    ("garden.yaml", "x-effect: mutate", "x-effect: change", "x-effect is 'change', not one of read, preflight, mutate"),
-    ("garden.yaml", "x-scope: read", "x-scopes: read", "garden.yaml: $.paths.Beds.get: unknown key 'x-scopes'"),
-    ("garden.yaml", "operationId: garden.plants", "operationId: listPlants",
-     f"garden.yaml: {OPERATION}: operationId 'listPlants' is not of the form namespace.method"),
-    ("garden.yaml", "operationId: garden.plants", "operationId: garden.list", "operationId 'garden.list' is taken"),
-    ("garden.yaml", "operationId: garden.plants", "operationId: orchard.plants",
-     "openapi.yaml: $: tags: there is none for 'orchard'"),
-    ("garden.yaml", "frost-days:", "frostDays:",
-     f"garden.yaml: {PLANT}: the property 'frostDays' is not in lower case with its words joined by dashes"),
-    ("garden.yaml", "#/schemas/Harvest", "#/schemas/Crop",
-     f"garden.yaml: {PLANT}.harvests.items: $ref to '#/schemas/Crop': garden.yaml has no 'Crop' there"),
-    ("garden.yaml", "common.yaml#/parameters", "commons.yaml#/parameters", "there is no file commons.yaml"),
-    ("openapi.yaml", "    Harvest: {$ref: \"garden.yaml#/schemas/Harvest\"}\n", "",
-     "components.schemas: 'Harvest', used by Plant, is not listed"),
-    ("openapi.yaml", "    Harvest: {$ref", "    Yield: {$ref",
-     "garden.yaml: $.schemas.Harvest: is listed in openapi.yaml as 'Yield'"),
-    ("openapi.yaml", "garden.yaml#/paths/Bed\"", "garden.yaml#/paths/Beet\"", "garden.yaml has no 'Beet' there"),
-    ("garden.yaml", "    x-open-enum: true\n", "", "garden.yaml: $.schemas.Season: needs x-open-enum: true"),
-    ("garden.yaml", "[SPRING, HIGH_SUMMER, UNKNOWN]", "[SPRING, HIGH_SUMMER]", "x-enum-varnames has 2 names for 3 values"),
-    ("garden.yaml", "    x-enum-varnames: [SPRING, HIGH_SUMMER, UNKNOWN]\n", "", "the value '?' gives no name"),
-    ("garden.yaml", "x-observed: [\"?\"]", "x-observed: [Winter]", "x-observed names 'Winter', which is not in enum"),
-    ("garden.yaml", "enum: [Spring,", "enum: [High Summer,", "the value 'High Summer' occurs twice"),
-    ("garden.yaml", "x-wire: [date-text, empty]", "x-wire: [date-text, roman]", f"{PLANT}.sown: x-wire names 'roman'"),
-    ("garden.yaml", "{type: integer, x-wire: [string]", "{type: integer, x-wire: [nan]",
-     f"{PLANT}.rows: x-wire ['nan'] does not go with a field of kind integer"),
-    ("garden.yaml", "x-wire: [mapping], description: \"Days", "x-wire: [empty], description: \"Days",
-     "x-wire ['empty'] does not go with an array of date"),
-    ("garden.yaml", "{type: integer, x-wire", "{type: float, x-wire", f"{PLANT}.rows: type 'float' is not one of"),
-    ("garden.yaml", "format: date, x-wire: [date-text", "format: day, x-wire: [date-text",
-     f"{PLANT}.sown: format 'day' is not one of decimal, date, date-time, password"),
-    ("garden.yaml", "name: {type: string, description: \"Its name.\"}\n      season: {$ref: \"#/schemas/Season\", x-wire",
-     "name: {type: string}\n      season: {$ref: \"#/schemas/Season\", x-wire",
-     f"garden.yaml: {PLANT}.name: has no description"),
-    ("garden.yaml", "labels: {type: object,", "labels: {type: object, properties: {a: {type: string}},",
-     "describes an object in place; make it a component of its own"),
-    ("garden.yaml", "rows: {type: integer", "extra: {type: integer", "would be called 'extra'"),
-    ("garden.yaml", "rows: {type: integer", "date: {type: integer", "would be called 'date'"),
-    ("garden.yaml", "required: [text]", "required: [words]", "required names 'words', which is no property"),
-    ("garden.yaml", "require: [sown]", "require: [sowed]",
-     "garden.yaml: $.schemas.NewPlant.x-rules[0]: names 'sowed', which is not there"),
-    ("garden.yaml", "require: [sown]", "require: [sown], forbid: [weight]", "needs exactly one of require"),
-    ("garden.yaml", "require: [sown], message: \"In spring say when it is sown.\"", "require: [sown]",
-     "$.schemas.NewPlant.x-rules[0]: has no message"),
-    ("garden.yaml", "require: [sown]", "positive: [weigth]", "x-rules[0]: names 'weigth', which is not there"),
-    ("garden.yaml", "require: [sown]", "not-negative: [weigth]", "x-rules[0]: names 'weigth', which is not there"),
-    ("garden.yaml", "months: 3", "month: 3", "$.paths.Plants.get.x-rules[0]: span is not written as it should be"),
-    ("garden.yaml", "        \"204\": {description: \"It is gone.\"}", "        \"404\": {description: \"Gone.\"}",
-     "needs exactly one answer of success, has 0"),
-    ("garden.yaml", "      x-paginated: true\n", "", "x-paginated: true and PageEnvelope go together"),
-    ("garden.yaml", "      x-result: many\n", "", "has alternatives; x-result: one or many must say what is returned"),
-    ("garden.yaml", "- {name: sown-after, in: query", "- {name: sown-after, in: header", "in: 'header' is not path or query"),
-    ("garden.yaml", "name: \"season[]\"", "name: season", "an array is named with brackets at its end"),
-    ("garden.yaml", "    delete:\n", "    trace:\n", "'trace' is not one of get, post, put, patch, delete"),
-    ("openapi.yaml", "/beds/{bed_number}:", "/beds/{bed}:", "'bed' stands in the path /beds/{bed} or among its parameters"),
-    ("garden.yaml", "schemas:\n  Season:", "schemas:\n  season: {}\n  Season:", "'season' cannot be the name of a class"),
-    ("garden.yaml", "  Bed:\n    patch:", "  Bed:\n    patch: {}\n    patch:", "the key 'patch' occurs twice"),
-    ("garden.yaml", "description: A bed.\n", "description: A bed.\n    x-shared: true\n",
-     "garden.yaml: $.schemas.Bed: x-shared: true goes with plain fields only"),
-    ("garden.yaml", "minimum: 1,", "minimum: 1.5,", "minimum: 1.5: only integers have bounds"),
-    ("garden.yaml", "minimum: 1,", "exclusiveMinimum: 0,", "exclusiveMinimum: 0: only integers have bounds, minimum and"),
-    ("garden.yaml", "format: decimal, description: \"Weight", "format: decimal, minimum: 0, description: \"Weight",
-     f"{PLANT}.weight: minimum: 0: only integers have bounds"),
-    ("garden.yaml", "#/schemas/Season\", x-wire", "#/schemas/Loop\", x-wire", "has no 'Loop' there"),
-]  # fmt: skip
+PLANT = "garden.yaml: $.schemas.Plant"
+SEASON = "garden.yaml: $.schemas.Season"
 
 
-@pytest.mark.parametrize(("file", "old", "new", "problem"), WRONG, ids=[case[3][:60] for case in WRONG])
-def test_a_mistake_is_told_with_its_place(file: str, old: str, new: str, problem: str, toy: Path) -> None:  # noqa: F811
-    text = (toy / file).read_text()
-    assert old in text
-    (toy / file).write_text(text.replace(old, new, 1))
-    with pytest.raises(SchemaError) as caught:
-        load(toy)
-    assert problem in str(caught.value)
+def test_load_models_follow_the_list_of_components() -> None:
+    spec = load(TOY)
+    assert list(spec.models) == ["Pagination", "Bed", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
+    assert spec.namespaces == {"garden": "Plants and beds."}
+    plant = {field.wire: field for field in spec.models["Plant"].fields}
+    assert (plant["frost-days"].name, plant["frost-days"].type.array) == ("frost_days", True)
+    assert plant["sown"].type.wire == ("date-text", "empty")
+    assert plant["secret-recipe"].type.secret
+    assert [field.wire for field in plant.values() if field.observed] == ["harvests"]
+    assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
+    assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
 
 
-def test_all_mistakes_are_told_at_once(toy: Path) -> None:  # noqa: F811
-    garden = toy / "garden.yaml"
-    text = garden.read_text().replace("x-effect: mutate", "x-effect: change").replace("x-scope: read", "x-power: read")
-    garden.write_text(text.replace("frost-days:", "frostDays:"))
-    with pytest.raises(SchemaError) as caught:
-        load(toy)
-    assert len(caught.value.problems) == 3 + 2 + 1
-    assert all(problem.startswith("garden.yaml: $.") for problem in caught.value.problems)
+def test_load_enumeration_has_python_names_and_observed_values() -> None:
+    [season] = load(TOY).enums.values()
+    assert season.members == (("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"))
+    assert season.observed_values == ("?",)
 
 
-def test_references_that_lead_in_a_circle_are_told(toy: Path) -> None:  # noqa: F811
-    garden = toy / "garden.yaml"
-    garden.write_text(garden.read_text().replace("schemas:\n", 'schemas:\n  Loop: {$ref: "#/schemas/Loop"}\n', 1))
-    with pytest.raises(SchemaError, match=r"\$ref to '#/schemas/Loop' leads back to itself"):
-        load(toy)
+def test_load_description_of_a_reference_overrides_its_target() -> None:
+    fields = {field.wire: field.description for field in load(TOY).models["BedEdit"].fields}
+    assert fields["season"] == "Season of the bed."
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "just text", "paths: 3", "paths: {/a: {get: 5}}", "components: {schemas: 1}"]
-)
-def test_anything_that_is_no_schema_is_told_somehow(text: str, tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text(text)
-    try:
-        assert not load(tmp_path).operations
-    except SchemaError as error:
-        assert error.problems  # noqa: PT017
+    ("file", "old", "new", "problem"),
+    [
+        ("garden.yaml", "operationId: garden.plants", "operationId: orchard.plants", "openapi.yaml: $: tags must list 'orchard', the namespace of orchard.plants"),
+        ("openapi.yaml", "    Harvest: {$ref", "    Yield: {$ref", "garden.yaml: $.schemas.Harvest: must be listed in openapi.yaml under its own name, got 'Yield'"),
+        ("garden.yaml", "    description: Season of growth.\n", "", f"{SEASON}: description is missing"),
+        ("garden.yaml", "    x-section: Plants\n    x-open-enum", "    x-open-enum", f"{SEASON}: x-section is missing: name the section of the service document"),
+        ("garden.yaml", "    x-open-enum: true\n", "", f"{SEASON}: x-open-enum must be true: the service may send values that are not listed"),
+        ("garden.yaml", "[SPRING, HIGH_SUMMER, UNKNOWN]", "[SPRING, HIGH_SUMMER]", f"{SEASON}: x-enum-varnames must have 3 names, got 2"),
+        ("garden.yaml", "    x-enum-varnames: [SPRING, HIGH_SUMMER, UNKNOWN]\n", "", f"{SEASON}: value '?' does not yield a Python name: add x-enum-varnames"),
+        ("garden.yaml", "x-observed: [\"?\"]", "x-observed: [Winter]", f"{SEASON}: x-observed must list values of enum, got 'Winter'"),
+        ("garden.yaml", "enum: [Spring,", "enum: [High Summer,", f"{SEASON}: duplicate value 'High Summer'"),
+        ("garden.yaml", "[SPRING, HIGH_SUMMER,", "[SPRING, SPRING,", f"{SEASON}: duplicate name 'SPRING'"),
+        ("garden.yaml", "name: {type: string, description: \"Name of the plant.\"}", "name: {type: string}", f"{PLANT}.properties.name: description is missing"),
+        ("garden.yaml", "rows: {type: integer, x-wire", "extra: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'extra', which the generated classes reserve"),
+        ("garden.yaml", "rows: {type: integer, x-wire", "date: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'date', which the generated classes reserve"),
+        ("garden.yaml", "required: [text]", "required: [words]", "garden.yaml: $.schemas.NewLabel: required must list properties, got 'words'"),
+        ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires scalar fields without aliases"),
+        ("garden.yaml", "  NewLabel:\n    type: object", "  NewLabel:\n    type: string", "garden.yaml: $.schemas.NewLabel: must be an enumeration or an object with properties"),
+        ("garden.yaml", "#/schemas/Season\", x-wire", "#/schemas/Loop\", x-wire", f"{PLANT}.properties.season: $ref '#/schemas/Loop': 'Loop' not found in garden.yaml"),
+        ("garden.yaml", "minimum: 1,", "minimum: 1.5,", "garden.yaml: $.paths.Plants.get.parameters[4].schema: unsupported bound minimum: 1.5"),
+    ],
+)  # fmt: skip
+def test_load_invalid_schema_names_file_path_and_reason(file: str, old: str, new: str, problem: str, toy: Path) -> None:
+    edit(toy / file, old, new)
+    problems = problems_of(toy)
+    assert [found for found in problems if found.startswith(problem)], problems
 
 
-def test_an_empty_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match=r"there is no openapi\.yaml in this folder"):
-        load(tmp_path)
-
-
-def test_rule_of_the_library_is_marked(toy: Path) -> None:  # noqa: F811
+def test_load_several_mistakes_are_all_reported_at_once(toy: Path) -> None:
     garden = toy / "garden.yaml"
-    rule = "{positive: [weight], x-provenance: library"
-    garden.write_text(garden.read_text().replace("{when: {season: [Spring]}, require: [sown]", rule, 1))
-    (marked, unmarked) = load(toy).models["NewPlant"].rules
-    assert marked.arguments[:2] == (("positive", ("weight",)), ("library", True))
-    assert "library" not in dict(unmarked.arguments)
+    content = garden.read_text().replace("x-effect: mutate", "x-effect: change")
+    garden.write_text(content.replace("x-scope: read", "x-power: read").replace("frost-days:", "frostDays:"))
+    edit(toy / "common.yaml", "description: Position of a page in a list.", "x-note: 1")
+    with pytest.raises(SchemaError) as caught:
+        load(toy)
+    problems = caught.value.problems
+    places = [" ".join(problem.split(": ")[:2]) for problem in problems]
+    assert places == [
+        "common.yaml $.schemas.Pagination",
+        "common.yaml $.schemas.Pagination",
+        "garden.yaml $.paths.Bed.delete",
+        "garden.yaml $.paths.Bed.patch",
+        "garden.yaml $.paths.Beds.get",
+        "garden.yaml $.paths.Plants.get",
+        "garden.yaml $.paths.Plants.post",
+        "garden.yaml $.schemas.Plant.properties",
+    ]
 
 
-def test_what_is_read(tmp_path: Path) -> None:
-    spec = load(TOY)
-    assert list(spec.models) == ["Pagination", "Bed", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
-    by_name = {operation.name: operation for operation in spec.operations}
-    assert {name: (each.shape, each.result) for name, each in by_name.items()} == {
-        "garden.plants": ("page", "Plant"),
-        "garden.plant": ("bare", "Plant"),
-        "garden.edit_bed": ("one", "Bed"),
-        "garden.remove": ("none", None),
-        "garden.list": ("many", "Bed"),
-    }
-    assert [model.name for model in spec.request_models()] == ["NewLabel", "NewPlant", "BedEdit"]
-    plant = {field.wire: field for field in spec.models["Plant"].fields}
-    assert plant["frost-days"].type.array
-    assert plant["sown"].type.wire == ("date-text", "empty")
-    assert plant["secret-recipe"].type.secret
-    assert by_name["garden.plant"].production_only
-    assert by_name["garden.edit_bed"].observed
-    assert by_name["garden.edit_bed"].errors == (404,)
+@pytest.mark.parametrize("name", ["frost-days", "frost_days", "class", "class-"])
+def test_load_properties_with_one_python_name_are_a_problem(name: str, toy: Path) -> None:
+    other = {"frost-days": "frost--days", "frost_days": "frost-days", "class": "class-", "class-": "class"}[name]
+    properties = "".join(f'      {each}: {{type: string, description: "One."}}\n' for each in (name, other))
+    edit(toy / "garden.yaml", "    properties:\n      text:", f"    properties:\n{properties}      text:")
+    python = name.strip("-").replace("-", "_") + ("_" if "class" in name else "")
+    assert f"garden.yaml: $.schemas.NewLabel: two properties yield the Python name {python!r}" in problems_of(toy)
+
+
+@pytest.mark.parametrize(
+    ("content", "problems"),
+    [
+        ("", []),
+        ("{}", []),
+        ("just a string", ["openapi.yaml: $: must be an object, got 'just a string'"]),
+        ("paths: 3", ["openapi.yaml: $.paths: must be an object, got 3"]),
+        ("tags: 3", ["openapi.yaml: $.tags: must be an array, got 3"]),
+        ("components: {schemas: 1}", ["openapi.yaml: $.components.schemas: must be an object, got 1"]),
+    ],
+)
+def test_load_other_content_is_a_problem_or_an_empty_schema(content: str, problems: list[str], tmp_path: Path) -> None:
+    (tmp_path / "openapi.yaml").write_text(content)
+    assert problems_of(tmp_path) == problems
+    if not problems:
+        assert load(tmp_path).operations == ()

@@ -1,4 +1,4 @@
-"""The generated wire structs: every declared JSON form is read, kept where it says more, and written back."""
+"""Generated wire structs: they read every declared JSON form, keep the raw value if it says more, and write it back."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.codegen.support import Package, garden  # noqa: F401
+from tests.codegen.support import Package
 
 DAY = date(2026, 3, 1)
 MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 EPOCH_MS = int(MOMENT.timestamp()) * 1000
 
-# (field, JSON, value, what stays in extra)
+# field, JSON, value, raw value in extra
 FORMS: list[tuple[str, Any, Any, Any]] = [
     ("name", "Rose", "Rose", None),
     ("season", "Spring", "Spring", None),
@@ -49,17 +49,17 @@ FORMS: list[tuple[str, Any, Any, Any]] = [
 
 
 @pytest.fixture
-def models(garden: Package) -> ModuleType:  # noqa: F811
+def models(garden: Package) -> ModuleType:
     return garden.models
 
 
 @pytest.fixture
-def wires(garden: Package) -> ModuleType:  # noqa: F811
+def wires(garden: Package) -> ModuleType:
     return garden.converters
 
 
 @pytest.mark.parametrize(("field", "raw", "value", "kept"), FORMS)
-def test_every_declared_form_is_read(field: str, raw: Any, value: Any, kept: Any, wires: ModuleType) -> None:
+def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any, kept: Any, wires: ModuleType) -> None:
     body = msgspec.json.encode({field: raw})
     plant = msgspec.json.decode(body, type=wires.PlantWire).build()
     assert plant == msgspec.convert({field: raw}, wires.PlantWire).build()
@@ -77,23 +77,23 @@ def test_every_declared_form_is_read(field: str, raw: Any, value: Any, kept: Any
      ("perennial", "maybe"), ("sown", "tomorrow"), ("sown", "2026-03-01X"), ("frost-days", {"soon": 1}),
      ("watered-at", 10**20), ("weeded-at", "noon")],
 )  # fmt: skip
-def test_what_cannot_be_read_is_a_value_error(field: str, raw: Any, wires: ModuleType) -> None:
+def test_build_invalid_value_raises_value_error(field: str, raw: Any, wires: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"."):
         msgspec.convert({field: raw}, wires.PlantWire).build()
 
 
-def test_numbers_keep_their_digits(wires: ModuleType) -> None:
+def test_build_long_number_keeps_its_digits(wires: ModuleType) -> None:
     bed = msgspec.json.decode(b'{"width": 12345678901234567890.10}', type=wires.BedWire).build()
     assert str(bed.width) == "12345678901234567890.10"
     assert msgspec.json.encode(wires.BedWire.of(bed)) == b'{"width":"12345678901234567890.10"}'
 
 
-def test_not_a_number_is_kept_beside_the_field(wires: ModuleType) -> None:
+def test_build_nan_is_kept_in_extra(wires: ModuleType) -> None:
     bed = msgspec.json.decode(b'{"width": "NaN"}', type=wires.BedWire).build()
     assert (bed.width, bed.extra) == (None, {"width": "NaN"})
 
 
-def test_an_alias_is_read_into_the_same_field(wires: ModuleType, models: ModuleType) -> None:
+def test_build_alias_fills_the_same_field(wires: ModuleType, models: ModuleType) -> None:
     by_alias = msgspec.convert({"crop": [{"name": "Rose"}]}, wires.BedWire).build()
     assert by_alias == models.Bed(plants=[models.Plant(name="Rose")])
     assert wires.BedWire.of(by_alias).plants[0].name == "Rose"
@@ -102,7 +102,7 @@ def test_an_alias_is_read_into_the_same_field(wires: ModuleType, models: ModuleT
     assert both.extra == {"crop": [{"name": "Rye", "rows": 2}]}
 
 
-def test_open_objects_are_immutable_and_do_not_count_in_the_hash(wires: ModuleType, models: ModuleType) -> None:
+def test_build_open_object_is_immutable_and_unhashed(wires: ModuleType, models: ModuleType) -> None:
     bed = msgspec.convert({"labels": {"a": [1]}, "notes": [{"b": 2}]}, wires.BedWire).build()
     assert bed == models.Bed(labels={"a": [1]}, notes=[{"b": 2}])
     assert hash(bed) == hash(models.Bed())
@@ -110,12 +110,12 @@ def test_open_objects_are_immutable_and_do_not_count_in_the_hash(wires: ModuleTy
         bed.labels["a"] = 3
 
 
-def test_secrets_do_not_show(models: ModuleType) -> None:
+def test_repr_secret_is_hidden(models: ModuleType) -> None:
     plant = models.Plant(name="Rose", secret_recipe="hush", extra={"token": "hush"})
     assert repr(plant) == "Plant(name='Rose', secret_recipe=..., extra=...)"
 
 
-def test_free_threaded_builds_make_equal_objects(wires: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_without_class_swap_returns_an_equal_model(wires: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = {"name": "Rose", "harvests": [{"kilograms": "1"}], "price": ""}
     swapped = msgspec.convert(raw, wires.PlantWire).build()
     monkeypatch.setattr(wires, "CLASS_SWAP", False)

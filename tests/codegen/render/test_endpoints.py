@@ -1,4 +1,4 @@
-"""The generated endpoints: their signatures, what they hand to the executor, and how one is added."""
+"""Generated endpoints: signatures, docstrings, arguments of the executor, and a new endpoint."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from brokerage_async.operation import Effect, Pager, Shape
-from tests.codegen.support import Package, garden, imported, toy  # noqa: F401
+import pytest
+
+from brokerage_async.operation import Pager
+from tests.codegen.support import Package, edit, imported
 
 
 class Recorder:
-    """An executor that only remembers what it was asked."""
+    """Executor that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, dict[str, Any]]] = []
@@ -25,7 +27,7 @@ class Recorder:
         return "the pager"
 
 
-async def test_arguments_reach_the_executor_under_their_wire_names(garden: Package) -> None:  # noqa: F811
+async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
     recorder = Recorder()
     beds = garden.endpoints.Endpoints(recorder).garden
     assert beds.plants(7, seasons=["Spring"]) == "the pager"
@@ -50,7 +52,7 @@ async def test_arguments_reach_the_executor_under_their_wire_names(garden: Packa
     ]  # fmt: skip
 
 
-async def test_only_text_becomes_a_member_and_the_rest_is_left_to_validation(garden: Package) -> None:  # noqa: F811
+async def test_method_flattened_enumeration_converts_only_a_str(garden: Package) -> None:
     recorder = Recorder()
     beds = garden.endpoints.Endpoints(recorder).garden
     for given in (None, 5, "Spring", "Monsoon"):
@@ -60,52 +62,78 @@ async def test_only_text_becomes_a_member_and_the_rest_is_left_to_validation(gar
     assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
 
 
-def test_filters_are_keyword_only_and_the_documentation_says_it_all(garden: Package) -> None:  # noqa: F811
-    plants = garden.endpoints.Garden.plants
-    kinds = {name: parameter.kind for name, parameter in inspect.signature(plants).parameters.items()}
+def test_method_filters_are_keyword_only(garden: Package) -> None:
+    parameters = inspect.signature(garden.endpoints.Garden.plants).parameters
+    kinds = {name: parameter.kind for name, parameter in parameters.items()}
     assert kinds["bed_number"] is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert {kinds[name] for name in ("seasons", "sown_after", "sown_before")} == {inspect.Parameter.KEYWORD_ONLY}
-    text = inspect.getdoc(plants) or ""
-    for expected in (
-        "List the plants",
-        "seasons: Only plants of these",
-        "NotFoundError: 404",
-        "GET /beds/{bed_number}/plants",
-    ):
-        assert expected in text
-    assert "Observed on the wire" in (inspect.getdoc(garden.endpoints.Garden.edit_bed) or "")
 
 
-def test_operations_are_data(garden: Package) -> None:  # noqa: F811
-    operations = garden.operations
-    assert list(operations.OPERATIONS) == [
-        "garden.plants", "garden.plant", "garden.edit_bed", "garden.remove", "garden.list",
-    ]  # fmt: skip
-    plants = operations.OPERATIONS["garden.plants"]
-    assert (plants.effect, plants.shape, plants.scope) == (Effect.READ, Shape.PAGE, "read")
-    assert [(each.name, each.wire, each.kind, each.array) for each in plants.parameters] == [
-        ("bed_number", "bed_number", "identifier", False),
-        ("seasons", "season[]", "string", True),
-        ("sown_after", "sown-after", "date", False),
-        ("sown_before", "sown-before", "date", False),
-        ("rows", "rows", "integer", False),
-    ]
-    assert plants.parameters[1].choices is garden.models.Season
-    assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40)]
-    assert plants.rules[0].span == ("sown-after", "sown-before", 3)
-    assert operations.GARDEN_PLANT.production_only
-    assert operations.GARDEN_EDIT_BED.observed
-    body = operations.REQUEST_MODELS[garden.models.NewPlant]
-    labels = {field.wire: field for field in body.fields}["labels"]
-    assert (labels.required, labels.min_items, labels.model) == (True, 1, garden.models.NewLabel)
-    assert [rule.message for rule in body.rules] == ["In spring say when it is sown.", "Two labels are alike."]
+PLANTS_DOCSTRING = """\
+List the plants of a bed.
+
+Args:
+    bed_number: Number of the bed.
+    seasons: Only plants of these seasons.
+    sown_after: Only plants sown after this day.
+    sown_before: Only plants sown before this day.
+    rows: Only plants with this number of rows.
+
+Returns:
+    A pager over `Plant` objects. Pages are fetched lazily.
+
+Raises (while iterating):
+    errors.NotFoundError: resource not found (404).
+    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+    errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+``GET /beds/{bed_number}/plants``: section Plants of the service document."""
+
+PLANT_DOCSTRING = """\
+Plant a plant in a bed.
+
+Args:
+    bed_number: Number of the bed.
+    plant: Request body.
+
+Returns:
+    New plant.
+
+Raises:
+    errors.NotFoundError: resource not found (404).
+    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+    errors.ConfigurationError: empty or dot path value, read-only client, sandbox environment; nothing was sent.
+    errors.ResponseLostError: no response arrived; the request may have been processed.
+
+``POST /beds/{bed_number}/plants``: section Plants of the service document."""
+
+LIST_DOCSTRING = """\
+List the beds.
+
+Returns:
+    Beds of the garden.
+
+``GET /beds``: section Beds of the service document."""
+
+
+@pytest.mark.parametrize(
+    ("name", "docstring"), [("plants", PLANTS_DOCSTRING), ("plant", PLANT_DOCSTRING), ("list", LIST_DOCSTRING)]
+)
+def test_method_docstring_covers_arguments_result_and_errors(name: str, docstring: str, garden: Package) -> None:
+    assert inspect.getdoc(getattr(garden.endpoints.Garden, name)) == docstring
+
+
+def test_method_observed_operation_is_marked_in_its_docstring(garden: Package) -> None:
+    docstring = inspect.getdoc(garden.endpoints.Garden.edit_bed) or ""
+    assert docstring.startswith("Change a bed.\n\nOmitted measures are unchanged.\n")
+    assert docstring.endswith("Observed on the wire, not described\nthere.")
 
 
 ANIMALS_PATHS = """\
   Animals:
     get:
       operationId: garden.animals
-      summary: List the animals seen in the garden.
+      summary: List the animals of the garden.
       x-effect: read
       x-scope: read
       x-section: Animals
@@ -113,7 +141,7 @@ ANIMALS_PATHS = """\
         - {name: legs, in: query, required: true, schema: {type: integer}, description: "Number of legs."}
       responses:
         "200":
-          description: The animals.
+          description: Animals of the garden.
           content:
             application/json:
               schema:
@@ -123,22 +151,19 @@ ANIMALS_PATHS = """\
 ANIMALS_SCHEMAS = """\
   Animal:
     type: object
-    description: An animal.
+    description: Animal of the garden.
     x-section: Animals
     properties:
-      name: {type: string, description: "Its name."}
-      seen-at: {type: string, format: date-time, description: "When it was seen."}
+      name: {type: string, description: "Name of the animal."}
+      seen-at: {type: string, format: date-time, description: "Time of the sighting."}
 """
 
 
-async def test_an_endpoint_is_added_by_editing_the_schema_alone(toy: Path, tmp_path: Path) -> None:  # noqa: F811
-    garden_file, root = toy / "garden.yaml", toy / "openapi.yaml"
-    text = garden_file.read_text().replace("paths:\n", f"paths:\n{ANIMALS_PATHS}", 1)
-    garden_file.write_text(text.replace("\nschemas:\n", f"\nschemas:\n{ANIMALS_SCHEMAS}", 1))
-    listed = root.read_text().replace("paths:\n", 'paths:\n  /animals: {$ref: "garden.yaml#/paths/Animals"}\n', 1)
-    root.write_text(
-        listed.replace("  schemas:\n", '  schemas:\n    Animal: {$ref: "garden.yaml#/schemas/Animal"}\n', 1)
-    )
+async def test_render_new_path_in_the_schema_adds_an_endpoint(toy: Path, tmp_path: Path) -> None:
+    edit(toy / "garden.yaml", "paths:\n", f"paths:\n{ANIMALS_PATHS}")
+    edit(toy / "garden.yaml", "\nschemas:\n", f"\nschemas:\n{ANIMALS_SCHEMAS}")
+    edit(toy / "openapi.yaml", "paths:\n", 'paths:\n  /animals: {$ref: "garden.yaml#/paths/Animals"}\n')
+    edit(toy / "openapi.yaml", "  schemas:\n", '  schemas:\n    Animal: {$ref: "garden.yaml#/schemas/Animal"}\n')
 
     with imported(toy, tmp_path) as package:
         recorder = Recorder()
@@ -150,7 +175,7 @@ async def test_an_endpoint_is_added_by_editing_the_schema_alone(toy: Path, tmp_p
         assert row == package.models.Animal(name="Fox")
 
 
-def test_a_paginated_endpoint_is_typed_as_a_pager(garden: Package) -> None:  # noqa: F811
+def test_method_paginated_operation_returns_a_pager(garden: Package) -> None:
     assert (
         inspect.signature(garden.endpoints.Garden.plants, eval_str=True).return_annotation == Pager[garden.models.Plant]
     )

@@ -1,4 +1,4 @@
-"""Unknown keys and other JSON types are learned: the second body takes the fast road again."""
+"""Unknown keys and undocumented types are adapted to: the second body takes the fast path again."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ import pytest
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
 from brokerage_async._generated.converters import EquityWire, OrderLegWire, OrderWire, TickSizeWire
-from brokerage_async.protocol.decoding import adaptive as learning
-from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding import adaptive, codec
+from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 def decode(*rows: Any) -> list[models.Order]:
@@ -30,8 +28,8 @@ def decode(*rows: Any) -> list[models.Order]:
 
 
 @pytest.fixture
-def slow_roads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The bodies that had to be looked at untyped."""
+def slow_paths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations whose bodies were parsed as untyped JSON."""
     taken: list[str] = []
     untyped = codec._decode_untyped
 
@@ -43,60 +41,69 @@ def slow_roads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return taken
 
 
-def test_an_unknown_key_takes_the_slow_road_once(slow_roads: list[str]) -> None:
+def test_an_unknown_key_takes_the_slow_path_once(slow_paths: list[str]) -> None:
     row = {"id": "1", "new": {"a": 1.5}, "legs": [{"symbol": "A", "newer": None}]}
     first, second, third = decode(row), decode(row, {}), decode({"id": "2"})
-    assert len(slow_roads) == 1
+    assert len(slow_paths) == 1
     assert first == [second[0]]
     assert second[0].extra == {"new": {"a": 1.5}}
     assert (second[0].legs or ())[0].extra == {"newer": None}
     assert second[1] == models.Order()
     assert not third[0].extra
-    assert learning.learned_keys(models.Order) == {"new"}
-    assert learning.learned_keys(models.OrderLeg) == {"newer"}
+    assert REGISTRY.learned_keys(OrderWire) == {"new"}
+    assert REGISTRY.learned_keys(OrderLegWire) == {"newer"}
 
 
-def test_another_type_takes_the_slow_road_once(slow_roads: list[str]) -> None:
+def test_another_type_takes_the_slow_path_once(slow_paths: list[str]) -> None:
     row = {"account-number": 5, "price": 1.10, "legs": [{"symbol": 7}]}
     orders = [
         *decode(row),
         *decode(row, row),
         *decode({"account-number": "5", "price": "1.1", "legs": [{"symbol": "7"}]}),
     ]
-    assert len(slow_roads) == 1
+    assert len(slow_paths) == 1
     assert len(set(orders)) == 1
     assert (orders[0].account_number, str(orders[1].price)) == ("5", "1.1")
 
 
-def test_a_learned_type_still_refuses_what_is_not_the_same(slow_roads: list[str]) -> None:
+def test_a_widened_field_keeps_values_that_do_not_fit(slow_paths: list[str]) -> None:
     decode({"account-number": 5})
     [order] = decode({"account-number": {"a": 1}})
     assert order == models.Order(extra={"account-number": {"a": 1}})
-    assert len(slow_roads) == 2
+    assert len(slow_paths) == 1
 
 
-def test_what_nests_a_learned_type_learns_with_it(slow_roads: list[str]) -> None:
+def test_structs_that_contain_an_adapted_one_are_adapted_with_it(slow_paths: list[str]) -> None:
     """Order legs occur in orders, those in complex orders, and those in dry-runs."""
     decode({"legs": [{"new": 1}]})
     answer = {"data": {"complex-order": {"orders": [{"legs": [{"new": 2}]}]}, "order": {"legs": [{"new": 3}]}}}
     placed = codec.decode(ops.ORDERS_DRY_RUN, json.dumps(answer).encode()).value
     assert models.converter.unstructure(placed) == answer["data"]
-    assert slow_roads == ["orders.search"]
+    assert slow_paths == ["orders.search"]
 
 
 def test_learned_keys_stand_where_they_were_seen() -> None:
     decode({"id": "1", "after-id": 1, "account-number": "5", "at-the-end": 2})
-    fields = [field.encode_name for field in msgspec.structs.fields(learning.current(OrderWire))]
+    fields = [field.encode_name for field in msgspec.structs.fields(REGISTRY.plan(OrderWire).variant)]
     assert fields[:3] == ["id", "after-id", "account-number"]
     assert fields.index("at-the-end") == fields.index("account-number") + 1
 
 
-def test_keys_that_are_data_are_not_learned_without_end() -> None:
+def test_learned_keys_are_bounded_in_number() -> None:
     rows = [{f"key-{number}": number} for number in range(200)]
     orders = decode(*rows)
     assert [order.extra for order in orders] == rows
-    assert len(learning.learned_keys(models.Order)) == learning.MOST_KEYS
+    assert len(REGISTRY.learned_keys(OrderWire)) == MAX_KEYS
     assert [order.extra for order in decode(*rows)] == rows
+
+
+def test_a_long_key_is_kept_but_not_learned() -> None:
+    """What is learned is bounded in bytes as well: 64 keys of 128 characters for each type."""
+    long, short = "k" * (MAX_KEY_LENGTH + 1), "k" * MAX_KEY_LENGTH
+    for _ in range(2):
+        [order] = decode({long: 1, short: 2})
+        assert order.extra == {long: 1, short: 2}
+    assert REGISTRY.learned_keys(OrderWire) == {short}
 
 
 def test_raw_values_that_are_kept_and_learned_keys_go_together() -> None:
@@ -112,15 +119,15 @@ def test_a_key_that_is_both_unknown_and_like_an_attribute() -> None:
         assert order.extra == {"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6}
 
 
-def test_keys_that_cannot_name_a_field_are_kept_all_the_same() -> None:
+def test_keys_that_cannot_name_a_field_are_kept() -> None:
     row = {'a"b': 1, "a\\b": 2, "a\nb": 3, "new": 4}
     for _ in range(2):
         [order] = decode(row)
         assert order.extra == row
-    assert learning.learned_keys(models.Order) == {"new"}
+    assert REGISTRY.learned_keys(OrderWire) == {"new"}
 
 
-def test_what_is_shared_between_rows_never_takes_the_extra_of_one(slow_roads: list[str]) -> None:
+def test_a_shared_model_never_takes_the_extra_of_one_row(slow_paths: list[str]) -> None:
     tick = {"value": "0.01", "threshold": "1.0"}
     rows = [{"tick-sizes": [tick]}, {"tick-sizes": [{**tick, "new": 1}]}, {"tick-sizes": [{**tick, "value": []}]}]
     for items in (rows[:1], rows[:2], rows, rows):
@@ -132,23 +139,53 @@ def test_what_is_shared_between_rows_never_takes_the_extra_of_one(slow_roads: li
     assert again[0].tick_sizes[0] is equities[0].tick_sizes[0]
 
 
-def test_the_order_of_the_keys_is_taken_over_once() -> None:
+def test_the_order_of_the_keys_is_adopted_once() -> None:
     row = {"symbol": "A", "new": 1, "active": True, "tick-sizes": [{"threshold": "1", "value": "2"}]}
     rows = [{**row, "symbol": f"S{number}", "description": "x" * 100} for number in range(600)]
     equities = codec.decode(ops.INSTRUMENTS_EQUITIES, json.dumps({"data": {"items": rows}}).encode()).value
     assert [models.converter.unstructure(equity) for equity in equities] == rows
-    assert learning.is_arranged(models.Equity)
-    keys = [field.encode_name for field in msgspec.structs.fields(learning.current(EquityWire))]
+    assert REGISTRY.is_reordered(EquityWire)
+    keys = [field.encode_name for field in msgspec.structs.fields(REGISTRY.plan(EquityWire).variant)]
     assert keys[:5] == ["symbol", "new", "active", "tick-sizes", "description"]
     assert sorted({*keys} - {"new"}) == sorted(field.encode_name for field in msgspec.structs.fields(EquityWire))
-    inner = [field.encode_name for field in msgspec.structs.fields(learning.current(TickSizeWire))]
+    inner = [field.encode_name for field in msgspec.structs.fields(REGISTRY.plan(TickSizeWire).variant)]
     assert inner == ["threshold", "value"]
 
 
-def test_forgetting_goes_back_to_the_schema() -> None:
+def test_registries_share_nothing() -> None:
+    one, other = DecoderRegistry(), DecoderRegistry()
+    body = json.dumps({"data": {"items": [{"new": 1, "price": "?"}]}}).encode()
+    codec.decode(ops.ORDERS_SEARCH, body, registry=one)
+    assert one.learned_keys(OrderWire) == {"new"}
+    assert one.warned_paths() == ["$.data.items[].price"]
+    for untouched in (other, REGISTRY):
+        assert untouched.plan(OrderWire).variant is OrderWire
+        assert not untouched.warned_paths()
+
+
+def test_an_adaptation_that_is_switched_off_changes_nothing(slow_paths: list[str]) -> None:
+    registry = DecoderRegistry(learns=False, widens=False, reorders=False)
+    body = json.dumps({"data": {"items": [{"new": 1, "price": "?"}]}}).encode()
+    for _ in range(2):
+        [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
+        assert order.extra == {"new": 1, "price": "?"}
+    assert registry.plan(OrderWire).variant is OrderWire
+    assert registry.is_reordered(OrderWire)
+    assert len(slow_paths) == 2
+
+
+def test_warnings_beyond_the_bound_are_repeated_rather_than_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive, "MAX_WARNED", 2)
+    registry = DecoderRegistry()
+    first = [registry.is_first_warning("test", f"$.{number}") for number in (1, 1, 2, 3, 3)]
+    assert first == [True, False, True, True, True]
+    assert registry.warned_paths() == ["$.1", "$.2"]
+
+
+def test_reset_returns_to_the_schema() -> None:
     decode({"new": 1, "legs": [{"new": 1}]})
-    assert learning.current(OrderWire) is not OrderWire
-    learning.forget()
-    assert learning.current(OrderWire) is OrderWire
-    assert learning.current(OrderLegWire) is OrderLegWire
-    assert not learning.learned_keys(models.Order)
+    assert REGISTRY.plan(OrderWire).variant is not OrderWire
+    REGISTRY.reset()
+    assert REGISTRY.plan(OrderWire).variant is OrderWire
+    assert REGISTRY.plan(OrderLegWire).variant is OrderLegWire
+    assert not REGISTRY.learned_keys(OrderWire)

@@ -1,4 +1,4 @@
-"""The cattrs converter takes the same road as bodies."""
+"""The cattrs converter shares the path of bodies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import cattrs
 import pytest
 
 from brokerage_async import errors, models
-from brokerage_async.protocol.decoding import cattrs_converter as structuring
+from brokerage_async.protocol.decoding import cattrs_converter
 
 
 def test_it_is_a_converter_made_once() -> None:
     assert isinstance(models.converter, cattrs.Converter)
     assert models.converter is models.converter
-    assert structuring.make_converter() is not models.converter
+    assert cattrs_converter.make_converter() is not models.converter
 
 
 def test_dicts_and_models() -> None:
@@ -53,7 +53,7 @@ def test_lists_of_models_and_models_inside_of_other_classes() -> None:
     assert models.converter.structure(({"id": 1} for _ in range(2)), list[models.Order]) == [models.Order(id="1")] * 2
 
 
-def test_what_is_no_object_is_an_error() -> None:
+def test_a_value_that_is_not_an_object_is_an_error() -> None:
     for value in (None, 7, "text", []):
         with pytest.raises(errors.ResponseDecodeError, match="expected an object"):
             models.converter.structure(value, models.Order)
@@ -64,7 +64,7 @@ def test_python_values_are_taken_too() -> None:
     assert warrant == models.Dividend(occurred_date=date(2026, 1, 2), amount=Decimal("0.25"))
 
 
-def test_a_misfit_is_told_with_the_name_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_value_is_reported_with_the_name_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
     order = models.converter.structure({"price": ["?"]}, models.Order)
     assert order.extra == {"price": ["?"]}
     assert "Order: $.price: expected decimal, got a list" in caplog.text
@@ -76,12 +76,12 @@ def test_decimals_have_the_digits_that_were_written(value: object, digits: str) 
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
-def test_what_is_no_decimal_is_refused(value: object) -> None:
+def test_an_invalid_decimal_is_rejected(value: object) -> None:
     with pytest.raises((TypeError, ValueError), match="decimal"):
         models.converter.structure(value, Decimal)
 
 
 @pytest.mark.parametrize("value", ["text", {"id": 1}, 5, None])
-def test_what_is_no_list_is_not_taken_for_one(value: object) -> None:
+def test_a_value_that_is_not_a_list_is_rejected(value: object) -> None:
     with pytest.raises(TypeError, match="expected a list"):
         models.converter.structure(value, list[models.Order])

@@ -1,4 +1,4 @@
-"""Huge lists are decoded in slices, with the same result as in one go."""
+"""Huge lists are decoded in chunks, with the same result as in one go."""
 
 from __future__ import annotations
 
@@ -12,36 +12,33 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import adaptive as learning
-from brokerage_async.protocol.decoding import chunks as slices
-from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding import chunks, codec
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
 from brokerage_async.protocol.decoding.codec import Decoded
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _small_slices() -> Iterator[None]:
-    """Slices so small that short bodies are cut."""
+def _small_chunks() -> Iterator[None]:
+    """Patch the chunks so small that short bodies are cut."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "SIZE", 400)
-        patch.setattr(slices, "COUNTED_SIZE", 50)
-        patch.setattr(codec, "SLICED_FROM", 0)
+        patch.setattr(chunks, "SIZE", 400)
+        patch.setattr(chunks, "COUNTED_SIZE", 50)
+        patch.setattr(codec, "CHUNKED_FROM", 0)
         yield
 
 
 def run(body: bytes, *, strict: bool = False) -> tuple[Decoded[Any], int]:
-    """The result, and the number of steps that it took."""
-    steps, taken = codec.decode_slices(CHAIN, body, strict=strict), 0
+    """Return the result and the number of steps that it took."""
+    steps, taken = codec.decode_chunks(CHAIN, body, strict=strict), 0
     while True:
         try:
             next(steps)
@@ -74,7 +71,7 @@ contexts = st.sampled_from(["/chains", "/a[]b[]", '"items":[{', "]}"])
 
 
 @given(rows=rows, style=styles, context=contexts, last=st.booleans())
-def test_slices_give_what_one_go_gives(rows: Any, style: Any, context: str, last: bool) -> None:
+def test_chunks_give_the_same_as_one_go(rows: Any, style: Any, context: str, last: bool) -> None:
     around = {"context": context, "pagination": {"total-pages": 1, "links": [None, {"a": []}]}}
     answer = {**around, "data": {"items": rows}} if last else {"data": {"more": 1, "items": rows}, **around}
     body = json.dumps(answer, **style).encode()
@@ -89,7 +86,7 @@ def test_a_truncated_body_is_an_error(cut: float, rows: int) -> None:
     assert caught.value.json_path == "$"
 
 
-def test_there_are_as_many_steps_as_slices() -> None:
+def test_there_is_a_step_for_each_chunk() -> None:
     body = json.dumps({"data": {"items": rows_of(100)}, "context": "/x"}, separators=(",", ":")).encode()
     decoded, steps = run(body)
     assert len(decoded.value) == 100
@@ -97,19 +94,19 @@ def test_there_are_as_many_steps_as_slices() -> None:
     assert steps >= len(body) // 400
 
 
-def test_a_slice_is_about_as_long_as_it_should_be() -> None:
+def test_a_chunk_has_about_the_intended_size() -> None:
     body = json.dumps({"data": {"items": rows_of(100)}}, separators=(",", ":")).encode()
-    slicer = slices.Slicer.of(body)
-    assert slicer is not None
-    while not slicer.finished:
-        text, position, closing = next(slicer.guesses())
+    chunker = chunks.Chunker.of(body)
+    assert chunker is not None
+    while not chunker.is_done:
+        text, position, closing = next(chunker.candidates())
         assert len(text) <= 400 * 1.3
         json.loads(text)
-        slicer.take(position, closing)
-    assert json.loads(slicer.rest()) == {"data": {"items": [slices.PLACE]}}
+        chunker.take(position, closing)
+    assert json.loads(chunker.rest()) == {"data": {"items": [chunks.PLACE]}}
 
 
-def test_what_does_not_fit_in_one_slice_costs_nothing_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_value_in_one_chunk_costs_nothing_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
     rows = rows_of(60)
     rows[40]["strike-price"] = "?"
     rows[41]["new"] = 1
@@ -127,14 +124,90 @@ def test_what_does_not_fit_in_one_slice_costs_nothing_elsewhere(caplog: pytest.L
 
 @pytest.mark.parametrize(
     "body",
-    [b'{"data":{"symbol":"A"}}', b'{"data":{"items":[]}}', b'{"data":{"items":[7,8]}}', b'{"items":[{"symbol":"A"}]}',
-     b'{"other":{"items":[{"symbol":"B"}]},"data":{"items":[{"symbol":"A"}]}}'],
-)  # fmt: skip
-def test_a_body_that_is_cut_in_vain_is_decoded_in_one_go(body: bytes) -> None:
+    [
+        b'{"data":{"symbol":"A"}}',
+        b'{"data":{"items":[]}}',
+        b'{"data":{"items":[7,8]}}',
+        b'{"items":[{"symbol":"A"}]}',
+        b'{"items":[{"symbol":"A"}],"data":{"items":[{"symbol":"B"}]}}',
+        b'{"items":[{"symbol":"A"}],"data":[{"symbol":"B"}]}',
+        b'{"items":[{"symbol":"A"}],"data":null}',
+        b'{"data":{"symbol":"A"},"items":[{"symbol":"B"}]}',
+        b'{"data":[{"symbol":"A"}],"data":{"items":[{"symbol":"B"}]}}',
+        b'{"data":{"more":{"items":[{"symbol":"B"}]},"symbol":"C"}}',
+        b'{"other":{"items":[{"symbol":"B"}]},"data":{"items":[{"symbol":"A"}]}}',
+    ],
+)
+def test_a_body_without_rows_in_a_usual_place_is_decoded_in_one_go(body: bytes) -> None:
     assert run(body)[0] == codec.decode(CHAIN, body)
 
 
-def test_rows_that_begin_differently_are_cut_all_the_same() -> None:
+ENVELOPES = [
+    '{"data":{"items":%s}}',
+    '{"data":%s}',
+    '{"items":%s}',
+    '{"context":"/x","data" : %s}',
+    '{"context":"/x","pagination":{"total-pages":1},"items":%s,"error":null}',
+    '{"meta":{"items":[{"a":1}]},"links":[{"data":[{"b":2}]}],"data":{"items":%s}}',
+    '{"data":{"more":{"items":[{"a":1}]},"items":%s}}',
+]
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+def test_lists_in_unusual_places_are_decoded_in_steps(
+    envelope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = rows_of(60)
+    rows[40]["strike-price"] = "?"
+    body = (envelope % json.dumps(rows, separators=(",", ":"))).encode()
+    expected = codec.decode(CHAIN, body)
+    warnings = sorted(record.getMessage() for record in caplog.records)
+    REGISTRY.reset()
+    caplog.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(codec, "decode", None)  # Nothing is decoded in one go.
+        decoded, steps = run(body)
+    assert decoded == expected
+    assert steps >= len(body) // 400
+    assert sorted(record.getMessage() for record in caplog.records) == warnings
+
+
+@pytest.mark.parametrize("envelope", ['{"data":%s}', '{"items":%s}'])
+def test_a_list_in_an_unusual_place_is_an_error_in_strict_mode(envelope: str) -> None:
+    rows = rows_of(60)
+    rows[0]["strike-price"] = "?"  # Found later than the place of the list.
+    body = (envelope % json.dumps(rows)).encode()
+    with pytest.raises(errors.ResponseDecodeError) as whole:
+        codec.decode(CHAIN, body, strict=True)
+    with pytest.raises(errors.ResponseDecodeError) as chunked:
+        run(body, strict=True)
+    assert (chunked.value.json_path, str(chunked.value)) == (whole.value.json_path, str(whole.value))
+
+
+def test_many_places_that_look_like_rows_are_examined_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    examined: list[int] = []
+    monkeypatch.setattr(chunks, "rows_path", lambda _: examined.append(1))
+    assert chunks.Chunker.of(b'{"x":[' + b'{"items":[{"a":1}]},' * 5_000 + b"1]}") is None
+    assert len(examined) <= chunks.MAX_OPENINGS
+
+
+def test_many_short_rows_are_built_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+    build_rows = codec.build_rows
+
+    def counting(plan: Any, rows: Any, path: str, issues: Any) -> list[Any]:
+        built.append(len(rows))
+        return build_rows(plan, rows, path, issues)
+
+    monkeypatch.setattr(codec, "build_rows", counting)
+    monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
+    decoded, steps = run(b'{"data":{"items":[' + b",".join([b'{"symbol":"A"}'] * 20_000) + b"]}}")
+    assert (len(decoded.value), sum(built)) == (20_000, 20_000)
+    assert max(built) <= codec.ROWS_PER_STEP
+    assert steps >= 20_000 / codec.ROWS_PER_STEP
+
+
+def test_rows_with_different_first_keys_are_cut_as_well() -> None:
     rows = [{"symbol": "A"}, *rows_of(50), {"sx-id": "0"}, *({f"k{n}": [{}, {"a": "]"}]} for n in range(20))]
     body = json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()
     decoded, steps = run(body)
@@ -143,7 +216,7 @@ def test_rows_that_begin_differently_are_cut_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("first", [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"'])
-def test_a_first_row_that_is_no_object_costs_no_more_than_itself(first: bytes) -> None:
+def test_a_first_row_that_is_not_an_object_costs_only_itself(first: bytes) -> None:
     rows = json.dumps(rows_of(60), separators=(",", ":")).encode()
     body = b'{"data":{"items":[' + first + b"," + rows[1:] + b"}}"
     decoded, steps = run(body)
@@ -152,7 +225,7 @@ def test_a_first_row_that_is_no_object_costs_no_more_than_itself(first: bytes) -
     assert steps > 10
 
 
-def test_text_that_does_not_end_is_looked_at_once() -> None:
+def test_a_string_that_does_not_end_is_scanned_once() -> None:
     body = b'{"data":{"items":[{"symbol":"' + b'\\"' * 100_000  # minutes, if at every quote
     with pytest.raises(errors.ResponseDecodeError) as caught:
         run(body)
@@ -160,7 +233,7 @@ def test_text_that_does_not_end_is_looked_at_once() -> None:
 
 
 @pytest.mark.parametrize("after", [b"x", b"}", b',"data":', b"\x00"])
-def test_what_follows_the_rows_is_json_as_well(after: bytes) -> None:
+def test_invalid_json_after_the_rows_is_an_error(after: bytes) -> None:
     body = json.dumps({"data": {"items": rows_of(30)}}).encode() + after
     with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
         run(body)
@@ -168,12 +241,12 @@ def test_what_follows_the_rows_is_json_as_well(after: bytes) -> None:
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
-def test_what_is_before_the_rows_is_json_as_well(mark: bytes) -> None:
+def test_invalid_json_before_the_rows_is_an_error(mark: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         run(mark + json.dumps({"data": {"items": rows_of(30)}}).encode())
 
 
-def test_bytes_that_are_no_text_are_an_error_in_any_row() -> None:
+def test_invalid_utf_8_is_an_error_in_any_row() -> None:
     body = json.dumps({"data": {"items": rows_of(60)}}).encode()
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         run(body.replace(b"./ES 40", b"./ES \xff"))

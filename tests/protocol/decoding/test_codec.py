@@ -14,17 +14,15 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
 from brokerage_async.operation import Operation
-from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 def body(value: Any) -> bytes:
@@ -74,7 +72,7 @@ def test_no_content() -> None:
         (ops.MARKET_TIME_CURRENT_SESSIONS, {"state": "Open"}, [models.CurrentMarketSession(state=models.MarketState.OPEN)]),
     ],
 )  # fmt: skip
-def test_both_forms_are_read_without_a_word(
+def test_both_forms_are_decoded_without_a_warning(
     operation: Operation[Any], data: Any, expected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert codec.decode(operation, body({"data": data}), strict=True).value == expected
@@ -92,7 +90,7 @@ def test_both_forms_are_read_without_a_word(
         (ORDERS, {"data": {"items": []}, "pagination": []}, []),
     ],
 )
-def test_a_crooked_envelope_costs_nothing_but_a_warning(
+def test_an_unusual_envelope_costs_only_a_warning(
     operation: Operation[Any], answer: Any, expected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert codec.decode(operation, body(answer)).value == expected
@@ -105,7 +103,7 @@ def test_a_crooked_envelope_costs_nothing_but_a_warning(
 @pytest.mark.parametrize(
     "text", [b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe"]
 )
-def test_what_is_no_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError) as caught:
         codec.decode(operation, text)
     assert (caught.value.json_path, caught.value.operation) == ("$", operation.name)
@@ -154,7 +152,7 @@ def new_order(**fields: Any) -> models.NewOrder:
     )
 
 
-def test_a_request_is_written_in_the_order_of_the_schema_without_what_is_not_set() -> None:
+def test_a_request_has_the_order_of_the_schema_and_no_unset_fields() -> None:
     order = new_order(price=Decimal("187.50"), price_effect=models.PriceEffect.DEBIT, automated_source=True)
     assert codec.encode(order) == (
         b'{"order-type":"Limit","time-in-force":"Day","legs":[{"action":"Buy to Open","instrument-type":"Equity",'
@@ -175,7 +173,7 @@ def test_extra_is_sent_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("price", [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"])
-def test_what_cannot_be_sent_is_refused(price: Any) -> None:
+def test_an_unsendable_value_is_rejected(price: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="NewOrder cannot be sent"):
         codec.encode(new_order(price=price))
 

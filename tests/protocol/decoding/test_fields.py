@@ -1,4 +1,4 @@
-"""What the wire structs are made of, read off the structs themselves."""
+"""The fields of wire structs, read from the structs themselves."""
 
 from __future__ import annotations
 
@@ -18,58 +18,58 @@ from brokerage_async._generated.converters import (
     OrderWire,
     Wire,
 )
-from brokerage_async.protocol.decoding.fields import equivalents, layout, nested
+from brokerage_async.protocol.decoding.fields import equivalents, nested_wires, wire_fields
 
-ORDER, OPTION = layout(OrderWire), layout(EquityOptionWire)
+ORDER, OPTION = wire_fields(OrderWire), wire_fields(EquityOptionWire)
 
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=lambda wire: wire.__name__)
-def test_every_field_has_one_slot_in_order(wire: type[Wire]) -> None:
-    slots = layout(wire)
-    assert [slot.attribute for slot in slots.values()] == list(wire.__struct_fields__)
-    assert list(slots) == list(wire.__struct_encode_fields__)
-    for key, slot in slots.items():
-        assert slot.key == key
-        assert slot.alias_of is None or slots[slot.alias_of].target == slot.target
-        assert not (slot.many and slot.child is None)
+def test_every_field_has_one_field_in_order(wire: type[Wire]) -> None:
+    fields = wire_fields(wire)
+    assert [field.attribute for field in fields.values()] == list(wire.__struct_fields__)
+    assert list(fields) == list(wire.__struct_encode_fields__)
+    for key, field in fields.items():
+        assert field.key == key
+        assert field.alias_of is None or fields[field.alias_of].target == field.target
+        assert not (field.many and field.child is None)
 
 
 @pytest.mark.parametrize("model", WIRES, ids=lambda model: model.__name__)
-def test_every_slot_leads_to_a_field_of_the_model(model: type[Any]) -> None:
+def test_every_field_leads_to_a_field_of_the_model(model: type[Any]) -> None:
     names = {field.name for field in attrs.fields(model)}
-    assert {slot.target for slot in layout(WIRES[model]).values()} <= names
+    assert {field.target for field in wire_fields(WIRES[model]).values()} <= names
 
 
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
-        ("price", {"scalars": {"decimal"}, "native": str}),
-        ("gtc-date", {"scalars": {"date"}, "settled": True, "native": None}),
+        ("price", {"scalars": {"decimal"}, "settled": False}),
+        ("gtc-date", {"scalars": {"date"}, "settled": True}),
         ("cancellable", {"scalars": {"bool"}, "settled": True}),
         ("status", {"scalars": set(), "settled": True}),
-        ("updated-at", {"scalars": {"datetime", "int"}, "native": None}),
+        ("updated-at", {"scalars": {"datetime", "int"}}),
         ("legs", {"child": OrderLegWire, "many": True, "array": False}),
         ("order-rule", {"child": OrderRuleWire, "many": False, "alias_of": None}),
         ("rules", {"child": OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
     ],
 )
-def test_slots_of_an_order(key: str, expected: dict[str, Any]) -> None:
+def test_fields_of_an_order(key: str, expected: dict[str, Any]) -> None:
     assert {name: getattr(ORDER[key], name) for name in expected} == expected
 
 
 def test_an_integer_is_one() -> None:
-    slot = OPTION["days-to-expiration"]
-    assert (slot.scalars, slot.native, slot.settled) == ({"int"}, int, True)
+    field = OPTION["days-to-expiration"]
+    assert (field.scalars, field.settled) == ({"int"}, True)
 
 
 def test_nested_structs_are_those_directly_inside() -> None:
-    assert nested(OrderWire) == {OrderLegWire, OrderRuleWire}
-    assert OrderConditionWire in nested(OrderRuleWire)
-    assert nested(EquityOptionWire) == frozenset()
+    assert nested_wires(OrderWire) == {OrderLegWire, OrderRuleWire}
+    assert OrderConditionWire in nested_wires(OrderRuleWire)
+    assert nested_wires(EquityOptionWire) == frozenset()
 
 
 @pytest.mark.parametrize(
-    ("slot", "raw", "expected"),
+    ("field", "raw", "expected"),
     [
         (ORDER["price"], 5, ["5"]),
         (ORDER["price"], 0.1, ["0.1"]),
@@ -87,11 +87,11 @@ def test_nested_structs_are_those_directly_inside() -> None:
     ],
     ids=lambda value: None if isinstance(value, attrs.Attribute) else str(getattr(value, "key", value)),
 )
-def test_equivalents_lose_and_guess_nothing(slot: Any, raw: Any, expected: list[Any]) -> None:
-    assert list(equivalents(slot, raw)) == expected
+def test_equivalents_lose_and_guess_nothing(field: Any, raw: Any, expected: list[Any]) -> None:
+    assert list(equivalents(field, raw)) == expected
 
 
-def test_an_equivalent_fits_what_the_slot_accepts() -> None:
-    for slot, raw in ((ORDER["price"], 5), (ORDER["received-at"], "2026-01-01T00:00:00")):
-        (other,) = equivalents(slot, raw)
-        assert msgspec.convert(other, slot.type, strict=True) is not None
+def test_an_equivalent_fits_what_the_field_accepts() -> None:
+    for field, raw in ((ORDER["price"], 5), (ORDER["received-at"], "2026-01-01T00:00:00")):
+        (other,) = equivalents(field, raw)
+        assert msgspec.convert(other, field.type, strict=True) is not None

@@ -1,4 +1,4 @@
-"""What does not fit is kept, told once, and costs nothing around it."""
+"""A value that does not fit is kept, reported once, and costs nothing around it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import adaptive as learning
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding import lenient as tolerance
+from brokerage_async.protocol.decoding.adaptive import REGISTRY
 
 SEARCH = ops.ORDERS_SEARCH
 
 
 @pytest.fixture(autouse=True)
-def _nothing_learned() -> Iterator[None]:
-    learning.forget()
-    tolerance._told.clear()
+def _fresh_registry() -> Iterator[None]:
+    REGISTRY.reset()
     yield
-    learning.forget()
+    REGISTRY.reset()
 
 
 def decode(*rows: Any, strict: bool = False) -> list[models.Order]:
     return codec.decode(SEARCH, json.dumps({"data": {"items": rows}}).encode(), strict=strict).value
 
 
-# What does not fit: field, JSON, JSON path below the row, what the field holds afterwards
-MISFITS: list[tuple[str, Any, str, Any]] = [
+# Invalid values: field, JSON, JSON path below the row, what the field holds afterwards
+INVALID: list[tuple[str, Any, str, Any]] = [
     ("price", "cheap", "price", None),
     ("price", "NaN", "price", None),
     ("price", {"amount": 1}, "price", None),
@@ -56,8 +54,8 @@ MISFITS: list[tuple[str, Any, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "raw", "path", "value"), MISFITS, ids=[f"{case[0]}={case[1]!r}" for case in MISFITS])
-def test_a_misfit_is_kept_raw_and_told(
+@pytest.mark.parametrize(("key", "raw", "path", "value"), INVALID, ids=[f"{case[0]}={case[1]!r}" for case in INVALID])
+def test_an_invalid_value_is_kept_raw_and_reported(
     key: str, raw: Any, path: str, value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = {"id": "1", "size": "5"}
@@ -96,7 +94,7 @@ EQUIVALENTS: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("key", "raw", "value"), EQUIVALENTS)
-def test_the_same_value_in_another_type_is_taken_without_a_word(
+def test_the_same_value_in_another_type_is_converted_without_a_warning(
     key: str, raw: Any, value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):  # unknown, learned, decoded in C
@@ -113,13 +111,13 @@ def test_digits_of_numbers_are_kept() -> None:
 
 @pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e-99999999999999999999", "7" * 5_000])
 @pytest.mark.parametrize("key", ["price", "ext-global-order-number", "cancellable", "unknown"])
-def test_a_number_that_python_cannot_hold_is_kept_as_text(key: str, number: str) -> None:
+def test_a_number_that_python_cannot_hold_is_kept_as_a_string(key: str, number: str) -> None:
     order, other = codec.decode(SEARCH, f'{{"data":{{"items":[{{"{key}":{number}}},{{"id":"1"}}]}}}}'.encode()).value
     assert order == models.Order(extra={key: number}) or order.price == Decimal(number)
     assert other == models.Order(id="1")
 
 
-def test_a_number_beyond_the_range_of_decimal_arithmetic_is_a_misfit_like_any_other() -> None:
+def test_a_number_beyond_the_range_of_decimal_arithmetic_is_kept_raw() -> None:
     [order] = codec.decode(SEARCH, b'{"data":{"items":[{"ext-global-order-number":1e9999999}]}}').value
     assert order == models.Order(extra={"ext-global-order-number": Decimal("1e9999999")})
 
@@ -127,12 +125,12 @@ def test_a_number_beyond_the_range_of_decimal_arithmetic_is_a_misfit_like_any_ot
 @pytest.mark.parametrize(
     "body", [b'\xef\xbb\xbf{"data":{"items":[]}}', b'{"data":{"items":[{"id":"\xff"},{"id":"\\ud800"}]}}']
 )
-def test_what_is_no_utf_8_is_no_json(body: bytes) -> None:
+def test_invalid_utf_8_is_not_json(body: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         codec.decode(SEARCH, body)
 
 
-def test_deep_inside_a_row() -> None:
+def test_an_invalid_value_deep_inside_a_row_costs_only_itself() -> None:
     raw = {"legs": [{"symbol": 7, "fills": [{"fill-price": "?", "filled-at": None}, {"fill-price": "1"}]}]}
     [order] = decode(raw)
     [leg] = order.legs or ()
@@ -144,14 +142,14 @@ def test_deep_inside_a_row() -> None:
     assert caught.value.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
 
 
-def test_rows_that_are_no_objects_are_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_that_are_not_objects_are_left_out_and_reported(caplog: pytest.LogCaptureFixture) -> None:
     assert decode({"id": 1}, None, 5, "x", [], {"id": 2}) == [models.Order(id="1"), models.Order(id="2")]
     assert [record.getMessage() for record in caplog.records] == [
         "orders.search: $.data.items[]: expected an object, got null; left out"
     ]
 
 
-def test_each_place_is_told_once_however_many_rows(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_path_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     rows = [{"price": "?", "value": "?"} for _ in range(50)]
     decode(*rows)
     decode(*rows)
@@ -173,7 +171,7 @@ def test_the_proper_key_wins_over_its_alias() -> None:
     assert order.extra == {"order-rule": "?", "rules": rule}
 
 
-def test_declared_oddities_are_quiet(caplog: pytest.LogCaptureFixture) -> None:
+def test_declared_wire_forms_are_not_reported(caplog: pytest.LogCaptureFixture) -> None:
     margin = {"data": {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]}}
     report = codec.decode(ops.MARGIN_REQUIREMENTS, json.dumps(margin).encode(), strict=True).value
     [entry] = (report.groups or ())[1].position_entries or ()

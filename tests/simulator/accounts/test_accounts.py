@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account
-from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.accounts.accounts import Account, Customer
 from brokerage_async.simulator.market.instrument import Instrument
 
 SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
@@ -21,7 +20,7 @@ def account() -> Account:
 
 
 @given(trades)
-def test_cash_and_shares_are_exchanged_at_the_price(plan: list[tuple[int, Decimal]]) -> None:
+def test_trade_exchanges_cash_and_shares_at_the_price(plan: list[tuple[int, Decimal]]) -> None:
     held = account()
     for quantity, price in plan:
         held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"))
@@ -32,7 +31,7 @@ def test_cash_and_shares_are_exchanged_at_the_price(plan: list[tuple[int, Decima
 
 
 @given(trades, st.decimals("1", "99", places=2, allow_nan=False))
-def test_closing_a_future_pays_out_what_it_gained(plan: list[tuple[int, Decimal]], last: Decimal) -> None:
+def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: Decimal) -> None:
     held = account()
     for quantity, price in plan:
         held.trade(FUTURE, Decimal(quantity), price, Decimal(0))
@@ -42,7 +41,7 @@ def test_closing_a_future_pays_out_what_it_gained(plan: list[tuple[int, Decimal]
     assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
 
 
-def test_the_average_price_follows_openings_only() -> None:
+def test_average_price_follows_openings_only() -> None:
     held = account()
     held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0))
     held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0))

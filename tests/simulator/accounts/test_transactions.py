@@ -1,15 +1,15 @@
-"""What is booked to an account."""
+"""Bookings of an account."""
 
 from decimal import Decimal
 
-from tests.simulator.house import House, leg, market
+from tests.simulator.harness import Harness, leg, market
 
 
-def test_fills_are_booked(house: House) -> None:
-    identifier = house.place(market(leg(quantity="9")))
-    house.wait(10)
-    fills = house.order(identifier)["legs"][0]["fills"]
-    rows = house.rows(f"/accounts/{house.account}/transactions?type=Trade")
+def test_fill_is_booked(harness: Harness) -> None:
+    identifier = harness.place(market(leg(quantity="9")))
+    harness.wait(10)
+    fills = harness.order(identifier)["legs"][0]["fills"]
+    rows = harness.rows(f"/accounts/{harness.account}/transactions?type=Trade")
     assert [row["ext-exec-id"] for row in reversed(rows)] == [fill["ext-exec-id"] for fill in fills]
     for row in rows:
         assert str(row["order-id"]) == identifier
@@ -19,7 +19,7 @@ def test_fills_are_booked(house: House) -> None:
         assert Decimal(row["net-value"]) == value + fees
 
 
-def test_cash_movements_have_no_instrument(house: House) -> None:
-    (row,) = house.rows(f"/accounts/{house.account}/transactions")
+def test_cash_movement_has_no_instrument(harness: Harness) -> None:
+    (row,) = harness.rows(f"/accounts/{harness.account}/transactions")
     assert row["transaction-type"] == "Money Movement"
     assert not {"symbol", "action", "quantity", "price"} & set(row)

@@ -1,19 +1,21 @@
-"""Whose accounts may be seen."""
+"""Access to accounts by customer."""
 
-from tests.simulator.house import House
-
-
-def test_accounts_of_others_and_of_nobody(house: House) -> None:
-    assert house.ask("GET", f"/accounts/{house.sim.foreign_account_number}/orders").status == 403
-    assert house.ask("GET", "/accounts/NOPE/orders").status == 404
+from tests.simulator.harness import Harness
 
 
-def test_customers(house: House) -> None:
-    accounts = f"account-numbers[]={house.account}"
-    assert house.ask("GET", f"/customers/me/orders?{accounts}").status == 200
-    assert house.ask("GET", f"/customers/{house.sim.customer_id}/orders?{accounts}").status == 200
-    assert house.ask("GET", f"/customers/{house.sim.foreign_customer_id}/orders?{accounts}").status == 403
+def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> None:
+    assert harness.ask("GET", f"/accounts/{harness.sim.foreign_account_number}/orders").status == 403
+    assert harness.ask("GET", "/accounts/NOPE/orders").status == 404
+
+
+def test_customer_in_the_path_is_checked(harness: Harness) -> None:
+    accounts = f"account-numbers[]={harness.account}"
+    assert harness.ask("GET", f"/customers/me/orders?{accounts}").status == 200
+    assert harness.ask("GET", f"/customers/{harness.sim.customer_id}/orders?{accounts}").status == 200
+    assert harness.ask("GET", f"/customers/{harness.sim.foreign_customer_id}/orders?{accounts}").status == 403
     for unknown in ("1", "nobody", "9" * 5000, "%D9%A1"):
-        assert house.ask("GET", f"/customers/{unknown}/orders?{accounts}").status == 404
-    assert house.ask("GET", f"/customers/me/orders?account-numbers[]={house.sim.foreign_account_number}").status == 403
-    assert house.ask("GET", "/customers/me/orders").status == 422
+        assert harness.ask("GET", f"/customers/{unknown}/orders?{accounts}").status == 404
+    assert (
+        harness.ask("GET", f"/customers/me/orders?account-numbers[]={harness.sim.foreign_account_number}").status == 403
+    )
+    assert harness.ask("GET", "/customers/me/orders").status == 422

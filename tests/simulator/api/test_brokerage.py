@@ -1,4 +1,4 @@
-"""What every request has to bring, and what is made of it."""
+"""Checks that every request must pass, and its record in the ledger."""
 
 import json
 
@@ -7,35 +7,35 @@ import pytest
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect
 from brokerage_async.simulator.api.brokerage import _handler
-from tests.simulator.house import House, limit
+from tests.simulator.harness import Harness, limit
 
 
-def test_every_operation_has_a_handler(house: House) -> None:
-    assert set(house.brokerage._handlers) == set(OPERATIONS)
+def test_every_operation_has_a_handler(harness: Harness) -> None:
+    assert set(harness.brokerage._handlers) == set(OPERATIONS)
 
 
-def test_an_operation_without_a_handler_is_an_error(house: House) -> None:
+def test_operation_without_handler_raises(harness: Harness) -> None:
     with pytest.raises(NotImplementedError, match=r"orders\.explode"):
-        _handler(house.world.areas(), "orders.explode")
+        _handler(harness.state.namespaces(), "orders.explode")
 
 
-def test_a_missing_user_agent_gets_the_page_from_in_front_of_the_service(house: House) -> None:
-    response = house.ask("GET", "/watchlists", user_agent=None)
+def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:
+    response = harness.ask("GET", "/watchlists", user_agent=None)
     assert response.status == 401
     assert response.headers["content-type"] == "text/html"
     assert b"<html>" in response.body
 
 
 @pytest.mark.parametrize("agent", ["curl", "curl/", "/1.0", "my app/1.0", "a/b/c"])
-def test_a_malformed_user_agent_is_unauthorized(house: House, agent: str) -> None:
-    response = house.ask("GET", "/watchlists", user_agent=agent)
+def test_malformed_user_agent_is_unauthorized(harness: Harness, agent: str) -> None:
+    response = harness.ask("GET", "/watchlists", user_agent=agent)
     assert response.status == 401
     assert json.loads(response.body)["error"]["code"] == "unauthorized"
 
 
 @pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer x.y.z", "Basic abc"])
-def test_a_request_needs_a_good_token(house: House, authorization: str | None) -> None:
-    assert house.ask("GET", "/watchlists", authorization=authorization).status == 401
+def test_request_without_valid_token_is_unauthorized(harness: Harness, authorization: str | None) -> None:
+    assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
 
 
 @pytest.mark.parametrize(
@@ -50,61 +50,61 @@ def test_a_request_needs_a_good_token(house: House, authorization: str | None) -
         ("20٢٦1012", 406),
     ],
 )
-def test_versions(house: House, version: str, status: int) -> None:
-    response = house.ask("GET", "/watchlists", accept_version=version)
+def test_accept_version_is_checked(harness: Harness, version: str, status: int) -> None:
+    response = harness.ask("GET", "/watchlists", accept_version=version)
     assert response.status == status
     if status == 406:
         assert json.loads(response.body)["error"]["code"] == 406
 
 
-def test_unknown_addresses(house: House) -> None:
-    assert house.ask("GET", "/nowhere").status == 404
-    assert house.ask("DELETE", "/watchlists").status == 404
-    assert house.ask("GET", "/nowhere", authorization=None).status == 401
+def test_unknown_address_is_not_found(harness: Harness) -> None:
+    assert harness.ask("GET", "/nowhere").status == 404
+    assert harness.ask("DELETE", "/watchlists").status == 404
+    assert harness.ask("GET", "/nowhere", authorization=None).status == 401
 
 
 @pytest.mark.parametrize("operation", [name for name, one in OPERATIONS.items() if one.production_only])
-def test_what_only_production_offers(house: House, production: House, operation: str) -> None:
+def test_production_only_operation_is_missing_in_sandbox(harness: Harness, production: Harness, operation: str) -> None:
     data = OPERATIONS[operation]
     body = b"{}" if data.body is not None else None
-    for where, statuses in ((house, {404}), (production, {200, 422})):
+    for where, statuses in ((harness, {404}), (production, {200, 422})):
         target = data.path.replace("{account_number}", where.account)
         assert where.ask(data.method, target, body).status in statuses
 
 
-def test_the_context_echoes_the_path(house: House) -> None:
-    assert house.get("/watchlists")["context"] == "/watchlists"
+def test_context_echoes_the_path(harness: Harness) -> None:
+    assert harness.get("/watchlists")["context"] == "/watchlists"
 
 
-def test_a_rate_limit_refuses_with_a_bare_429(house: House) -> None:
-    house.sim.rate_limit = 3
-    assert [house.ask("GET", "/watchlists").status for _ in range(5)] == [200, 200, 200, 429, 429]
-    refused = house.ask("GET", "/watchlists")
+def test_rate_limit_returns_a_bare_429(harness: Harness) -> None:
+    harness.sim.rate_limit = 3
+    assert [harness.ask("GET", "/watchlists").status for _ in range(5)] == [200, 200, 200, 429, 429]
+    refused = harness.ask("GET", "/watchlists")
     assert (refused.status, dict(refused.headers), refused.body) == (429, {}, b"")
-    house.wait(1.01)
-    assert house.ask("GET", "/watchlists").status == 200
+    harness.wait(1.01)
+    assert harness.ask("GET", "/watchlists").status == 200
 
 
-def test_the_ledger_has_every_request(house: House) -> None:
-    house.ask("GET", "/watchlists", user_agent=None)
-    house.place(limit(external_identifier="mine"))
-    *_, refused, placed = house.sim.ledger.requests
+def test_ledger_records_every_request(harness: Harness) -> None:
+    harness.ask("GET", "/watchlists", user_agent=None)
+    harness.place(limit(external_identifier="mine"))
+    *_, refused, placed = harness.sim.ledger.requests
     assert (refused.operation, refused.processed, refused.status) == ("watchlists.list", False, 401)
     assert (placed.operation, placed.effect, placed.processed) == ("orders.submit", Effect.MUTATE, True)
     assert placed.external_identifiers == ("mine",)
-    (order,) = house.sim.ledger.orders(external_identifier="mine")
+    (order,) = harness.sim.ledger.orders(external_identifier="mine")
     assert placed.order_ids == (order.order_id,)
 
 
-def test_the_same_seed_gives_the_same_history() -> None:
+def test_same_seed_gives_the_same_history() -> None:
     def history(seed: int) -> list[bytes]:
-        house = House(seed=seed)
-        answers = [house.token().body]
-        house.login()
+        harness = Harness(seed=seed)
+        answers = [harness.token().body]
+        harness.login()
         for n in range(5):
-            answers.append(house.ask("POST", f"/accounts/{house.account}/orders", limit(f"{199 + n}.00")).body)
-            house.wait(0.7)
-            answers.append(house.ask("GET", f"/accounts/{house.account}/orders").body)
+            answers.append(harness.ask("POST", f"/accounts/{harness.account}/orders", limit(f"{199 + n}.00")).body)
+            harness.wait(0.7)
+            answers.append(harness.ask("GET", f"/accounts/{harness.account}/orders").body)
         return answers
 
     assert history(5) == history(5)

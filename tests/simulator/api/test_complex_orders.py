@@ -2,25 +2,25 @@
 
 import pytest
 
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 @pytest.mark.parametrize("kind", ["OTOCO", "OCO"])
-def test_only_pairs_can_be_edited(house: House, kind: str) -> None:
-    assert house.ask("PATCH", house.complex_target(kind), {"ratio-price-comparator": "gte"}).status == 422
+def test_edit_of_other_types_is_rejected(harness: Harness, kind: str) -> None:
+    assert harness.ask("PATCH", harness.complex_target(kind), {"ratio-price-comparator": "gte"}).status == 422
 
 
-def test_a_pair_that_trades_cannot_be_edited(house: House) -> None:
-    house.ask("PATCH", house.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
-    house.wait(120)
-    response = house.ask("PATCH", house.complex_target("PAIRS"), {"ratio-price-threshold": "0.8"})
+def test_edit_of_a_released_pair_is_rejected(harness: Harness) -> None:
+    harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
+    harness.wait(120)
+    response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.8"})
     assert response.status == 422
-    assert house.ask("PATCH", house.complex_target("PAIRS"), {"ratio-price-threshold": "zero"}).status == 422
+    assert harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "zero"}).status == 422
 
 
-def test_unknown_complex_orders(house: House) -> None:
-    component = house.complex_order("OCO")["orders"][0]["id"]
+def test_unknown_complex_order_is_not_found(harness: Harness) -> None:
+    component = harness.complex_order("OCO")["orders"][0]["id"]
     for identifier in ("1", "x", "9" * 5000, component):
-        assert house.ask("GET", f"/accounts/{house.accounts[1]}/complex-orders/{identifier}").status == 404
-    identifier = house.sim.complex_order_ids["OCO"]
-    assert house.ask("GET", f"/accounts/{house.account}/complex-orders/{identifier}").status == 404
+        assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404
+    identifier = harness.sim.complex_order_ids["OCO"]
+    assert harness.ask("GET", f"/accounts/{harness.account}/complex-orders/{identifier}").status == 404

@@ -1,4 +1,4 @@
-"""The instrument lists: sizes, fields, filters, pages."""
+"""Instrument lists: sizes, fields, filters, pages."""
 
 import json
 from urllib.parse import quote
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 @pytest.mark.parametrize(
@@ -21,57 +21,57 @@ from tests.simulator.house import House
         ("instruments.warrant", "/instruments/warrants/AAPLW", 7),
     ],
 )
-def test_rows_are_what_the_schema_says(house: House, operation: str, target: str, fields: int) -> None:
-    body = house.ask("GET", target).body
+def test_rows_match_the_schema(harness: Harness, operation: str, target: str, fields: int) -> None:
+    body = harness.ask("GET", target).body
     codec.decode(OPERATIONS[operation], body, strict=True)
     data = json.loads(body)["data"]
     rows = data.get("items", [data])
-    # A halt comes to few instruments only.
+    # Only a few instruments are halted.
     assert fields - 2 <= len({key for row in rows for key in row}) <= fields
 
 
-def test_symbols_are_unique_and_found_again() -> None:
-    house = House(equities=3_000).login()
-    table = house.world.catalogue.equities
+def test_symbols_are_unique_and_found() -> None:
+    harness = Harness(equities=3_000).login()
+    table = harness.state.catalogue.equities
     symbols = [definition.symbol for definition in table.definitions]
     assert len(set(symbols)) == 3_000
     wanted = symbols[::300]
     query = "&".join(f"symbol[]={quote(symbol, safe='')}" for symbol in [*wanted, "NOTTHERE", wanted[0]])
-    assert [row["symbol"] for row in house.rows(f"/instruments/equities?{query}")] == wanted
+    assert [row["symbol"] for row in harness.rows(f"/instruments/equities?{query}")] == wanted
 
 
-def test_filters_of_equities(house: House) -> None:
-    everything = house.rows("/instruments/equities")
+def test_equity_filters(harness: Harness) -> None:
+    everything = harness.rows("/instruments/equities")
     assert len(everything) == 200
     for name in ("is-etf", "is-index"):
-        chosen = house.rows(f"/instruments/equities?{name}=true")
+        chosen = harness.rows(f"/instruments/equities?{name}=true")
         assert [row["symbol"] for row in chosen] == [row["symbol"] for row in everything if row[name]]
         assert 0 < len(chosen) < 200
-    lent = house.rows("/instruments/equities?lendability=Locate%20Required")
+    lent = harness.rows("/instruments/equities?lendability=Locate%20Required")
     assert {row["lendability"] for row in lent} == {"Locate Required"}
 
 
-def test_filters_of_options() -> None:
-    house = House(equity_options=1000).login()
-    every = house.rows("/instruments/equity-options?with-expired=true")
-    current = house.rows("/instruments/equity-options")
+def test_equity_option_filters() -> None:
+    harness = Harness(equity_options=1000).login()
+    every = harness.rows("/instruments/equity-options?with-expired=true")
+    current = harness.rows("/instruments/equity-options")
     assert len(current) < len(every) == 1000
     assert min(row["days-to-expiration"] for row in every) < 0 <= min(row["days-to-expiration"] for row in current)
-    active = house.rows("/instruments/equity-options?active=true")
+    active = harness.rows("/instruments/equity-options?active=true")
     assert all(row["active"] for row in active)
-    assert len(active) + len(house.rows("/instruments/equity-options?active=false")) == len(current)
+    assert len(active) + len(harness.rows("/instruments/equity-options?active=false")) == len(current)
 
 
 @settings(max_examples=30)
 @given(st.integers(1, 250), st.booleans())
 def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
-    house = House().login()
+    harness = Harness().login()
     condition = "&is-etf=true" if etfs_only else ""
-    whole = [row["symbol"] for row in house.rows(f"/instruments/equities?per-page=1000{condition}")]
+    whole = [row["symbol"] for row in harness.rows(f"/instruments/equities?per-page=1000{condition}")]
     collected: list[str] = []
     offset = 0
     while True:
-        answer = house.get(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}")
+        answer = harness.get(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}")
         page, items = answer["pagination"], answer["data"]["items"]
         assert page["current-item-count"] == len(items)
         assert page["item-offset"] == len(collected)
@@ -80,18 +80,18 @@ def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
         if offset >= page["total-pages"]:
             break
     assert collected == whole
-    assert house.rows(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}") == []
+    assert harness.rows(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}") == []
 
 
-def test_chains_of_every_product(house: House) -> None:
+def test_chain_of_each_product(harness: Harness) -> None:
     for product in ("ES", "CL", "6E"):
-        rows = house.rows(f"/futures-option-chains/{product}")
+        rows = harness.rows(f"/futures-option-chains/{product}")
         assert len({row["symbol"] for row in rows}) == len(rows) == 50
         assert {row["product-code"] for row in rows} == {product}
-    assert house.ask("GET", "/futures-option-chains/NOPE").status == 404
+    assert harness.ask("GET", "/futures-option-chains/NOPE").status == 404
 
 
-def test_warrants(house: House) -> None:
-    row = house.get("/instruments/warrants/AAPLW")["data"]
+def test_warrant_by_symbol(harness: Harness) -> None:
+    row = harness.get("/instruments/warrants/AAPLW")["data"]
     assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
-    assert house.ask("GET", "/instruments/warrants/NOPE").status == 404
+    assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404

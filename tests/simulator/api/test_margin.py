@@ -1,4 +1,4 @@
-"""The requirements report, and margin dry-runs."""
+"""Requirements report and margin dry-runs."""
 
 import json
 from decimal import Decimal
@@ -8,10 +8,10 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.house import House, leg, signed
+from tests.simulator.harness import Harness, leg, signed
 
 
-def test_the_requirements_report_adds_up(production: House) -> None:
+def test_requirements_report_adds_up(production: Harness) -> None:
     account = production.accounts[1]
     response = production.ask("GET", f"/margin/accounts/{account}/requirements")
     report = json.loads(response.body)["data"]
@@ -28,13 +28,13 @@ def test_the_requirements_report_adds_up(production: House) -> None:
     assert [entry["quantity"] for entry in entries] == ["100", "-1"]
 
 
-def reserved(house: House, number: str) -> Decimal:
-    account = house.world.accounts.get(number)
+def reserved(harness: Harness, number: str) -> Decimal:
+    account = harness.state.accounts.get(number)
     assert account is not None
     return account.reserved
 
 
-def test_an_empty_account_has_an_empty_report(production: House) -> None:
+def test_requirements_of_an_empty_account_are_zero(production: Harness) -> None:
     report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
     assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
@@ -53,7 +53,7 @@ def margin_order(account: str, **change: Any) -> dict[str, Any]:
     }
 
 
-def test_a_margin_dry_run_compares(production: House) -> None:
+def test_dry_run_compares_before_and_after(production: Harness) -> None:
     account = production.accounts[1]
     target = f"/margin/accounts/{account}/dry-run"
     response = production.ask("POST", target, margin_order(account))
@@ -69,7 +69,7 @@ def test_a_margin_dry_run_compares(production: House) -> None:
     assert production.ask("POST", target, margin_order(account, legs=None)).status == 200
 
 
-def test_a_margin_dry_run_takes_what_is_held_into_account(production: House) -> None:
+def test_dry_run_includes_existing_positions(production: Harness) -> None:
     account = production.accounts[1]
     legs = [
         leg(quantity="100", action="Sell to Close"),
@@ -81,21 +81,21 @@ def test_a_margin_dry_run_takes_what_is_held_into_account(production: House) -> 
     assert report["new-order-results"]["margin-requirement"] == "0.00"
 
 
-def call_held(house: House) -> str:
-    account = house.world.accounts.get(house.accounts[1])
+def call_held(harness: Harness) -> str:
+    account = harness.state.accounts.get(harness.accounts[1])
     assert account is not None
     return next(symbol for symbol in account.positions if symbol != "AAPL")
 
 
 @pytest.mark.parametrize("quantity", ["0", "-1"])
-def test_a_margin_dry_run_needs_a_quantity(production: House, quantity: str) -> None:
+def test_dry_run_without_quantity_is_rejected(production: Harness, quantity: str) -> None:
     body = margin_order(production.account, legs=[leg(quantity=quantity)])
     response = production.ask("POST", f"/margin/accounts/{production.account}/dry-run", body)
     assert response.status == 422
     assert [entry["code"] for entry in json.loads(response.body)["error"]["errors"]] == ["invalid_quantity"]
 
 
-def test_a_margin_dry_run_is_checked(production: House) -> None:
+def test_dry_run_rejects_invalid_orders(production: Harness) -> None:
     target = f"/margin/accounts/{production.account}/dry-run"
     assert production.ask("POST", target, margin_order("other")).status == 422
     assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422

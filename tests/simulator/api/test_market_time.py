@@ -4,24 +4,24 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
-def test_sessions_of_a_range(house: House) -> None:
-    rows = house.rows("/market-time/sessions?from-date=2026-07-01&to-date=2026-07-07&instrument-collection=CME")
+def test_sessions_of_a_range(harness: Harness) -> None:
+    rows = harness.rows("/market-time/sessions?from-date=2026-07-01&to-date=2026-07-07&instrument-collection=CME")
     assert [row["session-date"] for row in rows] == ["2026-07-01", "2026-07-02", "2026-07-06", "2026-07-07"]
     assert {row["instrument-collection"] for row in rows} == {"CME"}
     assert rows[2]["open-at"] == "2026-07-05T22:00:00.000+00:00"
 
 
-def test_a_range_starts_today_by_default(house: House) -> None:
-    assert house.rows("/market-time/sessions?to-date=2026-06-12")[0]["session-date"] == "2026-06-10"
-    assert house.ask("GET", "/market-time/sessions?to-date=2027-03-10").status == 200
-    assert house.ask("GET", "/market-time/sessions?to-date=2027-03-11").status == 422
+def test_range_starts_today_by_default(harness: Harness) -> None:
+    assert harness.rows("/market-time/sessions?to-date=2026-06-12")[0]["session-date"] == "2026-06-10"
+    assert harness.ask("GET", "/market-time/sessions?to-date=2027-03-10").status == 200
+    assert harness.ask("GET", "/market-time/sessions?to-date=2027-03-11").status == 422
 
 
-def test_current_sessions(house: House) -> None:
-    rows = house.rows("/market-time/sessions/current?instrument-collections[]=Equity&instrument-collections[]=CFE")
+def test_current_sessions(harness: Harness) -> None:
+    rows = harness.rows("/market-time/sessions/current?instrument-collections[]=Equity&instrument-collections[]=CFE")
     assert [(row["instrument-collection"], row["state"]) for row in rows] == [("Equity", "Open"), ("CFE", "Open")]
     assert rows[0]["previous-session"]["session-date"] == "2026-06-09"
     assert rows[0]["next-session"]["session-date"] == "2026-06-11"
@@ -37,15 +37,15 @@ def test_current_sessions(house: House) -> None:
         ("2026-06-19T15:00:00+00:00", "Closed"),
     ],
 )
-def test_states(house: House, moment: str, state: str) -> None:
-    house.wait_until(moment)
-    (row,) = house.rows("/market-time/sessions/current?instrument-collections[]=Equity")
+def test_current_session_state(harness: Harness, moment: str, state: str) -> None:
+    harness.wait_until(moment)
+    (row,) = harness.rows("/market-time/sessions/current?instrument-collections[]=Equity")
     assert row["state"] == state
     assert ("open-at" in row) == (date.fromisoformat(moment[:10]).weekday() < 5 and "06-19" not in moment)
 
 
-def test_holidays_of_two_years(house: House) -> None:
-    calendar = house.get("/market-time/equities/holidays")["data"]
+def test_holidays_of_two_years(harness: Harness) -> None:
+    calendar = harness.get("/market-time/equities/holidays")["data"]
     assert len(calendar["market-holidays"]) == 20
     assert "2026-11-27" in calendar["market-half-days"]
 
@@ -59,6 +59,6 @@ def test_holidays_of_two_years(house: House) -> None:
         ("market_time.equity_holidays", "/market-time/equities/holidays"),
     ],
 )
-def test_both_forms_are_what_the_schema_says(wire: str, operation: str, target: str) -> None:
-    house = House(wire=wire).login()
-    assert codec.decode(OPERATIONS[operation], house.ask("GET", target).body, strict=True).value
+def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
+    harness = Harness(wire=wire).login()
+    assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value

@@ -1,10 +1,10 @@
-"""The answers of the token endpoint, good and bad."""
+"""Responses of the token endpoint."""
 
 import json
 
 import pytest
 
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
 @pytest.mark.parametrize(
@@ -18,20 +18,20 @@ from tests.simulator.house import House
         ({"surprise": "1"}, "invalid_request"),
     ],
 )
-def test_errors_of_the_token_endpoint_are_flat(house: House, change: dict[str, str], code: str) -> None:
-    response = house.token(**change)
+def test_token_errors_are_flat(harness: Harness, change: dict[str, str], code: str) -> None:
+    response = harness.token(**change)
     assert response.status == 400
     body = json.loads(response.body)
     assert set(body) == {"error_code", "error_description"}
     assert body["error_code"] == code
 
 
-def test_missing_fields_are_flat_errors_too(house: House) -> None:
-    response = house.ask("POST", "/oauth/token", {"grant_type": "refresh_token"}, authorization=None)
+def test_missing_token_fields_are_flat_errors(harness: Harness) -> None:
+    response = harness.ask("POST", "/oauth/token", {"grant_type": "refresh_token"}, authorization=None)
     assert (response.status, json.loads(response.body)["error_code"]) == (400, "invalid_request")
-    assert house.ask("POST", "/oauth/token", None, authorization=None).status == 400
-    assert house.ask("POST", "/oauth/token", b"{", authorization=None).status == 400
+    assert harness.ask("POST", "/oauth/token", None, authorization=None).status == 400
+    assert harness.ask("POST", "/oauth/token", b"{", authorization=None).status == 400
 
 
-def test_the_token_endpoint_wants_a_user_agent(house: House) -> None:
-    assert house.ask("POST", "/oauth/token", {}, user_agent=None, authorization=None).status == 401
+def test_token_endpoint_requires_a_user_agent(harness: Harness) -> None:
+    assert harness.ask("POST", "/oauth/token", {}, user_agent=None, authorization=None).status == 401

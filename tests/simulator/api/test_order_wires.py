@@ -1,4 +1,4 @@
-"""How orders are written, in both forms."""
+"""Orders as they are sent, in both wire forms."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from brokerage_async._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
 from brokerage_async.simulator.api.order_wires import order_json, order_wire
 from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
-from tests.simulator.house import House, limit
-from tests.simulator.made import START, order
+from tests.simulator.factories import START, order
+from tests.simulator.harness import Harness, limit
 
 
-def test_the_two_wire_forms() -> None:
-    observed, documented = House().login(), House(wire="documented").login()
-    numbers, texts = (house.order(house.place(limit(rules={}))) for house in (observed, documented))
+def test_order_wire_in_both_forms() -> None:
+    observed, documented = Harness().login(), Harness(wire="documented").login()
+    numbers, texts = (harness.order(harness.place(limit(rules={}))) for harness in (observed, documented))
     assert isinstance(numbers["id"], int)
     assert isinstance(texts["id"], str)
     assert (numbers["legs"][0]["quantity"], texts["legs"][0]["quantity"]) == (10, "10")
@@ -28,13 +28,13 @@ def test_the_two_wire_forms() -> None:
 MOMENT = datetime(2026, 6, 10, 12, tzinfo=timezone(timedelta(hours=-2)))
 
 
-def test_a_draft_has_no_number_and_no_times() -> None:
+def test_draft_has_no_number_and_no_times() -> None:
     fields = json.loads(order_json(order("2", number=0), Dialect()))
     assert not {"id", "received-at", "global-request-id", "ext-client-order-id", "replaces-order-id"} & set(fields)
     assert (fields["size"], fields["leg-count"], fields["updated-at"]) == (2, 1, 0)
 
 
-def test_an_order_is_written_once_per_change() -> None:
+def test_order_json_is_rendered_once_per_change() -> None:
     one = order()
     first = order_json(one, Dialect())
     assert order_json(one, Dialect()) is first
@@ -45,7 +45,7 @@ def test_an_order_is_written_once_per_change() -> None:
 @pytest.mark.parametrize(
     ("form", "keys"), [("observed", ("rules", "conditions")), ("documented", ("order-rule", "order-conditions"))]
 )
-def test_rules_and_what_came_of_them(form: WireForm, keys: tuple[str, str]) -> None:
+def test_rules_show_their_progress(form: WireForm, keys: tuple[str, str]) -> None:
     condition = NewOrderCondition(symbol="AAPL", threshold=Decimal("1.5"))
     one = order(rules=NewOrderRules(route_after=MOMENT, conditions=(condition, condition)))
     one.condition_hits[1] = (START, Decimal(2))
@@ -57,7 +57,7 @@ def test_rules_and_what_came_of_them(form: WireForm, keys: tuple[str, str]) -> N
     assert (second["triggered-at"], second["triggered-value"]) == ("2026-06-10T14:00:00.000+00:00", "2.00")
 
 
-def test_a_cancellation_tells_who_asked_for_it_and_what_was_left() -> None:
+def test_cancelled_order_shows_user_and_cancelled_size() -> None:
     one = order("1.50", "2")
     one.move(OrderStatus.CANCELLED, START)
     fields = json.loads(order_json(one, Dialect()))
@@ -68,7 +68,7 @@ def test_a_cancellation_tells_who_asked_for_it_and_what_was_left() -> None:
     assert json.loads(order_json(one, Dialect()))["cancel-username"] == "one"
 
 
-def test_replacements_point_at_each_other() -> None:
+def test_replacement_and_original_reference_each_other() -> None:
     old, new = order(number=1), order(number=2)
     old.replaced_by, new.replaces = new, old
     assert order_wire(old, Dialect()).replacing_order_id == 2

@@ -1,4 +1,4 @@
-"""The four lists of orders: filters, directions, pages, versions."""
+"""Lists of orders: filters, directions, pages, versions."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.simulator.house import House, leg, limit, market
+from tests.simulator.harness import Harness, leg, limit, market
 
 
 @pytest.fixture
-def busy(house: House) -> House:
-    """Orders of three days in two accounts: filled, resting, cancelled, on a share, a future and an option on it."""
-    house.place(market())
-    house.place(limit("100.00", time_in_force="GTC"))
-    house.wait_until("2026-06-11T15:00:00+00:00")
-    house.place(market(leg("/ESU6", "1", "Buy", "Future")))
-    house.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy", "Future Option"), time_in_force="GTC"))
-    house.wait_until("2026-06-12T15:00:00+00:00")
-    cancelled = house.place(limit("10.00", leg("MSFT")))
-    house.ask("DELETE", f"/accounts/{house.account}/orders/{cancelled}")
-    house.place(limit("5.00", leg("F")), house.accounts[2])
-    house.wait(30)
-    return house
+def busy(harness: Harness) -> Harness:
+    """Build two accounts with orders of three days: filled, resting, cancelled, on shares, a future and its option."""
+    harness.place(market())
+    harness.place(limit("100.00", time_in_force="GTC"))
+    harness.wait_until("2026-06-11T15:00:00+00:00")
+    harness.place(market(leg("/ESU6", "1", "Buy", "Future")))
+    harness.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy", "Future Option"), time_in_force="GTC"))
+    harness.wait_until("2026-06-12T15:00:00+00:00")
+    cancelled = harness.place(limit("10.00", leg("MSFT")))
+    harness.ask("DELETE", f"/accounts/{harness.account}/orders/{cancelled}")
+    harness.place(limit("5.00", leg("F")), harness.accounts[2])
+    harness.wait(30)
+    return harness
 
 
-def search(house: House, condition: str = "", accounts: int = 1) -> list[tuple[str, str]]:
-    numbers = (house.account, house.accounts[2])[:accounts]
+def search(harness: Harness, condition: str = "", accounts: int = 1) -> list[tuple[str, str]]:
+    numbers = (harness.account, harness.accounts[2])[:accounts]
     query = "&".join(f"account-numbers[]={number}" for number in numbers)
-    rows = house.rows(f"/customers/me/orders?per-page=100&{query}{condition}")
+    rows = harness.rows(f"/customers/me/orders?per-page=100&{query}{condition}")
     return [(row["legs"][0]["symbol"], row["status"]) for row in rows]
 
 
@@ -60,30 +60,30 @@ ALL = [
         ("&futures-symbol=AAPL", []),
     ],
 )
-def test_filters_of_a_search(busy: House, condition: str, expected: list[tuple[str, str]]) -> None:
+def test_search_filters(busy: Harness, condition: str, expected: list[tuple[str, str]]) -> None:
     assert search(busy, condition) == expected
 
 
-def test_a_search_over_several_accounts(busy: House) -> None:
+def test_search_over_several_accounts(busy: Harness) -> None:
     assert search(busy, accounts=2) == [("F", "Live"), *ALL]
 
 
-def test_a_search_is_cut_into_pages_of_ten(house: House) -> None:
+def test_search_has_pages_of_ten(harness: Harness) -> None:
     for _ in range(11):
-        house.place(limit())
-    answer = house.get(f"/customers/me/orders?account-numbers[]={house.account}")
+        harness.place(limit())
+    answer = harness.get(f"/customers/me/orders?account-numbers[]={harness.account}")
     assert answer["pagination"]["per-page"] == 10
     assert (len(answer["data"]["items"]), answer["pagination"]["total-items"]) == (10, 11)
 
 
-def test_lists_of_one_account(busy: House) -> None:
+def test_list_of_one_account(busy: Harness) -> None:
     target = f"/accounts/{busy.account}/orders"
     assert [row["legs"][0]["symbol"] for row in busy.rows(target)] == [symbol for symbol, _ in ALL]
     assert len(busy.rows(f"{target}?status[]=Filled&start-date=2026-06-11")) == 1
     assert busy.get(target)["pagination"]["per-page"] == 100
 
 
-def test_live_lists_show_what_happened_today_whatever_its_status(busy: House) -> None:
+def test_live_list_shows_all_orders_of_today(busy: Harness) -> None:
     customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
     assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)] == [
         ("F", "Live"),
@@ -96,35 +96,35 @@ def test_live_lists_show_what_happened_today_whatever_its_status(busy: House) ->
     assert busy.rows(f"/accounts/{busy.account}/orders/live?underlying-symbol=F") == []
 
 
-def test_an_unchanged_live_list_is_not_written_again(house: House) -> None:
-    target = f"/customers/me/orders/live?account-numbers[]={house.account}"
-    house.place(limit())
-    house.wait(5)
-    first = house.ask("GET", target)
-    assert house.ask("GET", target) is first
-    house.place(limit())
-    assert house.ask("GET", target) is not first
-    assert len(house.rows(target)) == 2
+def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
+    target = f"/customers/me/orders/live?account-numbers[]={harness.account}"
+    harness.place(limit())
+    harness.wait(5)
+    first = harness.ask("GET", target)
+    assert harness.ask("GET", target) is first
+    harness.place(limit())
+    assert harness.ask("GET", target) is not first
+    assert len(harness.rows(target)) == 2
 
 
-def test_a_newer_version_wants_a_range_and_cuts_the_live_list(house: House) -> None:
-    house.place(limit())
-    accounts = f"account-numbers[]={house.account}"
-    assert house.ask("GET", f"/customers/me/orders?{accounts}", accept_version="20261012").status == 400
-    answer = house.get(f"/customers/me/orders?{accounts}&start-date=2026-06-01", accept_version="20261012")
+def test_newer_version_requires_a_range_and_pages_the_live_list(harness: Harness) -> None:
+    harness.place(limit())
+    accounts = f"account-numbers[]={harness.account}"
+    assert harness.ask("GET", f"/customers/me/orders?{accounts}", accept_version="20261012").status == 400
+    answer = harness.get(f"/customers/me/orders?{accounts}&start-date=2026-06-01", accept_version="20261012")
     assert answer["pagination"]["total-items"] == 1
-    assert "pagination" in house.get(f"/customers/me/orders/live?{accounts}", accept_version="20261012")
-    assert "pagination" not in house.get(f"/customers/me/orders/live?{accounts}")
+    assert "pagination" in harness.get(f"/customers/me/orders/live?{accounts}", accept_version="20261012")
+    assert "pagination" not in harness.get(f"/customers/me/orders/live?{accounts}")
 
 
 @settings(max_examples=25)
 @given(st.integers(0, 23), st.integers(1, 9), st.sampled_from(["Asc", "Desc"]))
 def test_pages_partition_the_list(count: int, size: int, sort: str) -> None:
-    house = House().login()
-    placed = [house.place(limit()) for _ in range(count)]
+    harness = Harness().login()
+    placed = [harness.place(limit()) for _ in range(count)]
     pages, offset = [], 0
     while True:
-        answer = house.get(f"/accounts/{house.account}/orders?per-page={size}&page-offset={offset}&sort={sort}")
+        answer = harness.get(f"/accounts/{harness.account}/orders?per-page={size}&page-offset={offset}&sort={sort}")
         pages.append([str(row["id"]) for row in answer["data"]["items"]])
         offset += 1
         if offset >= answer["pagination"]["total-pages"]:

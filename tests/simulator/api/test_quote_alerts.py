@@ -1,24 +1,24 @@
-"""Alerts over the interface: made, listed, taken away."""
+"""Quote alerts over the interface: created, listed, cancelled."""
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
-def test_cancelling_is_idempotent(house: House) -> None:
-    identifier = house.alert()
+def test_cancel_is_idempotent(harness: Harness) -> None:
+    identifier = harness.alert()
     for _ in range(2):
-        response = house.ask("DELETE", f"/quote-alerts/{identifier}")
+        response = harness.ask("DELETE", f"/quote-alerts/{identifier}")
         assert (response.status, response.body) == (204, b"")
-    assert house.rows("/quote-alerts") == []
+    assert harness.rows("/quote-alerts") == []
 
 
-def test_rows_are_what_the_schema_says(house: House) -> None:
-    house.alert()
-    codec.decode(OPERATIONS["quote_alerts.list"], house.ask("GET", "/quote-alerts").body, strict=True)
+def test_rows_match_the_schema(harness: Harness) -> None:
+    harness.alert()
+    codec.decode(OPERATIONS["quote_alerts.list"], harness.ask("GET", "/quote-alerts").body, strict=True)
 
 
-def test_what_is_refused(house: House) -> None:
+def test_invalid_alert_is_rejected(harness: Harness) -> None:
     for change in ({"operator": ">="}, {"threshold": 5}, {"symbol": None}):
         body = {"field": "Last", "operator": ">", "symbol": "AAPL", "threshold": "1", **change}
-        assert house.ask("POST", "/quote-alerts", body).status == 422
+        assert harness.ask("POST", "/quote-alerts", body).status == 422

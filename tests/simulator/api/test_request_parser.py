@@ -4,19 +4,19 @@ from typing import Any
 import pytest
 
 from brokerage_async.simulator.api.request_parser import epoch_of
-from tests.simulator.house import House, leg, limit, market
+from tests.simulator.harness import Harness, leg, limit, market
 
 
-def refused(house: House, body: Any) -> tuple[int, str, list[str]]:
-    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body)
+def refused(harness: Harness, body: Any) -> tuple[int, str, list[str]]:
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     error = json.loads(response.body)["error"]
     return response.status, error["code"], [entry.get("domain", entry.get("code")) for entry in error.get("errors", ())]
 
 
-def test_wrong_keys_and_types_are_named_one_by_one(house: House) -> None:
+def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     body = {**limit(), "Price": "1", "time-in-force": "Tomorrow", "automated-source": "yes", "gtc-date": 20260101}
     body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "size": "1"}]
-    status, code, domains = refused(house, body)
+    status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
     assert set(domains) == {
         "Price",
@@ -43,30 +43,30 @@ def test_wrong_keys_and_types_are_named_one_by_one(house: House) -> None:
         (market(leg(), leg()), "legs[1].symbol"),
     ],
 )
-def test_rules_over_several_fields(house: House, body: Any, domain: str) -> None:
-    status, code, domains = refused(house, body)
+def test_broken_rule_over_several_fields_is_listed(harness: Harness, body: Any, domain: str) -> None:
+    status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
     assert domain in domains
 
 
-def test_market_orders_until_cancelled_fail_their_preflight(house: House) -> None:
+def test_gtc_market_order_fails_its_preflight(harness: Harness) -> None:
     expected = (422, "preflight_check_failure", ["gtc_market_orders_not_supported"])
-    assert refused(house, market(time_in_force="GTC")) == expected
+    assert refused(harness, market(time_in_force="GTC")) == expected
 
 
 @pytest.mark.parametrize("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
 @pytest.mark.parametrize("field", ["price", "quantity"])
-def test_amounts_that_are_none(house: House, number: str, field: str) -> None:
+def test_invalid_amount_is_rejected(harness: Harness, number: str, field: str) -> None:
     body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
-    status, code, domains = refused(house, body)
+    status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
     assert domains == ["price" if field == "price" else "legs[0].quantity"]
 
 
 @pytest.mark.parametrize("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
-def test_amounts_at_the_limits(house: House, number: str) -> None:
+def test_amount_at_the_limit_is_accepted(harness: Harness, number: str) -> None:
     for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
-        response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(number, one))
+        response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(number, one))
         assert json.loads(response.body)["data"]["order"]["price"]
 
 
@@ -83,27 +83,27 @@ def test_amounts_at_the_limits(house: House, number: str) -> None:
         ("9999-12-31T23:59:59-14:00", 422),
     ],
 )
-def test_moments(house: House, text: str, status: int) -> None:
+def test_date_time_in_a_body_is_validated(harness: Harness, text: str, status: int) -> None:
     body = limit(rules={"route-after": text})
-    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body)
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     assert response.status == status
     if status == 201:
         assert "route-after" in json.loads(response.body)["data"]["order"]["rules"]
 
 
 @pytest.mark.parametrize("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
-def test_a_moment_without_a_zone_is_one_of_utc(text: str) -> None:
+def test_epoch_of_naive_date_time_is_utc(text: str) -> None:
     assert epoch_of(text) == 1_781_103_600
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
-def test_bodies_that_are_no_objects(house: House, body: bytes) -> None:
-    assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 422
+def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> None:
+    assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 422
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
-def test_bodies_that_are_no_json(house: House, body: bytes) -> None:
-    assert house.ask("POST", f"/accounts/{house.account}/orders", body).status == 400
+def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
+    assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 400
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_bodies_that_are_no_json(house: House, body: bytes) -> None:
         ("/market-metrics/historic-corporate-events/earnings-reports/AAPL?start-date=20250101", 422),
     ],
 )
-def test_queries(house: House, target: str, status: int) -> None:
-    assert house.ask("GET", target.format(house.account)).status == status
+def test_query_status(harness: Harness, target: str, status: int) -> None:
+    assert harness.ask("GET", target.format(harness.account)).status == status
 
 
-def test_entries_of_a_validation_error_follow_the_wire_form() -> None:
-    observed, documented = House().login(), House(wire="documented").login()
+def test_validation_error_entries_follow_the_wire_form() -> None:
+    observed, documented = Harness().login(), Harness(wire="documented").login()
     target = "/market-time/sessions"
     (entry,) = json.loads(observed.ask("GET", target).body)["error"]["errors"]
     assert set(entry) == {"domain", "reason"}

@@ -9,29 +9,29 @@ ROUTER = Router(OPERATIONS.values())
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("value", ["AAPL", "BRK/B", "./ESZ6 EW3U6 260918P9100", "a%2Fb", "live?x=1#y"])
-def test_every_operation_is_found_with_its_values(name: str, value: str) -> None:
+def test_router_finds_every_operation_with_its_values(name: str, value: str) -> None:
     operation = OPERATIONS[name]
     values = {parameter.wire: value for parameter in operation.parameters if parameter.location == "path"}
     found = ROUTER.find(operation.method, encode_path(operation.path, values))
     assert found == (operation, values)
 
 
-def test_fixed_segments_win_over_variable_ones() -> None:
+def test_fixed_segment_wins_over_variable() -> None:
     found = ROUTER.find("GET", "/accounts/A/orders/live")
     assert found is not None
     assert found[0].name == "orders.list_live"
 
 
-def test_what_is_not_there() -> None:
+def test_unknown_path_is_not_found() -> None:
     assert ROUTER.find("GET", "/") is None
     assert ROUTER.find("PUT", "/watchlists") is None
     assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
 
 
 @pytest.mark.parametrize("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
-def test_targets(url: str) -> None:
+def test_split_target_of_url_and_path(url: str) -> None:
     assert split_target(url) == ("/a/b", "c=d&e=f://g")
 
 
-def test_an_address_without_a_path() -> None:
+def test_split_target_without_path() -> None:
     assert split_target("http://host") == ("/", "")

@@ -23,20 +23,20 @@ from brokerage_async.simulator.api.wire import (
     ("amount", "text"),
     [("1", "1.00"), ("1.5", "1.50"), ("1.005", "1.005"), ("1E+3", "1000.00"), ("0.000010", "0.00001"), ("-2", "-2.00")],
 )
-def test_amounts(amount: str, text: str) -> None:
+def test_money_has_two_places_and_no_exponent(amount: str, text: str) -> None:
     assert money(Decimal(amount)) == text
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
-def test_amounts_lose_nothing(amount: Decimal) -> None:
+def test_money_is_lossless(amount: Decimal) -> None:
     assert Decimal(money(amount)) == amount
 
 
-def test_times() -> None:
+def test_timestamp_has_milliseconds_and_offset() -> None:
     assert timestamp(1_781_100_000.1234) == "2026-06-10T14:00:00.123+00:00"
 
 
-def test_dialects() -> None:
+def test_dialect_chooses_the_json_type() -> None:
     observed, documented = Dialect("observed"), Dialect("documented")
     assert (observed.identifier(7), documented.identifier(7), observed.identifier(None)) == (7, "7", None)
     assert (observed.quantity(Decimal("10.0")), observed.quantity(Decimal("0.5"))) == (10, 0.5)
@@ -54,7 +54,7 @@ def test_envelopes() -> None:
     assert html(502, "Bad Gateway").headers["content-type"] == "text/html"
 
 
-def test_refusals() -> None:
+def test_refused_error_body() -> None:
     plain = RefusedError(404, "record_not_found", "gone").response("/x")
     assert json.loads(plain.body) == {"error": {"code": "record_not_found", "message": "gone"}}
     both = RefusedError(422, "failed", "no", errors=[{"code": "a"}], data={"b": 1}).response("/x")
@@ -66,7 +66,7 @@ def test_refusals() -> None:
 
 
 @given(st.integers(0, 500), st.integers(1, 60))
-def test_slices_partition(total: int, size: int) -> None:
+def test_slices_partition_the_rows(total: int, size: int) -> None:
     pages = -(-total // size)
     slices = [Slice(offset, size, total) for offset in range(pages + 1)]
     assert sum(one.count for one in slices) == total

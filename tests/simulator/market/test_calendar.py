@@ -12,7 +12,7 @@ def at(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def test_holidays_are_those_of_the_exchange() -> None:
+def test_holidays_match_the_exchange() -> None:
     assert sorted(holidays(2025)) == [
         date(2025, 1, 1),
         date(2025, 1, 20),
@@ -29,12 +29,12 @@ def test_holidays_are_those_of_the_exchange() -> None:
     assert date(2021, 12, 24) in holidays(2021)
 
 
-def test_a_new_year_on_saturday_is_not_made_up_for() -> None:
+def test_new_year_on_saturday_is_not_observed() -> None:
     assert date(2021, 12, 31) not in holidays(2021) | holidays(2022)
     assert EQUITY.session(date(2021, 12, 31)) is not None
 
 
-def test_half_days() -> None:
+def test_half_days_of_two_years() -> None:
     assert sorted(half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
     assert sorted(half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
 
@@ -66,7 +66,7 @@ def test_half_days_close_early() -> None:
     assert session.close == at("2026-11-27T18:00:00+00:00")
 
 
-def test_two_years_have_as_many_sessions_as_weekdays_without_holidays() -> None:
+def test_sessions_are_weekdays_without_holidays() -> None:
     first, last = date(2026, 1, 1), date(2027, 12, 31)
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     expected = [day for day in days if day.weekday() < 5 and day not in holidays(day.year)]
@@ -84,24 +84,24 @@ def test_two_years_have_as_many_sessions_as_weekdays_without_holidays() -> None:
         ("2026-06-11T01:00:00+00:00", "Closed"),
     ],
 )
-def test_states_of_a_day(moment: str, state: str) -> None:
+def test_state_by_time_of_day(moment: str, state: str) -> None:
     session = EQUITY.session(date(2026, 6, 10))
     assert session is not None
     assert session.state(at(moment)) == state
 
 
-def test_an_evening_session_of_the_next_day_is_current() -> None:
+def test_evening_session_of_the_next_day_is_current() -> None:
     session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
     assert session is not None
     assert session.day == date(2026, 6, 15)
 
 
-def test_neighbours_skip_weekends_and_holidays() -> None:
+def test_neighbors_skip_weekends_and_holidays() -> None:
     assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
     assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
 
 
-def test_an_order_after_the_close_works_in_the_next_session() -> None:
+def test_trading_session_after_the_close_is_the_next() -> None:
     evening = datetime(2026, 6, 12, 21, tzinfo=UTC).timestamp()
     assert EQUITY.trading(evening).day == date(2026, 6, 15)
     assert EQUITY.trading(evening, extended=True).day == date(2026, 6, 12)

@@ -1,35 +1,35 @@
-"""What there is to trade, and when the lists are made."""
+"""Instruments of the catalogue, and when the lists are created."""
 
 import msgspec
 
 from brokerage_async.simulator import Simulator
-from tests.simulator.house import House
+from tests.simulator.harness import Harness
 
 
-def test_real_sizes() -> None:
-    house = House(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
-    pagination = house.get("/instruments/equities?per-page=1000")["pagination"]
+def test_default_sizes() -> None:
+    harness = Harness(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
+    pagination = harness.get("/instruments/equities?per-page=1000")["pagination"]
     assert (pagination["total-items"], pagination["total-pages"]) == (10_000, 10)
-    assert len(house.rows("/instruments/equity-options?with-expired=true")) == 5_000
-    chain = house.ask("GET", "/futures-option-chains/ES").body
+    assert len(harness.rows("/instruments/equity-options?with-expired=true")) == 5_000
+    chain = harness.ask("GET", "/futures-option-chains/ES").body
     assert len(msgspec.json.decode(chain)["data"]["items"]) == 20_000
     assert len(chain) > 20_000_000
 
 
-def test_listed_options_can_be_traded(house: House) -> None:
-    catalogue = house.world.catalogue
-    for row in house.rows("/instruments/equity-options"):
+def test_listed_options_can_be_traded(harness: Harness) -> None:
+    catalogue = harness.state.catalogue
+    for row in harness.rows("/instruments/equity-options"):
         instrument = catalogue.instrument("Equity Option", row["symbol"])
         assert instrument is not None
         assert instrument.underlying == row["underlying-symbol"]
-    for row in house.rows("/futures-option-chains/ES"):
+    for row in harness.rows("/futures-option-chains/ES"):
         instrument = catalogue.instrument("Future Option", row["symbol"])
         assert instrument is not None
         assert instrument.underlying == row["underlying-symbol"]
 
 
-def test_unknown_instruments(house: House) -> None:
-    catalogue = house.world.catalogue
+def test_unknown_instrument_is_none(harness: Harness) -> None:
+    catalogue = harness.state.catalogue
     for kind, symbol in (
         ("Equity", "NOTTHERE"),
         ("Equity", "SPX"),
@@ -43,6 +43,6 @@ def test_unknown_instruments(house: House) -> None:
         assert catalogue.instrument(kind, symbol) is None
 
 
-def test_lists_are_made_lazily() -> None:
+def test_lists_are_created_lazily() -> None:
     simulator = Simulator()
-    assert "equities" not in vars(simulator.brokerage.world.catalogue)
+    assert "equities" not in vars(simulator.brokerage.state.catalogue)

@@ -1,4 +1,4 @@
-"""The invented equities, options and warrants."""
+"""Generated equities, options and warrants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.simulator.api.wire import dumps
-from brokerage_async.simulator.keyed_random import Chance
+from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import holidays
 from brokerage_async.simulator.market.equities import (
     equities,
@@ -22,37 +22,37 @@ from brokerage_async.simulator.market.equities import (
     warrant_row,
     warrants,
 )
-from tests.simulator.made import START
+from tests.simulator.factories import START
 
 TODAY = date(2026, 6, 10)
 
 
 @pytest.mark.parametrize("count", [0, 1, 20, 500])
-def test_a_longer_list_begins_with_the_shorter_one(count: int) -> None:
-    made = equities(count, Chance(3))
-    assert made == equities(600, Chance(3))[:count]
+def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
+    made = equities(count, KeyedRandom(3))
+    assert made == equities(600, KeyedRandom(3))[:count]
     assert [one.number for one in made] == list(range(1, count + 1))
     assert len({one.symbol for one in made}) == count
     assert all(one.price > 0 for one in made)
 
 
-def test_the_seed_decides_what_is_invented_and_nothing_else() -> None:
-    first, second = equities(200, Chance(1)), equities(200, Chance(2))
+def test_seed_changes_invented_equities_only() -> None:
+    first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
     known = len(known_equities())
     assert first[:known] == second[:known]
     assert first[known:] != second[known:]
     assert [one.symbol for one in first] == [one.symbol for one in second]
 
 
-def test_only_some_cannot_be_traded_freely() -> None:
+def test_few_equities_are_restricted() -> None:
     traded = {symbol: definition.instrument() for symbol, definition in known_equities().items()}
     assert [symbol for symbol, one in traded.items() if one.halted] == ["HALT"]
     assert [symbol for symbol, one in traded.items() if one.closing_only] == ["GONE"]
     assert not any(one.hard_to_borrow for one in traded.values())
-    assert any(one.instrument().hard_to_borrow for one in equities(200, Chance(0)))
+    assert any(one.instrument().hard_to_borrow for one in equities(200, KeyedRandom(0)))
 
 
-def test_rows_say_why_something_cannot_be_traded() -> None:
+def test_row_shows_the_restriction() -> None:
     halted, gone, plain = (equity_row(known_equities()[symbol], START) for symbol in ("HALT", "GONE", "AAPL"))
     assert (halted.halted_at is None, gone.stops_trading_at is None) == (False, False)
     assert (plain.halted_at, plain.stops_trading_at, plain.is_closing_only) == (None, None, False)
@@ -71,18 +71,18 @@ def test_expirations_are_third_fridays(today: date, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 100, 5000, 6001])
-def test_as_many_options_as_asked_for(count: int) -> None:
-    made = equity_options(count, equities(10, Chance(0)), TODAY)
+def test_equity_options_has_the_requested_count(count: int) -> None:
+    made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
     assert len(made) == len({one.symbol for one in made}) == count
     assert all(one.strike > 0 for one in made)
 
 
-def test_no_options_without_equities() -> None:
+def test_equity_options_without_roots_is_empty() -> None:
     assert equity_options(10, [], TODAY) == []
 
 
-def test_an_option_row_counts_its_days() -> None:
-    definitions = equity_options(60, equities(1, Chance(0)), TODAY)
+def test_option_row_has_days_to_expiration() -> None:
+    definitions = equity_options(60, equities(1, KeyedRandom(0)), TODAY)
     rows = [option_row(definition, TODAY) for definition in definitions]
     assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
     assert rows[0].strike_price == format(definitions[0].strike, ".1f")
@@ -91,7 +91,7 @@ def test_an_option_row_counts_its_days() -> None:
 
 
 def test_warrants_are_named_after_shares() -> None:
-    made = warrants(12, equities(20, Chance(0)))
+    made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
     assert b'"symbol":"AAPLW"' in dumps(warrant_row(made[0]))
-    assert len(warrants(100, equities(20, Chance(0)))) == 16
+    assert len(warrants(100, equities(20, KeyedRandom(0)))) == 16

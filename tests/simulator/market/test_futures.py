@@ -1,4 +1,4 @@
-"""Futures, options on them, and their chains."""
+"""Futures, their options and chains."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_codes_of_an_expiration(day: date, future: str, root: str) -> None:
 
 
 @pytest.mark.parametrize("code", FUTURES)
-def test_rows_of_a_chain_are_whole_and_can_be_traded(code: str) -> None:
+def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     rows = [json.loads(row) for row in chain_rows(FUTURES[code], 401, TODAY)]
     assert len({row["symbol"] for row in rows}) == len(rows) == 401
     assert len({tuple(row) for row in rows}) == 1
@@ -44,31 +44,31 @@ def test_rows_of_a_chain_are_whole_and_can_be_traded(code: str) -> None:
     assert [row["expiration-date"] for row in rows[399:]] == ["2026-06-12", "2026-06-19"]
 
 
-def test_a_chain_without_rows() -> None:
+def test_chain_without_rows() -> None:
     assert chain_rows(FUTURES["ES"], 0, TODAY) == []
 
 
 @pytest.mark.parametrize("code", FUTURES)
-def test_a_future_of_every_product(code: str) -> None:
+def test_future_of_every_product(code: str) -> None:
     instrument = future_instrument(f"/{code}Z6")
     assert instrument is not None
     assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", FUTURES[code].multiplier)
 
 
 @pytest.mark.parametrize("symbol", ["", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"])
-def test_what_is_no_future(symbol: str) -> None:
+def test_invalid_future_symbol_is_none(symbol: str) -> None:
     assert future_instrument(symbol) is None
 
 
 @pytest.mark.parametrize(
     "strike", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١"], ids=ascii
 )
-def test_what_is_no_strike(strike: str) -> None:
+def test_invalid_strike_is_none(strike: str) -> None:
     assert future_option_instrument(f"./ESZ6 EW3U6 260918P{strike}") is None
 
 
 @pytest.mark.parametrize(
     "symbol", ["./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1", "/ESZ6 EW3U6 260918P1", "./"]
 )
-def test_what_is_no_option(symbol: str) -> None:
+def test_invalid_option_symbol_is_none(symbol: str) -> None:
     assert future_option_instrument(symbol) is None

@@ -1,4 +1,4 @@
-"""Symbols of options, and what an instrument knows of itself."""
+"""Symbols of options, and properties of instruments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
 
 
-def test_occ_symbols_read_back() -> None:
+def test_occ_symbol_round_trip() -> None:
     parsed = parse_occ("AAPL  260612C00110000")
     assert parsed is not None
     assert occ_symbol(*parsed) == "AAPL  260612C00110000"
@@ -26,7 +26,7 @@ def test_occ_symbols_read_back() -> None:
     st.sampled_from(OptionType),
     st.decimals(0, 99999, places=3),
 )
-def test_occ_symbols_are_written_and_read(root: str, day: date, kind: OptionType, strike: Decimal) -> None:
+def test_occ_symbol_examples(root: str, day: date, kind: OptionType, strike: Decimal) -> None:
     assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
 
 
@@ -38,14 +38,14 @@ def test_occ_symbols_are_written_and_read(root: str, day: date, kind: OptionType
     ],
     ids=ascii,
 )
-def test_what_is_no_occ_symbol(symbol: str) -> None:
+def test_invalid_occ_symbol_is_none(symbol: str) -> None:
     assert parse_occ(symbol) is None
 
 
 @pytest.mark.parametrize(
     ("code", "day"), [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
 )
-def test_days_as_symbols_write_them(code: str, day: date | None) -> None:
+def test_day_of_symbol_code(code: str, day: date | None) -> None:
     assert day_of(code) == day
 
 
@@ -59,7 +59,7 @@ def test_days_as_symbols_write_them(code: str, day: date | None) -> None:
         (InstrumentType.CRYPTOCURRENCY, None, InstrumentType.CRYPTOCURRENCY),
     ],
 )
-def test_where_it_trades_and_what_is_under_it(
+def test_collection_and_underlying_type(
     kind: InstrumentType, collection: str | None, underlying: InstrumentType
 ) -> None:
     one = Instrument(symbol="X", instrument_type=kind, underlying="X")

@@ -1,4 +1,4 @@
-"""What an execution brings about: fill, position, cash, transaction."""
+"""Effects of an execution: fill, position, cash, transaction."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from brokerage_async._generated.models import LegAction
 from brokerage_async.simulator.api.wire import Dialect, WireForm
-from brokerage_async.simulator.trading.bookkeeping import Books
-from tests.simulator.made import START, account, order
+from brokerage_async.simulator.trading.bookkeeping import Bookkeeping
+from tests.simulator.factories import START, account, order
 
 
 @pytest.mark.parametrize(("form", "quantity"), [("observed", 3), ("documented", "3")])
-def test_an_execution_is_booked_everywhere(form: WireForm, quantity: object) -> None:
+def test_execute_books_fill_position_cash_and_transaction(form: WireForm, quantity: object) -> None:
     bought = order("5")
-    fill = Books(Dialect(form)).execute(bought, bought.legs[0], Decimal(3), Decimal("2.5"), START)
+    fill = Bookkeeping(Dialect(form)).execute(bought, bought.legs[0], Decimal(3), Decimal("2.5"), START)
     assert (fill.quantity, fill.fill_price, fill.ext_exec_id) == (quantity, "2.50", "7-1-0")
     held = bought.account
     (booked,) = held.transactions
@@ -26,21 +26,21 @@ def test_an_execution_is_booked_everywhere(form: WireForm, quantity: object) -> 
     assert held.cash == 1000 - Decimal(row["net-value"])
 
 
-def test_every_fill_has_an_identifier_of_its_own() -> None:
-    books, spread = Books(Dialect()), order("2", "4", action=LegAction.SELL_TO_OPEN)
+def test_every_fill_has_a_unique_identifier() -> None:
+    bookkeeping, spread = Bookkeeping(Dialect()), order("2", "4", action=LegAction.SELL_TO_OPEN)
     for _ in range(2):
         for leg in spread.legs:
-            leg.fills.append(books.execute(spread, leg, Decimal(1), Decimal(1), START))
+            leg.fills.append(bookkeeping.execute(spread, leg, Decimal(1), Decimal(1), START))
     assert [fill.ext_exec_id for leg in spread.legs for fill in leg.fills] == ["7-1-0", "7-2-0", "7-1-1", "7-2-1"]
     numbers = [booked.wire.id for booked in spread.account.transactions]
     assert numbers == sorted(set(numbers))
     assert spread.account.held("X") == -4
 
 
-def test_cash_comes_and_goes() -> None:
-    books, own = Books(Dialect()), account()
-    books.move_cash(own, "Deposit", Decimal(5), START)
-    books.move_cash(own, "Withdrawal", Decimal(-7), START)
+def test_move_cash_books_deposits_and_withdrawals() -> None:
+    bookkeeping, own = Bookkeeping(Dialect()), account()
+    bookkeeping.move_cash(own, "Deposit", Decimal(5), START)
+    bookkeeping.move_cash(own, "Withdrawal", Decimal(-7), START)
     assert own.cash == 998
     rows = [json.loads(booked.row) for booked in own.transactions]
     assert [(row["value"], row["value-effect"]) for row in rows] == [("5.00", "Credit"), ("7.00", "Debit")]

@@ -19,7 +19,7 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("action", [LegAction.BUY_TO_OPEN, LegAction.SELL_TO_CLOSE])
-def test_parts_add_up(kind: InstrumentType, action: LegAction) -> None:
+def test_total_is_the_sum_of_the_fees(kind: InstrumentType, action: LegAction) -> None:
     fees = fees_of(Instrument(symbol="X", instrument_type=kind, underlying="X"), action, Decimal(10), Decimal(100))
     wire = json.loads(dumps(fees.wire()))
     parts = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
@@ -27,18 +27,18 @@ def test_parts_add_up(kind: InstrumentType, action: LegAction) -> None:
     assert wire["total-fees-effect"] == "Debit"
 
 
-def test_closing_an_option_costs_no_commission() -> None:
+def test_closing_an_option_has_no_commission() -> None:
     option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X")
     assert fees_of(option, LegAction.SELL_TO_CLOSE, Decimal(1), Decimal(1)).commission == 0
     assert fees_of(option, LegAction.BUY_TO_OPEN, Decimal(1), Decimal(1)).commission == 1
 
 
-def test_fees_add_part_by_part() -> None:
+def test_fees_add_field_by_field() -> None:
     one, two = Fees(commission=Decimal(1)), Fees(clearing=Decimal(2), commission=Decimal(3))
     assert one + two == Fees(clearing=Decimal(2), commission=Decimal(4))
 
 
-def test_amounts_carry_no_sign_but_an_effect() -> None:
+def test_amounts_are_unsigned_with_an_effect() -> None:
     fields = amounts(value=Decimal("-12.5"), net_value=Decimal(3), commission=Decimal(0))
     assert fields == {
         "value": "12.50",

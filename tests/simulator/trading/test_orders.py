@@ -1,4 +1,4 @@
-"""Which status may follow which, and what an order knows of itself."""
+"""Transitions and properties of orders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from brokerage_async._generated.models import LegAction, OrderStatus, OrderType, PriceEffect, TimeInForce
 from brokerage_async.simulator.trading.orders import TERMINAL, TRANSITIONS, IllegalTransitionError, number_of
-from tests.simulator.made import order
+from tests.simulator.factories import order
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:
@@ -14,16 +14,16 @@ def test_no_transition_leaves_a_terminal_status() -> None:
     assert {after for afters in TRANSITIONS.values() for after in afters} - set(TRANSITIONS) <= TERMINAL
 
 
-def test_a_status_that_cannot_follow_is_a_mistake() -> None:
+def test_move_to_an_illegal_status_raises() -> None:
     one = order()
     with pytest.raises(IllegalTransitionError, match="order 7: Received cannot become Filled"):
         one.move(OrderStatus.FILLED, 1.0)
     assert (one.status, one.updated_at) == (OrderStatus.RECEIVED, None)
 
 
-def test_times_go_with_the_status() -> None:
+def test_move_sets_the_times_of_the_status() -> None:
     one = order()
-    one.written = b"{}"
+    one.rendered = b"{}"
     for at, status in enumerate(
         (
             *(OrderStatus.ROUTED, OrderStatus.LIVE, OrderStatus.REPLACE_REQUESTED),
@@ -32,14 +32,14 @@ def test_times_go_with_the_status() -> None:
     ):
         one.move(status, float(at))
     assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (0, 1, 5, 5, 5)
-    assert one.written is None
+    assert one.rendered is None
 
 
 @pytest.mark.parametrize(
     ("quantities", "units"),
     [(("6",), 6), (("4", "6"), 2), (("0.5",), 1), (("0.5", "2"), 1), (("0",), 1)],
 )
-def test_into_how_many_parts_it_can_be_filled(quantities: tuple[str, ...], units: int) -> None:
+def test_units_of_the_remaining_quantities(quantities: tuple[str, ...], units: int) -> None:
     assert order(*quantities).units == units
 
 
@@ -53,21 +53,21 @@ def test_into_how_many_parts_it_can_be_filled(quantities: tuple[str, ...], units
         (LegAction.BUY_TO_OPEN, PriceEffect.NONE, 5),
     ],
 )
-def test_the_limit_of_one_unit(action: LegAction, effect: PriceEffect | None, limit: int) -> None:
+def test_signed_limit_by_action_and_effect(action: LegAction, effect: PriceEffect | None, limit: int) -> None:
     assert order(action=action, price_effect=effect).signed_limit == limit
     assert order(action=action, price_effect=effect, order_type=OrderType.MARKET).signed_limit is None
 
 
 @pytest.mark.parametrize(
-    ("time_in_force", "extended", "lasts"),
+    ("time_in_force", "extended", "multi_day"),
     [("Day", False, False), ("Ext", True, False), ("GTC", False, True), ("GTC Ext", True, True), ("GTD", False, True)],
 )
-def test_how_long_it_works(time_in_force: str, extended: bool, lasts: bool) -> None:
+def test_terms_by_time_in_force(time_in_force: str, extended: bool, multi_day: bool) -> None:
     terms = order(time_in_force=TimeInForce(time_in_force)).terms
-    assert (terms.is_extended, terms.lasts) == (extended, lasts)
+    assert (terms.is_extended, terms.is_multi_day) == (extended, multi_day)
 
 
-def test_it_can_be_replaced_once_and_not_while_it_waits() -> None:
+def test_order_is_editable_once_and_not_while_waiting() -> None:
     old, new = order(number=1), order(number=2)
     assert old.is_editable
     old.replaced_by, new.replaces = new, old

@@ -1,15 +1,15 @@
-"""What an order is looked at for before it is taken."""
+"""Checks before an order is accepted."""
 
 import json
 from typing import Any
 
 import pytest
 
-from tests.simulator.house import House, check_effect, leg, limit, market
+from tests.simulator.harness import Harness, check_effect, leg, limit, market
 
 
-def test_an_order_beyond_the_buying_power_carries_data_and_error(house: House) -> None:
-    response = house.ask("POST", f"/accounts/{house.account}/orders", limit("100.00", leg(quantity="10000000")))
+def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None:
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("100.00", leg(quantity="10000000")))
     body = json.loads(response.body)
     assert response.status == 422
     assert body["error"]["code"] == "preflight_check_failure"
@@ -46,24 +46,24 @@ def test_an_order_beyond_the_buying_power_carries_data_and_error(house: House) -
         ),
     ],
 )
-def test_what_fails_a_preflight(house: House, body: dict[str, Any], code: str) -> None:
+def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any], code: str) -> None:
     for target in ("orders", "orders/dry-run"):
-        response = house.ask("POST", f"/accounts/{house.account}/{target}", body)
+        response = harness.ask("POST", f"/accounts/{harness.account}/{target}", body)
         error = json.loads(response.body)["error"]
         assert (response.status, error["code"]) == (422, "preflight_check_failure")
         assert code in [entry["code"] for entry in error["errors"]]
 
 
-def test_position_effects_matter_only_when_asked_for(house: House) -> None:
-    assert house.place(market(leg(action="Sell to Close")))
+def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
+    assert harness.place(market(leg(action="Sell to Close")))
 
 
-def test_a_dry_run_creates_nothing(house: House) -> None:
-    before = len(house.sim.ledger.events)
-    response = house.ask("POST", f"/accounts/{house.account}/orders/dry-run", limit(external_identifier="x"))
+def test_dry_run_creates_nothing(harness: Harness) -> None:
+    before = len(harness.sim.ledger.events)
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(external_identifier="x"))
     order = json.loads(response.body)["data"]["order"]
     assert response.status == 201
     assert not {"id", "received-at"} & set(order)
     assert order["updated-at"] == 0
-    assert len(house.sim.ledger.events) == before
-    assert house.sim.ledger.orders(external_identifier="x") == []
+    assert len(harness.sim.ledger.events) == before
+    assert harness.sim.ledger.orders(external_identifier="x") == []

@@ -1,9 +1,9 @@
-"""Lists whose rows are written once."""
+"""Tables whose rows are rendered once."""
 
 from __future__ import annotations
 
 from brokerage_async._generated.converters import WarrantWire
-from brokerage_async.simulator.market.rows import RowTable
+from brokerage_async.simulator.market.row_table import RowTable
 
 SYMBOLS = ["b", "a", "c"]
 
@@ -16,7 +16,7 @@ def table(written: list[str]) -> RowTable[str]:
     return RowTable(SYMBOLS, str, render)
 
 
-def test_rows_are_written_at_first_use_and_once() -> None:
+def test_rows_are_rendered_once_at_first_use() -> None:
     written: list[str] = []
     rows = table(written)
     assert written == []
@@ -32,7 +32,7 @@ def test_definitions_are_found_by_symbol() -> None:
     assert rows.positions([]) == []
 
 
-def test_some_are_selected() -> None:
+def test_select_filters_positions() -> None:
     rows = table([])
     assert rows.select(range(3), lambda symbol: symbol > "a") == [0, 2]
     assert rows.select([1], lambda symbol: symbol > "a") == []

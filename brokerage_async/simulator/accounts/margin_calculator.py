@@ -1,9 +1,9 @@
-"""Margin requirements and buying power: plain rules whose figures always add up.
+"""Margin requirements and buying power, by simple rules whose figures always add up.
 
-Buying power is what an account is worth, less what its positions require, less what its working orders hold back.
-Required are half of the value of shares (all of it in a cash account), the whole value of long options, nothing more
-for a call that shares cover, the largest possible loss of a vertical spread, a fifth of the underlying's value for an
-uncovered short option, and a fixed amount per future.
+Buying power is the equity of an account, less the requirements of its positions, less the buying power reserved by its
+working orders. Requirements: half of the value of shares (all of it in a cash account), the whole value of long
+options, nothing for a call covered by shares, the maximum loss of a vertical spread, a fifth of the underlying's value
+for an uncovered short option, and a fixed amount per future.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..._generated.converters import BuyingPowerEffectWire
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import money
 from ..market.instrument import FUTURES, Instrument
-from ..market.market import STEP, Market
+from ..market.prices import PRICE_INTERVAL, Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
-__all__ = ["Holding", "Impact", "MarginDesk", "merged", "requirement"]
+__all__ = ["BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
@@ -37,14 +37,14 @@ PriceOf = Callable[[Instrument], Decimal]
 
 @attrs.define
 class _Long:
-    """A long option, and how much of it does not cover a short one yet."""
+    """Long option and the part of it that does not cover a short option yet."""
 
     instrument: Instrument
     quantity: Decimal
 
 
 def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holding]:
-    """What is held after trades."""
+    """Return the holdings after trades."""
     after = {instrument.symbol: (instrument, quantity) for instrument, quantity in holdings}
     for instrument, quantity in trades:
         held = after.get(instrument.symbol, (instrument, _ZERO))[1]
@@ -53,7 +53,7 @@ def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holdi
 
 
 def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, equity_rate: Decimal) -> Decimal:
-    """What holdings on one underlying, whose price is ``spot``, require together."""
+    """Return the joint requirement of holdings on one underlying, whose price is ``spot``."""
     total, shares = _ZERO, _ZERO
     options: dict[OptionType, list[Holding]] = {}
     for instrument, quantity in holdings:
@@ -72,7 +72,10 @@ def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, e
 
 
 def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: Decimal) -> Decimal:
-    """What calls, or puts, require: shares cover shorts first, longs that do not expire before them cover the rest."""
+    """Return the requirement of calls, or of puts.
+
+    Shares cover short options first, then long options that expire no earlier.
+    """
     total = _ZERO
     longs = [_Long(instrument, quantity) for instrument, quantity in held if quantity > 0]
     for short, quantity in held:
@@ -98,15 +101,15 @@ def _outlives(long: Instrument, short: Instrument) -> bool:
 
 
 def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Decimal:
-    """Most that one vertical can lose from here on."""
+    """Return the maximum further loss of one vertical spread."""
     distance = (long.strike or _ZERO) - (short.strike or _ZERO)
     width = distance if short.option_type is OptionType.CALL else -distance
     return max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
 
 
 @attrs.frozen(kw_only=True)
-class Impact:
-    """What an order would do to an account; all amounts in dollars, signed."""
+class BuyingPowerImpact:
+    """Effect of an order on the buying power of an account, in signed dollars."""
 
     current: Decimal
     margin_change: Decimal
@@ -116,22 +119,22 @@ class Impact:
 
     @property
     def change(self) -> Decimal:
-        """By how much the buying power changes; negative when the order needs some."""
+        """Change of the buying power; negative when the order needs some."""
         return -(self.margin_change + self.fees.total)
 
     @property
     def new(self) -> Decimal:
-        """The buying power afterwards."""
+        """Buying power after the order."""
         return self.current + self.change
 
     def wire(self) -> BuyingPowerEffectWire:
-        """The buying power effect of a placed-order response."""
+        """Return the buying power effect of a placed-order response."""
         return BuyingPowerEffectWire(
             **self.comparison(), is_spread=self.is_spread, impact=money(abs(self.change)), effect=effect(-self.change)
         )
 
     def comparison(self) -> dict[str, Any]:
-        """Before, change and after, and the order by itself, as the fields of a wire struct."""
+        """Return the figures before, after and of the order alone."""
         return amounts(
             change_in_margin_requirement=-self.margin_change,
             change_in_buying_power=self.change,
@@ -141,25 +144,25 @@ class Impact:
         )
 
 
-class MarginDesk:
-    """Works out requirements and buying power at market prices."""
+class MarginCalculator:
+    """Computes requirements and buying power at market prices."""
 
-    def __init__(self, market: Market) -> None:
-        self._market = market
-        self._known: dict[str, tuple[tuple[int, int, int], Decimal]] = {}
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+        self._cache: dict[str, tuple[tuple[int, int, int], Decimal]] = {}
 
     def pricer(self, now: float, agreed: Mapping[str, Decimal] | None = None) -> PriceOf:
-        """Market prices at ``now``, with ``agreed`` prices (by symbol) in their place where there are some."""
-        market = self._market
+        """Return a price function for ``now``: ``agreed`` prices by symbol, market prices otherwise."""
+        prices = self._prices
 
         def price_of(instrument: Instrument) -> Decimal:
             price = agreed.get(instrument.symbol) if agreed else None
-            return market.price(instrument, now) if price is None else price
+            return prices.price(instrument, now) if price is None else price
 
         return price_of
 
     def by_underlying(self, account: Account) -> dict[str, list[Holding]]:
-        """The positions of an account, grouped."""
+        """Return the positions of an account, grouped by underlying."""
         groups: dict[str, list[Holding]] = {}
         for position in account.positions.values():
             groups.setdefault(position.instrument.underlying, []).append((position.instrument, position.quantity))
@@ -168,46 +171,46 @@ class MarginDesk:
     def required(
         self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
     ) -> Decimal:
-        """What holdings on one underlying require in an account, to the cent."""
-        spot = self._market.underlying_price(underlying, now)
+        """Return the requirement of holdings on one underlying, to the cent."""
+        spot = self._prices.underlying_price(underlying, now)
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
     def equity(self, account: Account, now: float) -> Decimal:
-        """What an account is worth, to the cent."""
-        price = self._market.price
+        """Return the equity of an account, to the cent."""
+        price = self._prices.price
         worth = (position.worth(price(position.instrument, now)) for position in account.positions.values())
         return (account.cash + sum(worth, _ZERO)).quantize(_CENT)
 
     def total_required(self, account: Account, now: float) -> Decimal:
-        """What all positions of an account require, to the cent."""
+        """Return the requirement of all positions of an account, to the cent."""
         price_of = self.pricer(now)
         groups = self.by_underlying(account).items()
         return sum((self.required(account, held, underlying, price_of, now) for underlying, held in groups), _ZERO)
 
     def buying_power(self, account: Account, now: float) -> Decimal:
-        """What an account can still spend on margin, to the cent."""
-        # Prices move once a minute, or when somebody sets one.
-        key = (int(now // STEP), account.version, self._market.version)
-        known = self._known.get(account.number)
-        if known is None or known[0] != key:
-            known = key, self.equity(account, now) - self.total_required(account, now)
-            self._known[account.number] = known
-        return known[1] - account.reserved
+        """Return the remaining buying power of an account, to the cent."""
+        # Prices move once a minute, or when one is set.
+        key = (int(now // PRICE_INTERVAL), account.version, self._prices.version)
+        cached = self._cache.get(account.number)
+        if cached is None or cached[0] != key:
+            cached = key, self.equity(account, now) - self.total_required(account, now)
+            self._cache[account.number] = cached
+        return cached[1] - account.reserved
 
     def impact(
         self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
-    ) -> Impact:
-        """What ``trades`` at ``agreed`` prices (market prices where none is given) would do to an account."""
+    ) -> BuyingPowerImpact:
+        """Return the effect of ``trades`` at ``agreed`` prices, market prices otherwise."""
         price_of = self.pricer(now, agreed)
         underlying = trades[0][0].underlying
         before = self.by_underlying(account).get(underlying, []) if account.positions else []
         isolated = self.required(account, trades, underlying, price_of, now)
         if before:
-            then = self.required(account, merged(before, trades), underlying, price_of, now)
-            margin_change = then - self.required(account, before, underlying, price_of, now)
+            combined = self.required(account, merged(before, trades), underlying, price_of, now)
+            margin_change = combined - self.required(account, before, underlying, price_of, now)
         else:
             margin_change = isolated
-        return Impact(
+        return BuyingPowerImpact(
             current=self.buying_power(account, now),
             margin_change=margin_change,
             isolated=isolated,
@@ -216,5 +219,5 @@ class MarginDesk:
         )
 
     def maintenance(self, required: Decimal) -> Decimal:
-        """The maintenance part of an initial requirement, to the cent."""
+        """Return the maintenance part of an initial requirement, to the cent."""
         return (required * _MAINTENANCE).quantize(_CENT)

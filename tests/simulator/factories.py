@@ -1,4 +1,4 @@
-"""Accounts, instruments and orders out of nothing, for tests of the parts that need no whole brokerage."""
+"""Accounts, instruments and orders for tests of parts that need no whole brokerage."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account
-from brokerage_async.simulator.api.call import Customer
+from brokerage_async.simulator.accounts.accounts import Account, Customer
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 
@@ -19,21 +18,21 @@ SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying
 
 
 def account(number: str = "A") -> Account:
-    """An account with a thousand dollars."""
+    """Build an account with a thousand dollars."""
     return Account(number=number, customer=OWNER, kind="Margin", cash=Decimal(1000))
 
 
 def legs(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN) -> list[Leg]:
-    """Legs of a share, one per quantity, one of a single share when there is none."""
+    """Build one leg per quantity, by default one leg of one share."""
     return [Leg(SHARE, action, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
 
 
 def terms(**change: object) -> Terms:
-    """A limit of 5 for the day."""
+    """Build the terms of a day order with limit 5."""
     given = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **change}
     return Terms(**given)  # type: ignore[arg-type]
 
 
 def order(*quantities: str, action: LegAction = LegAction.BUY_TO_OPEN, number: int = 7, **change: object) -> Order:
-    """An order that no blotter knows."""
+    """Build an order that is in no store."""
     return Order(number=number, account=account(), legs=legs(*quantities, action=action), terms=terms(**change))

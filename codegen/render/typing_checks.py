@@ -1,7 +1,7 @@
-"""Renders ``tests/typing/every_field.py``: the type that the schema gives every field, for type checkers to compare.
+"""Renderer of ``tests/typing/every_field.py``: the expected type of every field.
 
-The models get their types from datamodel-code-generator; here they come from the Spec. Where the two differ, mypy and
-pyright say so.
+datamodel-code-generator determines the types of the models; the expected types come from the Spec. mypy and pyright
+report any difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PYTHON = {
 
 
 def render(spec: Spec, environment: Environment) -> str:
-    """The source of the module, not yet formatted."""
+    """Return the source of the module, not yet formatted."""
     views = [
         (model.name, snake(model.name), [(field.name, _annotation(field)) for field in model.fields])
         for model in spec.models.values()

@@ -1,4 +1,4 @@
-"""A brokerage without sockets, and a short way to ask it things at a time of one's own."""
+"""Harness for the brokerage without sockets, at a time that the test controls."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
 
-class House:
-    """A simulated brokerage whose time stands still unless ``wait`` is called."""
+class Harness:
+    """Simulated brokerage whose clock moves only with ``wait``."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("equities", 200)
@@ -23,33 +23,33 @@ class House:
         options.setdefault("chain_rows", 50)
         self.sim = Simulator(**options)
         self.brokerage = self.sim.brokerage
-        self.world = self.brokerage.world
+        self.state = self.brokerage.state
         self.now = self.brokerage.settings.start
-        self.headers = {"User-Agent": "house-tests/1.0"}
+        self.headers = {"User-Agent": "simulator-tests/1.0"}
         self.accounts = self.sim.account_numbers
         self.account = self.accounts[0]
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
-        """Send one request; keyword arguments are further headers, None takes one away."""
+        """Send one request; keyword arguments add headers, None removes one."""
         changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
         sent = {name: value for name, value in {**self.headers, **changed}.items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        request = Request(method=method, url=f"http://house.invalid{target}", headers=sent, body=content)
+        request = Request(method=method, url=f"http://simulator.invalid{target}", headers=sent, body=content)
         return self.brokerage.handle(request, self.now)
 
     def get(self, target: str, **headers: str | None) -> Any:
-        """The JSON of a successful GET."""
+        """Return the JSON of a successful GET."""
         response = self.ask("GET", target, **headers)
         assert response.status == 200, response.body
         return json.loads(response.body)
 
     def rows(self, target: str) -> list[Any]:
-        """The items of a successful list."""
+        """Return the items of a successful list."""
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
     def token(self, **body: str) -> Response:
-        """Ask for a token by the owner's refresh token; keyword arguments change the body."""
+        """Request a token with the owner's refresh token; keyword arguments change the body."""
         asked = {
             "grant_type": "refresh_token",
             "refresh_token": self.sim.refresh_token,
@@ -58,62 +58,62 @@ class House:
         }
         return self.ask("POST", "/oauth/token", asked, authorization=None)
 
-    def login(self, **body: str) -> House:
+    def login(self, **body: str) -> Harness:
         """Use a fresh access token from now on."""
         self.headers["Authorization"] = f"Bearer {json.loads(self.token(**body).body)['access_token']}"
         return self
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and everything happen that is due."""
+        """Advance the time and run everything that is due."""
         self.now += seconds
         self.brokerage.advance(self.now)
 
     def wait_until(self, moment: str) -> None:
-        """Let time pass until an ISO 8601 date-time; the token is renewed."""
+        """Advance the time to an ISO 8601 date-time and renew the token."""
         self.wait(datetime.fromisoformat(moment).timestamp() - self.now)
         self.login()
 
     # Orders
 
     def place(self, body: dict[str, Any], account: str | None = None) -> str:
-        """Submit an order; return its identifier."""
+        """Submit an order and return its identifier."""
         response = self.ask("POST", f"/accounts/{account or self.account}/orders", body)
         assert response.status == 201, response.body
         return str(json.loads(response.body)["data"]["order"]["id"])
 
     def cancel(self, identifier: str) -> Response:
-        """Ask for the cancellation of an order of the first account."""
+        """Request the cancellation of an order of the first account."""
         return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
 
     def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
-        """An order as the account's list shows it."""
+        """Return an order from the account's list."""
         rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
         (found,) = [row for row in rows if str(row["id"]) == identifier]
         return dict(found)
 
     def status(self, identifier: str, account: str | None = None) -> str:
-        """The status of an order."""
+        """Return the status of an order."""
         return str(self.order(identifier, account)["status"])
 
     def complex_target(self, kind: str) -> str:
-        """Where the complex order of a kind is read and changed."""
+        """Return the path of the complex order of a type."""
         return f"/accounts/{self.accounts[1]}/complex-orders/{self.sim.complex_order_ids[kind]}"
 
     def complex_order(self, kind: str) -> dict[str, Any]:
-        """The complex order of a kind; it is what the schema says."""
+        """Return the complex order of a type after checking it against the schema."""
         response = self.ask("GET", self.complex_target(kind))
         codec.decode(OPERATIONS["complex_orders.get"], response.body, strict=True)
         data: dict[str, Any] = json.loads(response.body)["data"]
         return data
 
     def history(self, identifier: str) -> list[str]:
-        """Every status that an order had, from the ledger."""
+        """Return every status that an order had, from the ledger."""
         return [event.after for event in self.brokerage.ledger.events if event.order_id == identifier]
 
     # Alerts
 
     def alert(self, operator: str = ">", threshold: str = "250.00", **change: Any) -> str:
-        """Ask for a quote alert; return its identifier."""
+        """Create a quote alert and return its identifier."""
         body = {"field": "Last", "operator": operator, "symbol": "AAPL", "threshold": threshold, **change}
         response = self.ask("POST", "/quote-alerts", body)
         assert response.status == 201, response.body
@@ -125,32 +125,32 @@ EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
 
 
 def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str = "Equity") -> Any:
-    """A leg of an order body."""
+    """Build a leg of an order body."""
     fields = {"symbol": symbol, "instrument-type": kind, "action": action, "quantity": quantity}
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def limit(price: str = "100.00", *legs: Any, effect: str = "Debit", **more: Any) -> dict[str, Any]:
-    """A limit order body; at its default price it rests."""
+    """Build a limit order body, which rests at its default price."""
     terms = {"order-type": "Limit", "time-in-force": "Day", "price": price, "price-effect": effect}
     return {**terms, "legs": list(legs) or [leg()], **{name.replace("_", "-"): value for name, value in more.items()}}
 
 
 def market(*legs: Any, **more: Any) -> dict[str, Any]:
-    """A market order body."""
+    """Build a market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
 
 
 def signed(fields: dict[str, Any], name: str) -> Decimal:
-    """An amount that is sent without a sign and with an effect: what is paid or required is negative."""
+    """Return a signed amount from its unsigned value and effect: paid or required is negative."""
     amount = Decimal(fields[name])
     assert amount >= 0
     return -amount if fields[f"{name}-effect"] == "Debit" else amount
 
 
 def check_effect(placed: dict[str, Any]) -> None:
-    """That the figures of a placed-order response add up."""
+    """Assert that the figures of a placed-order response add up."""
     effect, fees = placed["buying-power-effect"], placed["fee-calculation"]
     change = signed(effect, "change-in-buying-power")
     assert signed(effect, "current-buying-power") + change == signed(effect, "new-buying-power")

@@ -1,4 +1,4 @@
-"""The in-memory door, on a virtual clock."""
+"""In-memory transport on a virtual clock."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from brokerage_async.errors import RequestNotSentError, ResponseLostError
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from tests.simulator.house import House, limit
+from tests.simulator.harness import Harness, limit
 
 pytestmark = pytest.mark.looptime
 
@@ -20,43 +20,43 @@ def loop_time() -> float:
 
 
 class Caller:
-    """Sends requests through a door."""
+    """Sends requests through an in-memory transport."""
 
     def __init__(self, **options: Any) -> None:
-        self.house = House(**options).login()
-        self.sim: Simulator = self.house.sim
-        self.door = self.sim.transport()
+        self.harness = Harness(**options).login()
+        self.sim: Simulator = self.harness.sim
+        self.transport = self.sim.transport()
 
     async def get(self, timeout: float | None = None) -> Response:
         url = f"{self.sim.base_url}/watchlists"
-        return await self.door.send(Request(method="GET", url=url, headers=self.house.headers, timeout=timeout))
+        return await self.transport.send(Request(method="GET", url=url, headers=self.harness.headers, timeout=timeout))
 
     async def place(self, external_identifier: str, timeout: float | None = None) -> Response:
-        url = f"{self.sim.base_url}/accounts/{self.house.account}/orders"
+        url = f"{self.sim.base_url}/accounts/{self.harness.account}/orders"
         body = json.dumps(limit(external_identifier=external_identifier)).encode()
-        request = Request(method="POST", url=url, headers=self.house.headers, body=body, timeout=timeout)
-        return await self.door.send(request)
+        request = Request(method="POST", url=url, headers=self.harness.headers, body=body, timeout=timeout)
+        return await self.transport.send(request)
 
     def placed(self, external_identifier: str) -> int:
         return len(self.sim.ledger.orders(external_identifier=external_identifier))
 
 
-async def test_requests_are_answered() -> None:
+async def test_send_returns_the_response() -> None:
     caller = Caller()
     assert (await caller.get()).status == 200
     assert caller.sim.ledger.requests[-1].delivered is True
 
 
-async def test_half_of_the_latency_passes_before_the_request_is_processed() -> None:
+async def test_half_of_latency_passes_before_processing() -> None:
     caller = Caller(latency=1.0)
     began = loop_time()
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
     entry = caller.sim.ledger.requests[-1]
-    assert entry.at - caller.house.now == pytest.approx(0.5)
+    assert entry.at - caller.harness.now == pytest.approx(0.5)
 
 
-async def test_latency_can_depend_on_the_request() -> None:
+async def test_latency_may_depend_on_the_request() -> None:
     caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
     began = loop_time()
     await caller.get()
@@ -65,7 +65,7 @@ async def test_latency_can_depend_on_the_request() -> None:
     assert loop_time() - began == pytest.approx(2.0)
 
 
-async def test_a_request_on_its_way_is_processed_even_if_nobody_waits() -> None:
+async def test_cancelled_request_on_its_way_is_still_processed() -> None:
     caller = Caller(latency=2.0)
     task = asyncio.create_task(caller.place("a"))
     await asyncio.sleep(0.5)
@@ -79,7 +79,7 @@ async def test_a_request_on_its_way_is_processed_even_if_nobody_waits() -> None:
 
 
 @pytest.mark.parametrize(("fault", "late"), [("delay(5)", 0), ("delay_after(5)", 1), ("hang", 0), ("hang_after", 1)])
-async def test_a_timeout_loses_the_answer(fault: str, late: int) -> None:
+async def test_timeout_loses_the_response(fault: str, late: int) -> None:
     caller = Caller()
     caller.sim.faults.add("POST", "/orders", fault)
     began = loop_time()
@@ -93,7 +93,7 @@ async def test_a_timeout_loses_the_answer(fault: str, late: int) -> None:
     assert all(entry.delivered is False for entry in caller.sim.ledger.requests if entry.fault)
 
 
-async def test_a_refused_connection_never_reaches_the_service() -> None:
+async def test_refused_connection_never_reaches_the_service() -> None:
     caller = Caller()
     caller.sim.faults.add("POST", "/orders", "refuse")
     with pytest.raises(RequestNotSentError) as caught:
@@ -103,7 +103,7 @@ async def test_a_refused_connection_never_reaches_the_service() -> None:
 
 
 @pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("drop_after", 1), ("truncate", 1)])
-async def test_a_dropped_connection_leaves_it_open(fault: str, count: int) -> None:
+async def test_dropped_connection_loses_the_response(fault: str, count: int) -> None:
     caller = Caller()
     caller.sim.faults.add("POST", "/orders", fault)
     with pytest.raises(ResponseLostError):
@@ -111,7 +111,7 @@ async def test_a_dropped_connection_leaves_it_open(fault: str, count: int) -> No
     assert caller.placed("a") == count
 
 
-async def test_hanging_requests_can_be_cancelled() -> None:
+async def test_hanging_request_can_be_cancelled() -> None:
     caller = Caller()
     caller.sim.faults.add("GET", ".", "hang")
     with pytest.raises(TimeoutError):
@@ -119,27 +119,27 @@ async def test_hanging_requests_can_be_cancelled() -> None:
             await caller.get()
 
 
-async def test_a_closed_door_sends_nothing() -> None:
+async def test_closed_transport_rejects_requests() -> None:
     caller = Caller()
-    await caller.door.close()
+    await caller.transport.close()
     with pytest.raises(RequestNotSentError):
         await caller.get()
 
 
-async def test_orders_live_on_the_loop_s_clock() -> None:
+async def test_orders_advance_with_the_loop_clock() -> None:
     caller = Caller()
     identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
     await asyncio.sleep(3)
     caller.sim.settle()
-    assert caller.house.history(identifier) == ["Received", "Routed", "Live"]
+    assert caller.harness.history(identifier) == ["Received", "Routed", "Live"]
 
 
 @pytest.mark.parametrize(
     ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
 )
-async def test_faults_are_looked_for_in_the_query_too(pattern: str, met: bool) -> None:
+async def test_fault_pattern_matches_the_query(pattern: str, met: bool) -> None:
     caller = Caller()
     caller.sim.faults.add("GET", pattern, "status(503)")
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
-    response = await caller.door.send(Request(method="GET", url=url, headers=caller.house.headers))
+    response = await caller.transport.send(Request(method="GET", url=url, headers=caller.harness.headers))
     assert (response.status == 503) is met

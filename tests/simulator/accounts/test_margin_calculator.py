@@ -1,4 +1,4 @@
-"""Margin and buying power: that the figures add up, whatever is traded."""
+"""Margin and buying power: the figures add up for any trades."""
 
 import json
 from decimal import Decimal
@@ -7,27 +7,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.margin import requirement
+from brokerage_async.simulator.accounts.margin_calculator import requirement
 from brokerage_async.simulator.market.instrument import Instrument
-from tests.simulator.house import House, check_effect, leg, limit, market, signed
+from tests.simulator.harness import Harness, check_effect, leg, limit, market, signed
 
 SPOT = Decimal(200)
 
 
-def option(symbol: str, house: House) -> Instrument:
-    found = house.world.catalogue.instrument("Equity Option", symbol)
+def option(symbol: str, harness: Harness) -> Instrument:
+    found = harness.state.catalogue.instrument("Equity Option", symbol)
     assert found is not None
     return found
 
 
-def test_shares_need_half_of_their_value() -> None:
+def test_shares_require_half_of_their_value() -> None:
     share = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
     for quantity in (Decimal(10), Decimal(-10)):
         assert requirement([(share, quantity)], lambda _: SPOT, SPOT, Decimal("0.5")) == 1000
 
 
-def test_options(house: House) -> None:
-    low, high = option("AAPL  260717C00200000", house), option("AAPL  260717C00210000", house)
+def test_requirement_of_options_and_spreads(harness: Harness) -> None:
+    low, high = option("AAPL  260717C00200000", harness), option("AAPL  260717C00210000", harness)
     prices = {low.symbol: Decimal(12), high.symbol: Decimal(7)}
 
     def required(*holdings: tuple[Instrument, int]) -> Decimal:
@@ -41,11 +41,11 @@ def test_options(house: House) -> None:
     assert required((low, 2), (high, -1)) == 1700
 
 
-def test_covered_calls(house: House) -> None:
-    share = house.world.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
+def test_requirement_of_covered_calls(harness: Harness) -> None:
+    share = harness.state.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
     assert share is not None
-    call, put = option("AAPL  260717C00210000", house), option("AAPL  260717P00190000", house)
-    higher = option("AAPL  260717C00215000", house)
+    call, put = option("AAPL  260717C00210000", harness), option("AAPL  260717P00190000", harness)
+    higher = option("AAPL  260717C00215000", harness)
     prices = {share.symbol: SPOT, call.symbol: Decimal(7), put.symbol: Decimal(6), higher.symbol: Decimal(5)}
 
     def required(*holdings: tuple[Instrument, int]) -> Decimal:
@@ -60,11 +60,11 @@ def test_covered_calls(house: House) -> None:
     assert required((share, -100), (call, -1)) == 10_000 + 4_000
 
 
-def test_a_covered_call_takes_no_more_margin(house: House) -> None:
-    house.place(market(leg(quantity="100")))
-    house.wait(10)
+def test_covered_call_takes_no_margin(harness: Harness) -> None:
+    harness.place(market(leg(quantity="100")))
+    harness.wait(10)
     body = market(leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"))
-    placed = json.loads(house.ask("POST", f"/accounts/{house.account}/orders/dry-run", body).body)["data"]
+    placed = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
     check_effect(placed)
     effect = placed["buying-power-effect"]
     assert effect["change-in-margin-requirement"] == "0.00"
@@ -86,20 +86,20 @@ ORDERS = [
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(ORDERS), st.integers(1, 9), st.booleans()), min_size=1, max_size=6))
 def test_buying_power_adds_up(plan: list[tuple[dict[str, str], int, bool]]) -> None:
-    house = House().login()
-    account = house.accounts[1]
+    harness = Harness().login()
+    account = harness.accounts[1]
     for template, count, priced in plan:
         one = {**template, "quantity": str(count)}
         effect = "Debit" if one["action"].startswith("Buy") else "Credit"
         body = limit("150.00", one, effect=effect) if priced else market(one)
-        preview = house.ask("POST", f"/accounts/{account}/orders/dry-run", body)
+        preview = harness.ask("POST", f"/accounts/{account}/orders/dry-run", body)
         assert preview.status in (201, 422)
         placed = json.loads(preview.body)["data"]
         check_effect(placed)
         if preview.status == 201:
-            house.place(body, account)
-            after = json.loads(house.ask("POST", f"/accounts/{account}/orders/dry-run", body).body)["data"]
+            harness.place(body, account)
+            after = json.loads(harness.ask("POST", f"/accounts/{account}/orders/dry-run", body).body)["data"]
             change = signed(placed["buying-power-effect"], "change-in-buying-power")
             left = signed(placed["buying-power-effect"], "current-buying-power") + min(change, Decimal(0))
             assert signed(after["buying-power-effect"], "current-buying-power") == left
-        house.wait(5)
+        harness.wait(5)

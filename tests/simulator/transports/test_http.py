@@ -1,4 +1,4 @@
-"""The loopback door: the same brokerage behind real HTTP."""
+"""Loopback server: the same brokerage behind real HTTP."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from brokerage_async.simulator import Simulator
-from tests.simulator.house import limit
+from tests.simulator.harness import limit
 
 HEADERS = {"User-Agent": "server-tests/1.0"}
 
@@ -41,7 +41,7 @@ async def place(sim: Simulator, http: aiohttp.ClientSession, external_identifier
     return response
 
 
-async def test_it_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.ClientSession) -> None:
     assert sim.base_url.startswith("http://127.0.0.1:")
     async with http.get(f"{sim.base_url}/watchlists") as response:
         assert response.status == 200
@@ -51,7 +51,7 @@ async def test_it_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.Clien
     assert sim.ledger.requests[-1].delivered is True
 
 
-async def test_encoded_paths_arrive_as_they_were_sent(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_encoded_path_is_preserved(sim: Simulator, http: aiohttp.ClientSession) -> None:
     from yarl import URL
 
     url = URL(f"{sim.base_url}/market-metrics/historic-corporate-events/dividends/BRK%2FB", encoded=True)
@@ -59,12 +59,12 @@ async def test_encoded_paths_arrive_as_they_were_sent(sim: Simulator, http: aioh
         assert response.status == 200
 
 
-async def test_an_empty_answer_has_no_body(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_empty_response_has_no_body(sim: Simulator, http: aiohttp.ClientSession) -> None:
     async with http.delete(f"{sim.base_url}/quote-alerts/x") as response:
         assert (response.status, await response.read()) == (204, b"")
 
 
-async def test_a_bare_429(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_rate_limit_returns_a_bare_429(sim: Simulator, http: aiohttp.ClientSession) -> None:
     sim.rate_limit = 0.5
     await http.get(f"{sim.base_url}/watchlists")
     async with http.get(f"{sim.base_url}/watchlists") as response:
@@ -74,7 +74,9 @@ async def test_a_bare_429(sim: Simulator, http: aiohttp.ClientSession) -> None:
 
 
 @pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("refuse", 0), ("drop_after", 1), ("truncate", 1)])
-async def test_connections_really_drop(sim: Simulator, http: aiohttp.ClientSession, fault: str, count: int) -> None:
+async def test_drop_fault_closes_the_connection(
+    sim: Simulator, http: aiohttp.ClientSession, fault: str, count: int
+) -> None:
     sim.faults.add("POST", "/orders$", fault)
     with pytest.raises((aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientOSError)):
         await place(sim, http, "a")
@@ -83,13 +85,15 @@ async def test_connections_really_drop(sim: Simulator, http: aiohttp.ClientSessi
     assert (await place(sim, http, "b")).status == 201
 
 
-async def test_a_hanging_answer_ends_with_the_caller(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_hanging_request_ends_with_the_client_timeout(sim: Simulator, http: aiohttp.ClientSession) -> None:
     sim.faults.add("GET", ".", "hang")
     with pytest.raises(TimeoutError):
         await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
 
 
-async def test_a_late_request_is_processed_for_nobody(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_delayed_request_is_processed_after_the_client_timeout(
+    sim: Simulator, http: aiohttp.ClientSession
+) -> None:
     sim.faults.add("POST", "/orders$", "delay(0.1)")
     url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
     with pytest.raises(TimeoutError):
@@ -100,7 +104,7 @@ async def test_a_late_request_is_processed_for_nobody(sim: Simulator, http: aioh
     assert sim.ledger.requests[-1].delivered is False
 
 
-async def test_html_and_garbage(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_html_and_garbage_replace_the_response(sim: Simulator, http: aiohttp.ClientSession) -> None:
     sim.faults.add("GET", ".", "html(502)")
     sim.faults.add("GET", ".", "garbage")
     async with http.get(f"{sim.base_url}/watchlists") as response:
@@ -111,7 +115,7 @@ async def test_html_and_garbage(sim: Simulator, http: aiohttp.ClientSession) -> 
             json.loads(await response.read())
 
 
-async def test_a_restart_forgets_nothing(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSession) -> None:
     await place(sim, http, "a")
     address = sim.base_url
     await sim.stop()
@@ -124,7 +128,7 @@ async def test_a_restart_forgets_nothing(sim: Simulator, http: aiohttp.ClientSes
         assert len((await response.json())["data"]["items"]) == 1
 
 
-async def test_a_port_that_is_taken_says_so(sim: Simulator) -> None:
+async def test_port_in_use_raises(sim: Simulator) -> None:
     port = int(sim.base_url.rpartition(":")[2])
     with pytest.raises(OSError, match="address"):
         await Simulator(port=port).__aenter__()
@@ -133,7 +137,7 @@ async def test_a_port_that_is_taken_says_so(sim: Simulator) -> None:
 @pytest.mark.parametrize(
     ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
 )
-async def test_faults_are_looked_for_in_the_query_too(
+async def test_fault_pattern_matches_the_query(
     sim: Simulator, http: aiohttp.ClientSession, pattern: str, met: bool
 ) -> None:
     sim.faults.add("GET", pattern, "status(503)")
@@ -142,7 +146,7 @@ async def test_faults_are_looked_for_in_the_query_too(
 
 
 @pytest.mark.parametrize("fault", ["delay_after(0.1)", "delay(0.1)"])
-async def test_a_client_that_hangs_up_before_its_answer_leaves_no_traceback(
+async def test_client_disconnect_leaves_no_traceback(
     sim: Simulator, http: aiohttp.ClientSession, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     sim.faults.add("GET", "/watchlists", fault)

@@ -1,4 +1,4 @@
-"""The loopback door: the brokerage behind real HTTP."""
+"""Loopback server: the brokerage behind real HTTP."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aiohttp import web
 
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..api.brokerage import Brokerage, Outcome
+from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
 from ..api.wire import dated
 from ..clock import Clock
-from ..faults import Fate
+from ..faults import ConnectionAction
 
 __all__ = ["LoopbackServer"]
 
@@ -22,7 +22,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
 
 class LoopbackServer:
-    """Serves a brokerage on one port."""
+    """HTTP server for a brokerage on one port."""
 
     def __init__(
         self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], host: str, port: int
@@ -38,7 +38,7 @@ class LoopbackServer:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
+        """Address of the server."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
 
@@ -48,7 +48,10 @@ class LoopbackServer:
         return self._has_listened
 
     async def start(self) -> None:
-        """Listen. A port that was chosen by the system at the first start is kept for the following ones."""
+        """Listen.
+
+        A port that the system chose at the first start is kept for later ones.
+        """
         runner = web.ServerRunner(
             web.Server(self._answer, access_log=None, keepalive_timeout=75.0),
             handle_signals=False,
@@ -71,10 +74,10 @@ class LoopbackServer:
         if runner is not None:
             await runner.cleanup()
         left = [task for task in self._answering if task is not asyncio.current_task()]
-        for task in left:  # aiohttp forgets those whose client has hung up
+        for task in left:  # aiohttp does not track those whose client has hung up
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next turn
+        await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next iteration
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -100,31 +103,31 @@ class LoopbackServer:
         if before > 0:
             await asyncio.sleep(before)
         now = self._clock.now()
-        outcome = self._brokerage.serve(request, now, fault)
+        served = self._brokerage.serve(request, now, fault)
         if after > 0:
             await asyncio.sleep(after)
-        return await self._deliver(http, outcome, now)
+        return await self._deliver(http, served, now)
 
-    async def _deliver(self, http: web.BaseRequest, outcome: Outcome, now: float) -> web.StreamResponse:
-        response, entry = outcome.response, outcome.entry
-        entry.delivered = False
-        if outcome.fate is Fate.HANG:
+    async def _deliver(self, http: web.BaseRequest, served: ServedRequest, now: float) -> web.StreamResponse:
+        response, record = served.response, served.record
+        record.delivered = False
+        if served.connection_action is ConnectionAction.HANG:
             await asyncio.get_running_loop().create_future()
-        if outcome.fate in (Fate.DROP, Fate.REFUSE) or response is None:
+        if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
             _drop(http)
             return web.Response()
         try:
-            if outcome.fate is Fate.TRUNCATE:
+            if served.connection_action is ConnectionAction.TRUNCATE:
                 return await _truncated(http, response, now)
             answer = web.Response(
                 status=response.status, body=response.body or None, headers=dated(response, now).headers
             )
             await answer.prepare(http)
             await answer.write_eof()
-        except ConnectionError:  # the client has hung up, which is nothing to tell anybody
+        except ConnectionError:  # the client has hung up: not an error of the server
             _drop(http)
             return web.Response()
-        entry.delivered = True
+        record.delivered = True
         return answer
 
 
@@ -135,7 +138,7 @@ def _drop(http: web.BaseRequest) -> None:
 
 
 async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
-    """Announce the whole body, send half of it, and hang up."""
+    """Announce the whole body, send half of it, and close the connection."""
     answer = web.StreamResponse(status=response.status, headers=dated(response, now).headers)
     answer.content_length = max(2, len(response.body))
     await answer.prepare(http)

@@ -1,4 +1,4 @@
-"""Lists of instruments that are written once: every row is kept as the JSON bytes that go out."""
+"""Tables of instruments whose rows are kept as rendered JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class RowTable(Generic[T]):
-    """Definitions by symbol, with their JSON written at first use and kept.
+    """Definitions by symbol, with JSON that is rendered at first use and kept.
 
     ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent.
     """
@@ -29,22 +29,22 @@ class RowTable(Generic[T]):
         return len(self.definitions)
 
     def get(self, symbol: str) -> T | None:
-        """The definition of ``symbol``, None when there is none."""
+        """Return the definition of ``symbol``, or None."""
         position = self._index.get(symbol)
         return None if position is None else self.definitions[position]
 
     def positions(self, symbols: Iterable[str]) -> list[int]:
-        """Where the known ones of ``symbols`` stand, each once, in the order of the table."""
+        """Return the positions of known symbols, each once, in the order of the table."""
         index = self._index
         return sorted({index[symbol] for symbol in symbols if symbol in index})
 
     def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
-        """Those of ``positions`` whose definition is to be kept."""
+        """Return the positions whose definition passes ``keep``."""
         definitions = self.definitions
         return [position for position in positions if keep(definitions[position])]
 
     def rows(self, positions: Iterable[int]) -> list[bytes]:
-        """The JSON of the rows at ``positions``."""
+        """Return the JSON of the rows at ``positions``."""
         rows = self._rows
         return [rows[position] or self._write(position) for position in positions]
 

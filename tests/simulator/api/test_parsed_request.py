@@ -1,4 +1,4 @@
-"""A request as its handler sees it."""
+"""Parsed request: page slices and sort order."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.api.call import Call
+from brokerage_async.simulator.api.parsed_request import ParsedRequest
 from brokerage_async.simulator.api.wire import RefusedError
-from brokerage_async.simulator.ledger import Entry
-from tests.simulator.made import OWNER, START
+from brokerage_async.simulator.ledger import RequestRecord
+from tests.simulator.factories import OWNER, START
 
 
-def call(**query: Any) -> Call:
-    return Call(
+def call(**query: Any) -> ParsedRequest:
+    return ParsedRequest(
         operation=OPERATIONS["orders.list"],
         now=START,
         context="/",
@@ -23,14 +23,14 @@ def call(**query: Any) -> Call:
         body=None,
         customer=OWNER,
         version=None,
-        entry=Entry(seq=1, at=START, method="GET", target="/"),
+        record=RequestRecord(seq=1, at=START, method="GET", target="/"),
     )
 
 
-def test_a_page_by_default_and_as_asked_for() -> None:
-    page = call().slice(25, default=10, most=20)
+def test_slice_has_default_and_requested_size() -> None:
+    page = call().slice(25, default=10, max_size=20)
     assert (page.start, page.stop, page.count) == (0, 10, 10)
-    page = call(page_offset=1, per_page=20).slice(25, default=10, most=20)
+    page = call(page_offset=1, per_page=20).slice(25, default=10, max_size=20)
     assert (page.start, page.stop, page.count) == (20, 25, 5)
 
 
@@ -43,13 +43,13 @@ def test_a_page_by_default_and_as_asked_for() -> None:
         ({"page_offset": -1, "per_page": -1}, ["page-offset", "per-page"]),
     ],
 )
-def test_pages_that_cannot_be(query: dict[str, int], domains: list[str]) -> None:
+def test_slice_with_invalid_page_raises(query: dict[str, int], domains: list[str]) -> None:
     with pytest.raises(RefusedError) as refused:
-        call(**query).slice(25, default=10, most=20)
+        call(**query).slice(25, default=10, max_size=20)
     assert refused.value.status == 400
     assert [entry.domain for entry in refused.value.errors] == domains
 
 
 @pytest.mark.parametrize(("sort", "ascending"), [("Asc", True), ("asc", True), ("Desc", False), (None, False)])
-def test_the_newest_comes_first_unless_asked_otherwise(sort: str | None, ascending: bool) -> None:
+def test_sort_is_descending_by_default(sort: str | None, ascending: bool) -> None:
     assert call(**({} if sort is None else {"sort": sort})).ascending is ascending

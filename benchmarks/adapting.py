@@ -1,0 +1,164 @@
+"""The worth of each adaptation of the decoder, and the cost of fields in undocumented forms."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from brokerage_async import models
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+
+from . import bodies
+from .rounds import Result, means, ratios, result, times
+
+ROWS = 500
+
+Row = dict[str, Any]
+
+
+def measure(rounds: int) -> list[Result]:
+    """Measure the forms on 500 orders, then each adaptation on and off."""
+    logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)  # Each form is reported once.
+    pages = {page.model: page for page in bodies.pages()}
+    return [*_forms(pages[models.Order], rounds), *_adaptations(pages, rounds)]
+
+
+# -- undocumented forms -----------------------------------------------------------------------------------------------
+
+
+def _with(row: Row, **changes: Any) -> Row:
+    """Return the row with other values, given by the names of the fields."""
+    return {**row, **{name.replace("_", "-"): value for name, value in changes.items()}}
+
+
+def _naive(row: Row) -> Row:
+    return {key: value.removesuffix("+00:00") if key.startswith("received") else value for key, value in row.items()}
+
+
+def _naive_everywhere(row: Row) -> Row:
+    return {key: value.removesuffix("+00:00") if key.endswith("-at") else value for key, value in row.items()}
+
+
+def _with_legs(row: Row, **changes: Any) -> Row:
+    return _with(row, legs=[_with(leg, **changes) for leg in row["legs"]])
+
+
+def _with_fills(row: Row, **changes: Any) -> Row:
+    legs = [_with(leg, fills=[_with(fill, **changes) for fill in leg["fills"]]) for leg in row["legs"]]
+    return _with(row, legs=legs)
+
+
+def _four(row: Row) -> Row:
+    return _with(_naive(row), cancellable="true", price="N/A", underlying_symbol={"symbol": "AAPL"})
+
+
+#: Without a bound: the raw list is kept beside the models, so that its items are decoded twice; and nine fields.
+LIST_ITEM, NINE = "null among the items of a list", "nine fields at once"
+
+#: A row of the page with fields in an undocumented form.
+FORMS: Mapping[str, Callable[[Row], Row]] = {
+    "date-time without zone": _naive,
+    "five date-times without zone": _naive_everywhere,
+    "date-time in prose": lambda row: _with(row, received_at=f"Jan 5 2026 {row['id']}"),
+    "boolean as a string": lambda row: _with(row, cancellable="true"),
+    "price N/A": lambda row: _with(row, price="N/A"),
+    "price as a number": lambda row: _with(row, price=59.73),
+    "object for a string": lambda row: _with(row, underlying_symbol={"symbol": "AAPL", "type": "Equity"}),
+    "list for a string": lambda row: _with(row, underlying_symbol=["AAPL"]),
+    "number for a string": lambda row: _with(row, underlying_symbol=7),
+    "boolean for a string": lambda row: _with(row, underlying_symbol=True),
+    "string for an integer": lambda row: _with(row, ext_global_order_number=row["id"]),
+    "number for an enumeration": lambda row: _with(row, status=4),
+    "date in prose": lambda row: _with(row, gtc_date="tomorrow"),
+    "string for a nested object": lambda row: _with(row, order_rule="none"),
+    "object for a list": lambda row: _with(row, legs={"symbol": "AAPL"}),
+    LIST_ITEM: lambda row: _with(row, legs=[*row["legs"], None]),
+    "object for a string in each leg": lambda row: _with_legs(row, symbol={"symbol": "AAPL"}),
+    "price N/A in each fill": lambda row: _with_fills(row, fill_price="N/A"),
+    "four fields at once": _four,
+    NINE: lambda row: _naive_everywhere(_with(_four(row), status=4)),
+}
+
+
+def _forms(page: bodies.Page, rounds: int) -> list[Result]:
+    rows = page.rows()[:ROWS]
+    clean = page.with_rows(rows)
+    contenders = {"clean": _decoding(clean, DecoderRegistry())}
+    for name, change in FORMS.items():
+        contenders[name] = _decoding(page.with_rows([change(row) for row in rows]), DecoderRegistry())
+    taken: dict[str, list[float]] = {}
+    names = list(FORMS)
+    for start in range(0, len(names), 4):  # In small groups, so that few others come between a form and the clean page.
+        group = times({name: contenders[name] for name in ("clean", *names[start : start + 4])}, 2 * rounds)
+        taken |= {name: ratios(group[name], group["clean"]) for name in names[start : start + 4]}
+    bounded = [values for name, values in taken.items() if name not in (LIST_ITEM, NINE)]
+    once = times(
+        {
+            "widened": contenders["date-time without zone"],
+            "not": _decoding(page.with_rows([_naive(row) for row in rows]), DecoderRegistry(widens=False)),
+        },
+        max(3, rounds // 3),
+    )
+    worst = max(bounded, key=statistics.median)
+    return [
+        result("500 orders, one to four odd fields, the worst, x clean", worst, bound=1.6, aim=1.3),
+        *[result(f"    {name}, x clean", values) for name, values in taken.items()],
+        result("    widening a field, x without (date-time without zone)", ratios(once["widened"], once["not"])),
+    ]
+
+
+def _decoding(page: bodies.Page, registry: DecoderRegistry) -> Callable[[], Any]:
+    """Return a decoder of the page that has adapted to it."""
+
+    def decode() -> Any:
+        return codec.decode(page.operation, page.body, registry=registry).value
+
+    for _ in range(2):
+        decode()
+    return decode
+
+
+# -- adaptations ------------------------------------------------------------------------------------------------------
+
+
+def _adaptations(pages: Mapping[type[Any], bodies.Page], rounds: int) -> list[Result]:
+    orders = pages[models.Order]
+    unknown = orders.with_rows([{**row, "new-key": "new value"} for row in orders.rows()])
+    backwards = [page.with_rows([_backwards(row) for row in page.rows()]) for page in pages.values()]
+    learning = _compared(unknown, {"learns": False}, rounds)
+    reordering = means([_compared(page, {"reorders": False}, rounds) for page in backwards])
+    return [
+        result("    learning an unknown key, x without (1,000 orders)", learning),
+        result("    reordering fields, x without (four pages, keys reversed)", reordering),
+        result("    chunks of a body, x in one go (1,000 orders)", _chunked(orders, rounds)),
+    ]
+
+
+def _backwards(value: Any) -> Any:
+    """Return the same JSON with the keys of every object in the reverse order."""
+    if isinstance(value, list):
+        return [_backwards(item) for item in value]
+    return {key: _backwards(value[key]) for key in reversed(value)} if isinstance(value, dict) else value
+
+
+def _compared(page: bodies.Page, switch: dict[str, bool], rounds: int) -> list[float]:
+    taken = times({"on": _decoding(page, DecoderRegistry()), "off": _decoding(page, DecoderRegistry(**switch))}, rounds)
+    return ratios(taken["on"], taken["off"])
+
+
+def _chunked(page: bodies.Page, rounds: int) -> list[float]:
+    registry = DecoderRegistry()
+
+    def in_chunks() -> Any:
+        steps = codec.decode_chunks(page.operation, page.body, registry=registry)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    taken = times({"chunks": in_chunks, "whole": _decoding(page, registry)}, rounds)
+    return ratios(taken["chunks"], taken["whole"])

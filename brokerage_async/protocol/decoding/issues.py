@@ -1,0 +1,47 @@
+"""Issues: where decoding reports a value that does not fit the schema."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import attrs
+
+from ...errors import ResponseDecodeError
+from .adaptive import REGISTRY, DecoderRegistry
+
+__all__ = ["KEPT", "LEFT_OUT", "Issues", "describe"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.decode")
+
+#: How a warning ends: the value is not lost, or the row is.
+KEPT, LEFT_OUT = "; kept as raw JSON in extra", "; left out"
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@attrs.define
+class Issues:
+    """Reports of one decoding: a warning for each path, or in strict mode an exception."""
+
+    operation: str
+    strict: bool = False
+    registry: DecoderRegistry = REGISTRY
+
+    def report(self, path: str, reason: str, outcome: str = "") -> None:
+        """Log one issue, once for each operation and path without its indexes.
+
+        Raises ResponseDecodeError in strict mode.
+        """
+        if self.strict:
+            raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=self.operation)
+        pattern = _INDEX.sub("[]", path)
+        if self.registry.is_first_warning(self.operation, pattern):
+            logger.warning("%s: %s: %s%s", self.operation, pattern, reason, outcome)
+
+
+def describe(raw: Any) -> str:
+    """Return the JSON type of a raw value, without its content."""
+    names = {str: "a string", bool: "a boolean", dict: "an object", list: "a list", type(None): "null"}
+    return names.get(type(raw), "a number")

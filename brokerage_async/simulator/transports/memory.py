@@ -1,0 +1,106 @@
+"""In-memory transport: passes requests to the brokerage without a socket.
+
+It uses the running event loop's time, so that client and brokerage can share a virtual clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from ...errors import RequestNotSentError, ResponseLostError
+from ...protocol.request import Request
+from ...protocol.response import Response
+from ..api.brokerage import Brokerage, ServedRequest
+from ..api.routes import request_target
+from ..api.wire import dated
+from ..clock import Clock
+from ..faults import ConnectionAction, Fault
+
+__all__ = ["InMemoryTransport", "Latency"]
+
+Latency = float | Callable[[Request], float]
+"""Seconds per request, the same for all or by request."""
+
+
+class InMemoryTransport:
+    """Transport to a simulated brokerage in the same process.
+
+    Half of the latency passes before a request is processed, the other half after. A request on its way is processed
+    even if its sender stops waiting, as on a real network.
+    """
+
+    def __init__(self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float]) -> None:
+        self._brokerage = brokerage
+        self._clock = clock
+        self._latency = latency
+        self._closed = False
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once and return the response.
+
+        Raises:
+            RequestNotSentError: the connection was refused.
+            ResponseLostError: the connection dropped, or no complete response came within ``request.timeout``.
+        """
+        if self._closed:
+            raise RequestNotSentError("transport is closed")
+        request.check_guard()
+        self._clock.now()  # Time starts with the first request, not with its arrival.
+        fault = self._brokerage.faults.take(request.method, request_target(request.url))
+        if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
+            self._brokerage.serve(request, self._clock.now(), fault)
+            raise RequestNotSentError("simulated: connection refused")
+        latency = self._latency(request)
+        before, after = latency / 2, latency / 2
+        if fault is not None:
+            before, after = before + fault.delay, after + fault.delay_after
+        served = await self._arrive(request, fault, before)
+        return await self._leave(request, served, before, after)
+
+    async def close(self) -> None:
+        """Reject further requests. Those on their way are still processed."""
+        self._closed = True
+
+    async def _arrive(self, request: Request, fault: Fault | None, before: float) -> ServedRequest:
+        """Process the request once it arrives, even if its sender has stopped waiting."""
+        if before <= 0:
+            return self._brokerage.serve(request, self._clock.now(), fault)
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[ServedRequest] = loop.create_future()
+
+        def process() -> None:
+            served = self._brokerage.serve(request, self._clock.now(), fault)
+            if not arrived.done():
+                arrived.set_result(served)
+            else:
+                served.record.delivered = False
+
+        loop.call_later(before, process)
+        if request.timeout is not None and request.timeout <= before:
+            try:
+                await asyncio.sleep(request.timeout)
+            finally:
+                arrived.cancel()
+            raise ResponseLostError("simulated: no response in time")
+        return await arrived
+
+    async def _leave(self, request: Request, served: ServedRequest, before: float, after: float) -> Response:
+        """Return the response to the sender, or fail as the fault demands."""
+        record = served.record
+        record.delivered = False
+        left = None if request.timeout is None else request.timeout - before
+        if served.connection_action is ConnectionAction.HANG or (left is not None and left <= after):
+            if left is None:
+                await asyncio.get_running_loop().create_future()
+            await asyncio.sleep(max(0.0, left or 0.0))
+            raise ResponseLostError("simulated: no response in time")
+        if after > 0:
+            await asyncio.sleep(after)
+        response = served.response
+        if served.connection_action is ConnectionAction.DROP or response is None:
+            raise ResponseLostError("simulated: connection dropped")
+        if served.connection_action is ConnectionAction.TRUNCATE:
+            raise ResponseLostError("simulated: connection dropped within the response body")
+        record.delivered = True
+        return dated(response, self._clock.now())

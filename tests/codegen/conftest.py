@@ -1,0 +1,24 @@
+"""Fixtures: a toy schema that may be edited, and the package generated from it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.codegen.support import TOY, Package, imported
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """Return the folder of a copy of the toy schema."""
+    return Path(shutil.copytree(TOY, tmp_path / "schema"))
+
+
+@pytest.fixture(scope="session")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Package]:
+    """Yield the package generated from the toy schema, imported."""
+    with imported(TOY, tmp_path_factory.mktemp("garden")) as package:
+        yield package

@@ -1,0 +1,147 @@
+"""YAML files of a schema folder: parsing, problems and resolution of ``$ref``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codegen.read.document import Document, Node, SchemaError
+from tests.codegen.support import edit, problems_of
+
+
+def document(folder: Path, content: str, **others: str) -> Document:
+    """Write ``openapi.yaml`` and other files, and parse the folder."""
+    (folder / "openapi.yaml").write_text(content)
+    for name, other in others.items():
+        (folder / f"{name}.yaml").write_text(other)
+    return Document(folder)
+
+
+def test_schema_error_lists_its_problems() -> None:
+    error = SchemaError(["a.yaml: $: one", "a.yaml: $: two"])
+    assert error.problems == ["a.yaml: $: one", "a.yaml: $: two"]
+    assert str(error) == "a.yaml: $: one\na.yaml: $: two"
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [("true", True), ("false", False), ("yes", "yes"), ("off", "off"), ("2026-03-01", "2026-03-01"), ("7", 7)],
+)
+def test_document_scalar_follows_yaml_1_2(literal: str, value: object, tmp_path: Path) -> None:
+    parsed = document(tmp_path, f"key: {literal}").root().members["key"]
+    assert (parsed, type(parsed)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("paths: [unclosed", "openapi.yaml: $: invalid YAML at line 1, column 17: expected ',' or ']'"),
+        ("a: 1\nb: 2\na: 3\n", "openapi.yaml: $: invalid YAML at line 3, column 1: duplicate key 'a'"),
+        ("a: \x07", "openapi.yaml: $: invalid YAML: unacceptable character #x0007"),
+    ],
+)
+def test_document_invalid_yaml_names_file_and_place(content: str, problem: str, tmp_path: Path) -> None:
+    [found] = document(tmp_path, content).problems
+    assert found.startswith(problem)
+
+
+def test_document_undecodable_bytes_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "openapi.yaml").write_bytes(b"a: \xff")
+    [found] = Document(tmp_path).problems
+    assert found.startswith("openapi.yaml: $: invalid YAML: 'utf-8' codec can't decode")
+
+
+def test_document_several_invalid_files_are_all_reported(tmp_path: Path) -> None:
+    problems = document(tmp_path, "a: [", common="b: {", garden="c: 1\nc: 2").problems
+    assert [problem.partition(":")[0] for problem in problems] == ["common.yaml", "garden.yaml", "openapi.yaml"]
+
+
+def test_document_without_openapi_yaml_is_a_problem(tmp_path: Path) -> None:
+    assert Document(tmp_path).problems == [f"{tmp_path}: openapi.yaml is missing"]
+    assert problems_of(tmp_path) == [f"{tmp_path}: openapi.yaml is missing"]
+
+
+def test_document_digest_depends_on_names_and_contents(tmp_path: Path) -> None:
+    first = document(tmp_path, "a: 1", common="b: 1").digest
+    assert Document(tmp_path).digest == first
+    assert document(tmp_path, "a: 1 # a comment").digest != first
+    (tmp_path / "openapi.yaml").write_text("a: 1")
+    (tmp_path / "common.yaml").rename(tmp_path / "other.yaml")
+    assert Document(tmp_path).digest != first
+
+
+def test_document_objects_yields_every_object(tmp_path: Path) -> None:
+    found = {node.json_path for node in document(tmp_path, "a: {b: [{c: 1}, 2]}", other="d: {}").objects()}
+    assert found == {"$", "$.a", "$.a.b[0]", "$.d"}
+
+
+def test_node_string_folds_lines_and_keeps_blanks(tmp_path: Path) -> None:
+    root = document(tmp_path, "a: |\n  one\n  two  three\nb: 7\n").root()
+    assert root.string("a") == "one two  three"
+    assert root.string("b") == "7"
+    assert root.string("c", "none") == "none"
+
+
+def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> None:
+    schemas = "schemas: {A: {type: string, description: old}}"
+    root = document(tmp_path, 'a: {$ref: "common.yaml#/schemas/A", description: new}', common=schemas).root()
+    node = root.get("a")
+    assert node is not None
+    assert (node.file, node.json_path, node.component) == ("common.yaml", "$.schemas.A", "A")
+    assert node.value == {"type": "string", "description": "new"}
+
+
+def test_node_unresolved_keeps_the_reference(tmp_path: Path) -> None:
+    root = document(tmp_path, 'a: {$ref: "#/b"}\nb: {}').root()
+    node = root.unresolved("a")
+    assert node is not None
+    assert (node.reference(), node.component) == ("#/b", None)
+    assert root.unresolved("c") is None
+    assert root.get("c") is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [
+        ("#/schemas/B", "$ref '#/schemas/B': 'B' not found in openapi.yaml"),
+        ("other.yaml#/schemas/A", "$ref 'other.yaml#/schemas/A': unknown file other.yaml"),
+        ("#/a", "$ref '#/a' is circular"),
+    ],
+)
+def test_node_dangling_reference_is_a_problem_at_its_place(reference: str, problem: str, tmp_path: Path) -> None:
+    schema = document(tmp_path, f'schemas: {{A: {{}}}}\na: {{$ref: "{reference}"}}')
+    node = schema.root().get("a")
+    assert node is not None
+    assert node.members == {}
+    [found] = schema.problems
+    assert found.startswith("openapi.yaml: $.a: ")
+    assert found.endswith(problem)
+
+
+def test_node_circular_references_are_a_problem(toy: Path) -> None:
+    edit(toy / "garden.yaml", "schemas:\n", 'schemas:\n  Loop: {$ref: "#/schemas/Loop"}\n')
+    [problem] = problems_of(toy)
+    assert problem == "garden.yaml: $.schemas.Loop: $ref '#/schemas/Loop' is circular"
+
+
+def test_node_items_and_elements_report_other_values(tmp_path: Path) -> None:
+    schema = document(tmp_path, "a: 3\nb: {c: 1}\nd: [1]\ne: null")
+    root = schema.root()
+    nodes: dict[str, Node] = dict(root.items())
+    assert list(nodes["a"].items()) == []
+    assert list(nodes["b"].elements()) == []
+    assert [node.value for node in nodes["d"].elements()] == [1]
+    assert list(nodes["e"].items()) == []
+    assert list(nodes["e"].elements()) == []
+    assert schema.problems == [
+        "openapi.yaml: $.a: must be an object, got 3",
+        "openapi.yaml: $.b: must be an array, got {'c': 1}",
+    ]
+
+
+def test_node_problem_is_recorded_once(tmp_path: Path) -> None:
+    schema = document(tmp_path, "a: 1")
+    schema.root().problem("is wrong")
+    schema.root().problem("is wrong")
+    assert schema.problems == ["openapi.yaml: $: is wrong"]

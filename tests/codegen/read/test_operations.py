@@ -1,0 +1,106 @@
+# ruff: noqa: E501
+"""Operations: shapes, bodies and parameters, and problems with their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codegen.read.load import load
+from tests.codegen.support import TOY, edit, problems_of
+
+PLANTS = "garden.yaml: $.paths.Plants.get"
+BEDS = "garden.yaml: $.paths.Beds.get"
+
+
+def test_read_operations_follow_the_order_of_the_paths() -> None:
+    assert [operation.name for operation in load(TOY).operations] == [
+        "garden.plants", "garden.plant", "garden.edit_bed", "garden.remove", "garden.list",
+    ]  # fmt: skip
+
+
+def test_read_operations_shape_and_result_follow_the_response() -> None:
+    assert {each.name: (each.status, each.shape, each.result) for each in load(TOY).operations} == {
+        "garden.plants": (200, "page", "Plant"),
+        "garden.plant": (201, "bare", "Plant"),
+        "garden.edit_bed": (200, "one", "Bed"),
+        "garden.remove": (204, "none", None),
+        "garden.list": (200, "many", "Bed"),
+    }
+
+
+def test_read_operations_attributes_follow_the_extensions() -> None:
+    by_name = {operation.name: operation for operation in load(TOY).operations}
+    plant, edit_bed = by_name["garden.plant"], by_name["garden.edit_bed"]
+    assert (plant.method, plant.path, plant.effect, plant.scope) == (
+        "POST",
+        "/beds/{bed_number}/plants",
+        "mutate",
+        "trade",
+    )
+    assert (plant.body, plant.body_name, plant.body_required) == ("NewPlant", "plant", True)
+    assert (plant.production_only, plant.observed, plant.flatten_body) == (True, False, False)
+    assert (edit_bed.production_only, edit_bed.observed, edit_bed.flatten_body) == (False, True, True)
+    assert edit_bed.errors == (404,)
+
+
+def test_read_operations_parameters_have_python_names() -> None:
+    [plants] = [operation for operation in load(TOY).operations if operation.name == "garden.plants"]
+    assert [(each.name, each.wire, each.location, each.required) for each in plants.parameters] == [
+        ("bed_number", "bed_number", "path", True),
+        ("seasons", "season[]", "query", False),
+        ("sown_after", "sown-after", "query", False),
+        ("sown_before", "sown-before", "query", False),
+        ("rows", "rows", "query", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("x-effect: read\n      x-scope: read\n      x-section: Beds", "x-scope: read\n      x-section: Beds", f"{BEDS}: x-effect is missing"),
+        ("      summary: List the beds.\n", "", f"{BEDS}: summary is missing"),
+        ("operationId: garden.plants", "operationId: listPlants", f"{PLANTS}: operationId must have the form namespace.method, got 'listPlants'"),
+        ("operationId: garden.plants", "operationId: garden.list", f"{BEDS}: duplicate operationId 'garden.list'"),
+        ("    delete:\n", "    trace:\n", "garden.yaml: $.paths.Bed: method must be one of get, post, put, patch, delete, got 'trace'"),
+        ("- {name: sown-after, in: query", "- {name: sown-after, in: header", f"{PLANTS}.parameters[2]: in must be path or query, got 'header'"),
+        ("name: \"season[]\"", "name: season", f"{PLANTS}.parameters[1]: name must end in [] for an array, and for nothing else"),
+        ("{name: rows, in: query, schema: {type: integer, minimum: 1, maximum: 40},", "{name: rows, in: query,", f"{PLANTS}.parameters[4]: schema is missing"),
+        ("schema: {type: integer, minimum: 1, maximum: 40}, description: \"Only plants with this number of rows.\"", "schema: {type: integer}", f"{PLANTS}.parameters[4]: description is missing"),
+        ("schema: {type: integer, minimum: 1, maximum: 40}", "schema: {type: object}", f"{PLANTS}.parameters[4].schema: unsupported kind object for a parameter"),
+        ("        \"204\": {description: \"Bed removed.\"}", "        \"404\": {description: \"Gone.\"}", "garden.yaml: $.paths.Bed.delete: must have exactly one success response, got 0"),
+        ("      x-paginated: true\n", "", f"{PLANTS}: x-paginated and PageEnvelope must be used together"),
+        ("      x-result: many\n", "", f"{BEDS}: x-result is missing: choose one or many for a response with alternatives"),
+        ("properties: {data: {$ref: \"#/schemas/Bed\"}}\n  Bed:", "properties: {data: {$ref: \"#/schemas/Plant\"}}\n  Bed:", f"{BEDS}.responses.200.content.application/json.schema: alternatives must contain the same model"),
+        ("requestBody: {required: true, content: {application/json: {schema: {$ref: \"#/schemas/NewPlant\"}}}}", "requestBody: {required: true, content: {application/json: {schema: {type: object}}}}",
+         "garden.yaml: $.paths.Plants.post.requestBody: content.application/json.schema must be a $ref to a component"),
+        ("{schema: {$ref: \"#/schemas/BedEdit\"}}", "{schema: {$ref: \"#/schemas/NewPlant\"}}", "garden.yaml: $.paths.Bed.patch: x-flatten-body requires optional fields only: NewPlant has required ones"),
+        ("content: {application/json: {schema: {$ref: \"#/schemas/Plant\"}}}", "content: {application/json: {schema: {type: object}}}",
+         "schema: must be a component, or allOf one of ItemEnvelope, ListEnvelope, PageEnvelope with properties.data"),
+        ("{data: {properties: {items: {items: {$ref: \"#/schemas/Plant\"}}}}}", "{data: {properties: {items: {items: {type: string}}}}}", "data must contain a $ref to a component"),
+    ],
+)  # fmt: skip
+def test_read_operations_invalid_operation_is_a_problem(old: str, new: str, problem: str, toy: Path) -> None:
+    edit(toy / "garden.yaml", old, new)
+    problems = problems_of(toy)
+    assert [found for found in problems if problem in found], problems
+
+
+def test_read_operations_path_and_parameters_must_agree(toy: Path) -> None:
+    edit(toy / "openapi.yaml", "/beds/{bed_number}:", "/beds/{bed}:")
+    assert problems_of(toy) == [
+        f"garden.yaml: $.paths.Bed.{method}: {name!r} must be both in the path /beds/{{bed}} and among its parameters"
+        for method in ("delete", "patch")
+        for name in ("bed", "bed_number")
+    ]
+
+
+def test_read_operations_models_in_use_must_be_listed(toy: Path) -> None:
+    edit(toy / "openapi.yaml", '    Bed: {$ref: "garden.yaml#/schemas/Bed"}\n', "")
+    edit(toy / "openapi.yaml", '    Harvest: {$ref: "garden.yaml#/schemas/Harvest"}\n', "")
+    assert problems_of(toy) == [
+        "openapi.yaml: $: components.schemas must list 'Bed', used by garden.edit_bed",
+        "openapi.yaml: $: components.schemas must list 'Bed', used by garden.list",
+        "openapi.yaml: $: components.schemas must list 'Harvest', used by Plant",
+    ]

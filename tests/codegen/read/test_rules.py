@@ -1,0 +1,95 @@
+"""Rules over the fields of a body: their arguments, and problems with their places."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegen.read.document import Document
+from codegen.read.rules import read_rules
+from codegen.spec import Rule
+from tests.codegen.support import edit, problems_of
+
+KNOWN = {"price", "sown", "from", "to", "labels"}
+
+
+def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
+    """Return the rules of an object with ``x-rules``, and the problems."""
+    (folder / "openapi.yaml").write_text(json.dumps({"x-rules": rules}))
+    document = Document(folder)
+    return read_rules(document.root(), KNOWN), document.problems
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments"),
+    [
+        (
+            {"require": ["price"], "when": {"sown": ["a", "b"]}},
+            [("when", {"sown": ("a", "b")}), ("require", ("price",))],
+        ),
+        ({"forbid": ["price"], "unless": {"sown": [1]}}, [("unless", {"sown": ("1",)}), ("forbid", ("price",))]),
+        ({"require-value": {"labels[].kind": ["x"]}}, [("require_value", {"labels[].kind": ("x",)})]),
+        ({"exclusive": ["price", "sown"]}, [("exclusive", ("price", "sown"))]),
+        ({"distinct": "labels[].text"}, [("distinct", "labels[].text")]),
+        ({"max-items": {"labels": 4}}, [("max_items", ("labels", 4))]),
+        ({"span": {"from": "from", "to": "to", "months": 9}}, [("span", ("from", "to", 9))]),
+        ({"positive": ["labels[].size"]}, [("positive", ("labels[].size",))]),
+        ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
+        ({"require": ["price"], "x-provenance": "observed"}, [("require", ("price",))]),
+    ],
+    ids=str,
+)
+def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments: list[Any], tmp_path: Path) -> None:
+    rules, problems = read([{**rule, "message": "m."}], tmp_path)
+    assert problems == []
+    assert rules == (Rule(arguments=(*arguments, ("message", "m."))),)
+
+
+def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "openapi.yaml").write_text("{}")
+    assert read_rules(Document(tmp_path).root(), KNOWN) == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        (7, "must be a rule, got 7"),
+        ({"message": "m."}, "must have exactly one of require, forbid, require-value, exclusive, distinct, max-items, "
+                            "span, positive, not-negative, got none"),
+        ({"require": ["price"], "forbid": ["sown"], "message": "m."}, "must have exactly one of require, forbid, "
+         "require-value, exclusive, distinct, max-items, span, positive, not-negative, got require, forbid"),
+        ({"require": ["price"], "note": "n", "message": "m."}, "unknown key 'note': the keys of a rule are distinct, "),
+        ({"require": ["price"]}, "message is missing"),
+        ({"require": ["cost"], "message": "m."}, "unknown field 'cost'"),
+        ({"when": {"cost": ["1"]}, "require": ["price"], "message": "m."}, "unknown field 'cost'"),
+        ({"positive": ["cost"], "message": "m."}, "unknown field 'cost'"),
+        ({"not-negative": ["cost"], "message": "m."}, "unknown field 'cost'"),
+        ({"distinct": "tags[].text", "message": "m."}, "unknown field 'tags[].text'"),
+        ({"span": {"from": "from", "to": "to", "month": 9}, "message": "m."}, "invalid span: {'from': 'from', "),
+        ({"span": {"from": "from", "to": "until", "months": 9}, "message": "m."}, "unknown field 'until'"),
+        ({"max-items": {"labels": "many"}, "message": "m."}, "invalid max-items: {'labels': 'many'}"),
+        ({"when": ["price"], "require": ["sown"], "message": "m."}, "invalid when: ['price']"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
+    _, [found] = read([rule], tmp_path)
+    assert found.startswith(f"openapi.yaml: $.x-rules[0]: {problem}")
+
+
+def test_read_rules_several_invalid_rules_are_all_reported(tmp_path: Path) -> None:
+    _, problems = read([7, {"require": ["cost"]}], tmp_path)
+    assert problems == [
+        "openapi.yaml: $.x-rules[0]: must be a rule, got 7",
+        "openapi.yaml: $.x-rules[1]: message is missing",
+        "openapi.yaml: $.x-rules[1]: unknown field 'cost'",
+    ]
+
+
+def test_read_rules_of_a_query_may_use_its_parameters_only(toy: Path) -> None:
+    edit(toy / "garden.yaml", "to: sown-before", "to: sown-until")
+    [problem] = problems_of(toy)
+    assert problem == "garden.yaml: $.paths.Plants.get.x-rules[0]: unknown field 'sown-until'"

@@ -1,0 +1,70 @@
+"""Generated models and enumerations."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import date
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import attrs
+import pytest
+
+from tests.codegen.support import Package
+
+
+@pytest.fixture
+def models(garden: Package) -> ModuleType:
+    return garden.models
+
+
+def test_model_is_frozen_keyword_only_and_slotted(models: ModuleType) -> None:
+    plant = models.Plant(name="Rose")
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        plant.name = "Rye"
+    with pytest.raises(TypeError):
+        models.Plant("Rose")
+    assert not hasattr(plant, "__dict__")
+
+
+def test_model_fields_keep_the_order_and_types_of_the_schema(models: ModuleType) -> None:
+    hints = get_type_hints(models.Plant)
+    assert [field.name for field in attrs.fields(models.Plant)] == [
+        "name", "season", "height", "price", "weight", "rows", "perennial", "sown", "frost_days", "watered_at",
+        "weeded_at", "neighbours", "harvests", "secret_recipe", "extra",
+    ]  # fmt: skip
+    assert hints["season"] == models.Season | None
+    assert hints["frost_days"] == tuple[date, ...] | None
+    assert hints["harvests"] == tuple[models.Harvest, ...] | None
+
+
+def test_model_of_a_request_requires_documented_fields_only(models: ModuleType) -> None:
+    required = {field.name for field in attrs.fields(models.NewPlant) if field.default is attrs.NOTHING}
+    assert required == {"name", "labels"}
+    assert all(field.default is not attrs.NOTHING for field in attrs.fields(models.Plant))
+
+
+@pytest.mark.parametrize("sequence", [list, tuple, iter])
+def test_model_array_is_stored_as_a_tuple(sequence: Any, models: ModuleType) -> None:
+    assert models.Plant(neighbours=sequence(["a", "b"])).neighbours == ("a", "b")
+    assert models.Plant(neighbours=None).neighbours is None
+
+
+def test_model_docstrings_describe_class_and_fields(models: ModuleType) -> None:
+    assert inspect.getdoc(models.Bed) == (
+        "Bed of a garden.\n\nA bed holds many plants.\n\nSee section Beds of the service document."
+    )
+    assert inspect.getdoc(models.Harvest) == (
+        "Harvest of a plant.\n\nSee section Plants of the service document. Observed on the wire, not described there."
+    )
+    source = inspect.getsource(models.Plant)
+    assert '    secret_recipe: str | None = attrs.field(default=None, repr=False)\n    """Secret recipe."""' in source
+    assert '"""Harvests of the plant. Observed, not documented."""' in source
+
+
+def test_enumeration_is_open_and_lists_observed_values(models: ModuleType) -> None:
+    assert [(member.name, member.value) for member in models.Season] == [
+        ("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"),
+    ]  # fmt: skip
+    assert not models.Season("Monsoon").is_known
+    assert "Observed, not documented: `?`." in (inspect.getdoc(models.Season) or "")

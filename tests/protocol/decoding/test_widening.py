@@ -1,0 +1,210 @@
+"""A field in an undocumented form costs that field, and gives what reading value by value gives."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brokerage_async import errors, models
+from brokerage_async._generated import operations as ops
+from brokerage_async._generated.converters import WIRES, OrderLegWire, OrderWire
+from brokerage_async.operation import Operation
+from brokerage_async.protocol.decoding import codec, widening
+from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from brokerage_async.protocol.decoding.fields import WireField, fitting, wire_fields
+from brokerage_async.protocol.decoding.issues import Issues
+from brokerage_async.protocol.decoding.lenient import parse, structure_one, structure_rows
+from brokerage_async.protocol.decoding.widening import Kept
+from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of
+
+Case = tuple[type[Any], list[dict[str, Any]]]
+Outcome = tuple[Any, list[str], str | None]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("brokerage_async.decode"), "propagate", False)
+
+
+def outcome(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> Outcome:
+    """Return the models, the warnings, and the error of strict mode."""
+    records: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("brokerage_async.decode")
+    logger.addHandler(handler)
+    registry._warned.clear()
+    try:
+        value = codec.decode(operation, body, registry=registry).value
+    finally:
+        logger.removeHandler(handler)
+    return value, sorted(records), strict_error(operation, body, registry)
+
+
+def strict_error(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> str | None:
+    try:
+        codec.decode(operation, body, strict=True, registry=registry)
+    except errors.ResponseDecodeError as error:
+        return f"{error.json_path}: {error}"
+    return None
+
+
+def has_alias_pairs(wire: Any, row: Any) -> bool:
+    """Return whether a key and its alias occur together, where the raw form in ``extra`` depends on other fields."""
+    if not isinstance(row, dict):
+        return False
+    fields = wire_fields(wire)
+    if any(field.alias_of in row and key in row for key, field in fields.items()):
+        return True
+    below = [(field.child, row.get(key)) for key, field in fields.items() if field.child is not None]
+    return any(
+        has_alias_pairs(child, each) for child, raw in below for each in (raw if isinstance(raw, list) else [raw])
+    )
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(case=cases, others=st.lists(st.integers(0, 5), max_size=3))
+def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, others: list[int]) -> None:
+    model, rows = case
+    rows = [row for row in rows if not has_alias_pairs(WIRES[model], row)]
+    operation = operation_of(model)
+    bodies = [ENCODER.encode({"data": {"items": items}}) for items in (rows, rows[:1], rows[1:], rows[::-1])]
+    expected = [outcome(operation, body, DecoderRegistry(widens=False)) for body in bodies]
+    registry = DecoderRegistry()
+    for _ in range(2):
+        for body in bodies:
+            codec.decode(operation, body, registry=registry)
+    assert [outcome(operation, body, registry) for body in bodies] == expected
+    for body, (value, _, _) in zip(bodies, expected, strict=True):  # Untyped values take the same path.
+        raw = parse(body)["data"]["items"]
+        assert structure_rows(model, raw, "$", Issues("test", registry=registry)) == value
+        assert [structure_one(model, row, "$", Issues("test", registry=registry)) for row in raw] == value
+
+
+SCALARS = [(wire, field) for wire in WIRES.values() for field in wire_fields(wire).values() if field.child is None]
+#: One field of each type.
+KINDS = list({str(field.type): (wire, field) for wire, field in SCALARS}.values())
+
+
+@settings(max_examples=2000)
+@given(kind=st.sampled_from(KINDS), raw=ODDITIES)
+def test_shortcuts_give_what_thorough_reading_gives(kind: tuple[Any, WireField], raw: Any) -> None:
+    wire, field = kind
+    raw = parse(ENCODER.encode(raw))
+    if raw is None:
+        return
+    registry = DecoderRegistry()
+    registry.widen(wire, field, untyped=True)
+    [place] = registry.plan(wire).places
+    [column] = place.columns
+    read = column.readers.get(type(raw), column.other)
+    value = raw if read is None else read(raw)
+    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry(widens=False)).value
+    if isinstance(value, Kept):
+        assert expected.extra == {field.key: raw}
+    else:
+        assert wire(**{field.attribute: value}).build() == expected
+
+
+def _one(wire: Any) -> Operation[Any]:
+    [model] = [model for model, each in WIRES.items() if each is wire]
+    return operation_of(model, bare=True)
+
+
+# -- what it costs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def untyped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations whose bodies were parsed as untyped JSON."""
+    taken: list[str] = []
+    decode_untyped = codec._decode_untyped
+
+    def noting(operation: Any, *arguments: Any) -> Any:
+        taken.append(operation.name)
+        return decode_untyped(operation, *arguments)
+
+    monkeypatch.setattr(codec, "_decode_untyped", noting)
+    return taken
+
+
+FORMS: list[tuple[str, Any]] = [
+    ("received-at", "2026-01-02T03:04:05"),
+    ("received-at", "yesterday"),
+    ("received-at", 5.5),
+    ("cancellable", "true"),
+    ("cancellable", 1),
+    ("price", "N/A"),
+    ("price", 1.25),
+    ("price", {"amount": "1"}),
+    ("underlying-symbol", {"symbol": "A"}),
+    ("underlying-symbol", 7),
+    ("status", 4),
+    ("gtc-date", "tomorrow"),
+    ("ext-global-order-number", "45"),
+    ("order-rule", "none"),
+    ("order-rule", 1.5),
+    ("legs", {"symbol": "A"}),
+    ("legs", [{"symbol": "A"}, None]),
+    ("legs", [{"symbol": {"a": 1}, "fills": [{"fill-price": "?"}]}]),
+]
+
+
+@pytest.mark.parametrize(("key", "raw"), FORMS, ids=[f"{key}={raw!r}" for key, raw in FORMS])
+def test_an_undocumented_form_takes_the_slow_path_at_most_twice(key: str, raw: Any, untyped: list[str]) -> None:
+    registry = DecoderRegistry()
+    rows = [{"id": str(number), key: raw, "size": "5"} for number in range(20)]
+    body = json.dumps({"data": {"items": rows}}).encode()
+    decoded = [codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value for _ in range(4)]
+    assert len(untyped) == 1
+    assert decoded[0] == decoded[3]
+
+
+def test_a_second_form_of_a_nested_model_is_learned_as_well(untyped: list[str]) -> None:
+    registry = DecoderRegistry()
+    for raw in ("none", "none", 1.5, "none", 1.5, {"route-after": "2026-01-01T00:00:00Z"}):
+        body = json.dumps({"data": {"items": [{"order-rule": raw}]}}).encode()
+        [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
+    assert len(untyped) == 2
+    assert order.order_rule is not None
+    assert not order.extra
+
+
+def test_a_key_beside_its_alias_is_kept_raw() -> None:
+    registry = DecoderRegistry()
+    rule, other = {"cancel-at": "2026-01-01T00:00:00Z"}, {"route-after": "2026-01-02T00:00:00+00:00", "new": None}
+    for _ in range(3):
+        body = json.dumps({"data": {"items": [{"order-rule": rule, "rules": other, "price": "?"}]}}).encode()
+        [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
+        assert order.extra == {"rules": other, "price": "?"}
+        assert models.converter.unstructure(order) == {"order-rule": rule, "rules": other, "price": "?"}
+
+
+def test_places_name_the_path_to_a_widened_field() -> None:
+    registry = DecoderRegistry()
+    registry.widen(OrderLegWire, wire_fields(OrderLegWire)["symbol"])
+    assert [place.path for place in registry.plan(OrderWire).places] == [".legs[]"]
+    assert [place.path for place in registry.plan(OrderLegWire).places] == [""]
+
+
+def test_rejected_strings_are_bounded_in_number_and_length() -> None:
+    field = wire_fields(OrderWire)["price"]
+    thorough: Callable[[Any], Any] = widening._thorough_reader(OrderWire, field)
+    read = widening._decimal_reader(thorough)
+    for number in range(1000):
+        assert isinstance(read(f"{number} USD"), Kept)
+    assert isinstance(read("x" * 1000), Kept)
+    [rejected] = [cell.cell_contents for cell in read.__closure__ or () if isinstance(cell.cell_contents, set)]
+    assert 0 < len(rejected) <= widening.MAX_REJECTED
+    assert max(map(len, rejected)) <= widening.MAX_CACHED_LENGTH
+
+
+def test_fitting_takes_a_date_time_without_offset_as_utc() -> None:
+    field = wire_fields(OrderWire)["received-at"]
+    assert fitting(OrderWire, field, "2026-01-02T03:04:05") == "2026-01-02T03:04:05Z"
