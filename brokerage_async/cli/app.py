@@ -1,4 +1,4 @@
-"""The command tree; the signatures of the commands stand in ``commands``."""
+"""Command tree of the console; ``commands`` has the signatures."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ compdef _brokerage_async brokerage-async
 complete -c brokerage-async -a '(_BROKERAGE_ASYNC_COMPLETE=1 brokerage-async (commandline -opc)[2..] (commandline -ct))'
 """,
 }
-"""What a shell has to run once, by its name."""
+"""Completion scripts by name of the shell."""
 
 
 def complete(command: Any, words: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""``brokerage-async fetch``: the instruments or events of many symbols into one file, resumable."""
+"""Fetch command: the instruments or events of many symbols in one file, resumable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .service import check_environment, connect
 __all__ = ["Job", "perform", "read_symbols", "require_arrow"]
 
 SHOWN = 10
-"""How many symbols of a kind are named in the report at the end."""
+"""Number of symbols of a kind that the final report names."""
 
 
 MODELS: dict[Kind, type[Any]] = {
@@ -38,7 +38,7 @@ MODELS: dict[Kind, type[Any]] = {
 
 @attrs.frozen(kw_only=True)
 class Job:
-    """What was asked for on the command line."""
+    """Options of a fetch."""
 
     kind: Kind
     symbols: list[str]
@@ -59,7 +59,7 @@ def require_arrow() -> None:
 
 
 def read_symbols(name: str) -> list[str]:
-    """The symbols of a file, or of standard input, each once."""
+    """Read symbols from a file or standard input, without duplicates."""
     if name == "-":
         lines = sys.stdin.read().splitlines()
     else:
@@ -99,7 +99,7 @@ async def perform(job: Job, partial: Path) -> None:
 
 
 async def fetch_rest(job: Job, checkpoint: Checkpoint) -> dict[str, Exception]:
-    """Ask for what the checkpoint does not hold yet; the symbols that failed, each with its error."""
+    """Fetch the symbols missing in the checkpoint; return the failed ones with their errors."""
     rest = [symbol for symbol in job.symbols if symbol not in checkpoint]
     if not rest:
         return {}
@@ -142,7 +142,7 @@ def begin(
         case Kind.DIVIDENDS:
             return bulk.dividends(symbols, **options)
         case Kind.EARNINGS:
-            assert job.start_date is not None, "checked with the command line"
+            assert job.start_date is not None, "the command line was checked"
             return bulk.earnings_reports(symbols, job.start_date.date(), **options)
 
 
@@ -157,11 +157,11 @@ def report(job: Job, missing: list[str], failed: dict[str, Exception]) -> None:
     found = len(job.symbols) - len(missing) - len(failed)
     say(f"{job.out}: {found} of {len(job.symbols)} symbols found", to=err)
     if missing:
-        say(f"not known to the service: {some(missing)}", to=err)
+        say(f"unknown to the service: {some(missing)}", to=err)
     for symbol, error in list(failed.items())[:SHOWN]:
         say(f"failed: {symbol}: {error}", to=err)
     if failed:
-        say(f"{len(failed)} failed; run the same command again to ask for them once more", to=err)
+        say(f"{len(failed)} failed; run the same command again to retry them", to=err)
 
 
 def some(symbols: list[str]) -> str:

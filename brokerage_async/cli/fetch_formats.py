@@ -1,4 +1,4 @@
-"""The files that a fetch ends in: JSON lines, CSV and Parquet, each written aside and then put in place at once."""
+"""Output files of a fetch: JSON lines, CSV and Parquet, written aside and then put in place at once."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from ..models import converter
 __all__ = ["FORMATS", "Rows", "put_in_place"]
 
 Rows = Callable[[], Iterable[tuple[str, Any]]]
-"""Key and row (as JSON values) of everything that was found, in order, as often as it is called."""
+"""Returns key and row (as JSON values) of all results in order, at each call."""
 
 GROUP = 10_000
-"""Rows that stand together in a Parquet file, and in memory."""
+"""Rows per group of a Parquet file, and rows held in memory."""
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def write_jsonl(path: Path, rows: Rows, model: type[Any]) -> None:
-    """A JSON object for each row, in the form in which the service sends it, with ``key`` before its fields (and in
-    place of one of that name)."""
+    """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
     with path.open("wb") as file:
         for key, row in rows():
             file.write(encode({"key": key} | row | {"key": key}) + b"\n")
@@ -71,7 +70,7 @@ def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[st
 
 
 def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
-    """``key`` and the fields of the model, typed; needs pyarrow.
+    """Write ``key`` and the fields of the model, typed; needs pyarrow.
 
     Raises:
         ConfigurationError: a number is too large for any column.
@@ -87,7 +86,7 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
     try:
         write(path, groups, model)
     except (ValueError, OverflowError) as error:
-        raise ConfigurationError(f"Parquet cannot hold a value ({error}); JSON lines and CSV can") from None
+        raise ConfigurationError(f"Parquet cannot hold a value ({error}): use JSON lines or CSV") from None
 
 
 FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
@@ -103,8 +102,7 @@ def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False)
     ``raw`` leaves strings in CSV unmarked, also those that a spreadsheet would run as formulas.
 
     Raises:
-        ConfigurationError: the file cannot be written, or its format cannot hold what was found; the old file is left
-            as it was.
+        ConfigurationError: the file cannot be written, or its format cannot hold a value; the old file is kept.
     """
     aside = path.with_name(path.name + ".tmp")
     try:
@@ -113,7 +111,7 @@ def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False)
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from .._generated.operations import REQUEST_MODELS
 from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
+from ..protocol.validation.requests import with_article
 
 __all__ = ["read_exactly", "read_model", "read_source"]
 
@@ -70,19 +71,15 @@ def read_model(document: object, model: type[T], *, operation: str | None = None
     try:
         made: T = converter.structure(document, model)
     except ResponseDecodeError:
-        said = f"the JSON must be an object with the fields of {_article(model)}"
+        said = f"the JSON must be an object with the fields of {with_article(model.__name__)}"
         raise InvalidRequestError(said, operation=operation) from None
     finally:
         logger.disabled = disabled
     if problems := tuple(_problems(made, "")):
         raise InvalidRequestError(
-            f"the JSON must have the form of {_article(model)}", operation=operation, errors=problems
+            f"the JSON must have the form of {with_article(model.__name__)}", operation=operation, errors=problems
         )
     return made
-
-
-def _article(model: type[Any]) -> str:
-    return f"{'an' if model.__name__[0] in 'AEIOU' else 'a'} {model.__name__}"
 
 
 def _problems(made: Any, prefix: str) -> Iterator[ErrorDetail]:

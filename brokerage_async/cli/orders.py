@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 HISTORY = timedelta(days=400)
-"""How far back an order is looked up that is not among today's."""
+"""Age of the oldest orders among which an order is looked up."""
 
 
 @attrs.frozen(kw_only=True)
@@ -63,7 +63,7 @@ class Submission:
 
 @attrs.frozen
 class Desk:
-    """The service, account and journal of a command."""
+    """Service, account and journal of a command."""
 
     service: Service
     account: str
@@ -197,7 +197,7 @@ async def find_order(desk: Desk, order_id: str) -> Order:
     """Return an order of the account, from today's list or those of the last 400 days.
 
     Raises:
-        InvalidRequestError: there is no such order.
+        InvalidRequestError: the order was not found.
     """
     started = datetime.now().astimezone().date() - HISTORY
     for pager in (desk.orders.list_live(desk.account), desk.orders.list(desk.account, start_date=started)):

@@ -1,4 +1,4 @@
-"""The console script: streams, logging and tracebacks of a terminal, then the command."""
+"""Console script: streams, logging and tracebacks of a terminal, then the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``brokerage-async simulator``: serve the embedded brokerage and print how to reach it."""
+"""Simulator command: serve the embedded brokerage and print how to reach it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ async def serve(environment: Literal["sandbox", "production"], host: str, port: 
 
 @asynccontextmanager
 async def listening(server: Simulator) -> AsyncIterator[Simulator]:
-    """The simulator while it listens.
+    """Start the simulator on its address.
 
     Raises:
-        ConfigurationError: the address cannot be had.
+        ConfigurationError: the address is not available.
     """
     async with AsyncExitStack() as stack:
         try:

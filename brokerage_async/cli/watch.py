@@ -64,7 +64,7 @@ async def watch_market(following: Following, collection: str, *, extended: bool)
 
 
 async def follow(watcher: Watcher[Any], board: Board, following: Following) -> None:
-    """Show changes, on the board or as lines, until there were as many as asked for."""
+    """Show changes, on the board or as lines, up to the requested number."""
     async with contextlib.aclosing(watcher) as changes:
         with contextlib.nullcontext(print_line) if following.as_json else board.shown() as show:
             seen = 0
@@ -95,7 +95,7 @@ class Board:
     Attributes:
         title: title of the table.
         cells: makes the cells of an item by heading.
-        dispensable: headings that are left out where there is no room for them, in this order.
+        dispensable: headings that are omitted without room for them, in this order.
     """
 
     title: str
@@ -145,7 +145,7 @@ UNBROKEN = ("at", "order", "status", "price")
 
 
 def fitting(rows: list[dict[str, str]], dispensable: tuple[str, ...], width: int) -> tuple[list[str], list[str]]:
-    """Return the headings that there is room for, and those that are left out."""
+    """Return the headings that fit, and those that are omitted."""
     headings = rows[0] if rows else {}
     lines = {heading: [heading, *(line for row in rows for line in row[heading].splitlines())] for heading in headings}
     room = {heading: PADDING + max(map(cell_len, lines[heading])) for heading in headings}

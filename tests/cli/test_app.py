@@ -1,4 +1,4 @@
-"""The command tree as a person meets it."""
+"""Command tree: help, start-up, interruption."""
 
 from __future__ import annotations
 

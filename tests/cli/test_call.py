@@ -66,7 +66,7 @@ def test_list_tells_all_of_one_operation(operation: Operation[Any]) -> None:
 def test_list_of_an_unknown_operation() -> None:
     result = call("list", "no.such")
     assert result.exit_code == 1
-    assert "no operation 'no.such'" in result.stderr
+    assert "unknown operation 'no.such'" in result.stderr
 
 
 def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
@@ -80,16 +80,16 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no.such"], "no operation 'no.such'"),
-        (["oauth.token"], "no operation 'oauth.token'"),
+        (["no.such"], "unknown operation 'no.such'"),
+        (["oauth.token"], "unknown operation 'oauth.token'"),
         (["market_metrics.dividend"], "did you mean market_metrics.dividends?"),
         (["market_time.sessions"], "--to-date: is required"),
         (["market_time.current_sessions"], "--instrument-collections: is required"),
         (["instruments.warrant"], "--symbol: is required"),
-        (["watchlists.create"], "needs a body"),
-        (["watchlists.create", "--body", "order.json"], "a file is given as @FILE"),
+        (["watchlists.create"], "a body is required"),
+        (["watchlists.create", "--body", "order.json"], "for a file, pass @FILE"),
         (["watchlists.create", "--body", "{"], "cannot read the body"),
-        (["watchlists.list", "--body", "{}"], "takes no body"),
+        (["watchlists.list", "--body", "{}"], "must not have a body"),
         (["watchlists.create", "--body", "@/no/such/file"], "cannot read the body"),
         (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
     ],

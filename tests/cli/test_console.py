@@ -1,4 +1,4 @@
-"""What the commands share."""
+"""Printing and running of commands."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def keys_of(path):
     return [json.loads(line)["key"] for line in path.read_text().splitlines()]
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results ----------------------------------------------------------------------------------------------------------
 
 
 def test_equities_as_json_lines(folder):
@@ -56,7 +56,7 @@ def test_equities_as_json_lines(folder):
     assert list(first)[:2] == ["key", "active"]
     assert first["borrow-rate"] == "0.0"
     assert "5 of 6 symbols found" in result.stderr
-    assert "not known to the service: NOPE" in result.stderr
+    assert "unknown to the service: NOPE" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_done_is_said_at_once(folder, arguments, message):
 def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(folder, monkeypatch):
     monkeypatch.setattr(command, "connect", None)
     message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
-    assert "nowhere/out.csv.partial cannot be written: No such file or directory" in " ".join(message.split())
+    assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
 
 
 def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
@@ -195,7 +195,7 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch
     assert not (folder / "out.jsonl.partial").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 async def test_killed_at_random_moments_the_file_is_the_same(folder):
     async with Simulator(equities=300, latency=0.02) as sim:
         symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
@@ -210,7 +210,7 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder):
         async def served(batches):
             """Once the service has answered so many further batches."""
             enough = sim.ledger.count("instruments.equities") + batches
-            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger calls nobody
+            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger has no callbacks
                 await asyncio.sleep(0.001)
 
         async def run(out, batches=1000):

@@ -36,7 +36,7 @@ AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
 
 
 def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
-    """A table as the console of the commands prints it."""
+    """Return a table as the console prints it."""
     text = io.StringIO()
     monkeypatch.setattr(console.out, "_file", text)
     monkeypatch.setattr(console.out, "_width", width)

@@ -1,4 +1,4 @@
-"""What the words on a command line make of an order, and which of them do not go together."""
+"""Orders from the words of a command line, and words that do not go together."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def simulated(*arguments: str, **options: Any) -> Result:
 
 
 class Service:
-    """A simulator in a thread of its own, so that commands can come and go."""
+    """Simulator in a thread of its own, which outlives the commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, simulator: Simulator) -> None:
         self._loop = loop
@@ -65,7 +65,7 @@ class Service:
         return len(self.do(lambda: self.simulator.ledger.orders(account_number=self.account)))
 
 
-async def everybody_leaves() -> None:
+async def cancel_other_tasks() -> None:
     """Requests that the simulator left hanging are still waiting for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -92,7 +92,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
     yield running
     running.wait(simulator.__aexit__(None, None, None))
-    running.wait(everybody_leaves())
+    running.wait(cancel_other_tasks())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

@@ -1,4 +1,4 @@
-"""The service of a command: the one that the environment names, or a simulator that was asked for."""
+"""Service of a command: the one that the environment names, or a requested simulator."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Simulator:
-    """A simulator in which an order and an alert are waiting, and to which the commands connect."""
+    """Let commands connect to a simulator with a waiting order and an alert."""
     simulator = Simulator(**SMALL)
 
     @contextlib.asynccontextmanager

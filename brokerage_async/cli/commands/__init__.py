@@ -1,1 +1,1 @@
-"""The signatures of the commands, which import their implementations when they run: help and completion are quick."""
+"""Signatures of the commands, which import their implementations when they run: help and completion are quick."""
