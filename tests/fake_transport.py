@@ -81,7 +81,7 @@ class FakeTransport:
         seconds = float(step) if isinstance(step, int | float) else self.latency
         if request.timeout is not None and seconds > request.timeout:
             await asyncio.sleep(request.timeout)
-            raise ResponseLostError(f"nothing within {request.timeout:g} s")
+            raise ResponseLostError(f"timeout after {request.timeout:g} s")
         if seconds:
             await asyncio.sleep(seconds)
         if isinstance(step, BaseException):

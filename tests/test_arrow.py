@@ -9,7 +9,7 @@ import pytest
 from brokerage_async import models
 from brokerage_async.bulk.fetch import BulkResult
 from brokerage_async.http.pager import OffsetPager
-from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.protocol.decoding.codec import Decoded
 
 pa = pytest.importorskip("pyarrow")
@@ -124,12 +124,12 @@ async def test_to_arrow_of_a_pager_converts_page_by_page():
         name="a.b", method="GET", path="/", effect=Effect.READ, shape=Shape.PAGE, result=models.Transaction
     )
 
-    async def fetch(operation, *, path=None, query=None, body=None):
-        page = query["page-offset"]
+    async def fetch(call):
+        page = call.query["page-offset"]
         rows = [models.Transaction(id=f"{page}-{n}", value=Decimal("1.5")) for n in range(4 if page < 2 else 1)]
         return Decoded(rows, None, None)
 
-    pager = OffsetPager(fetch, operation, None, {"per-page": 4})
+    pager = OffsetPager(fetch, BoundCall(operation, query={"per-page": 4}))
     table = await pager.to_arrow()
     assert table.num_rows == 9
     assert table.schema == arrow.schema_of(models.Transaction)

@@ -49,10 +49,10 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("wrong", "expected"),
         [
-            ({"trace_configs": None}, "trace_configs must be a list or tuple, not NoneType"),
+            ({"trace_configs": None}, "trace_configs must be a list or tuple, got NoneType"),
             ({"trace_configs": "x"}, "trace_configs must be a list"),
             ({"trace_configs": [print]}, "aiohttp.TraceConfig"),
-            ({"observers": None}, "observers must be a list or tuple, not NoneType"),
+            ({"observers": None}, "observers must be a list or tuple, got NoneType"),
             ({"observers": print}, "observers must be a list"),
             ({"observers": [5]}, "every observer must be a function, got 5"),
             ({"read_only": "false"}, "read_only must be True or False, got 'false'"),
@@ -60,7 +60,10 @@ class TestArguments:
             ({"strict": 1}, "strict must be True or False"),
             ({"timeout": float("inf")}, "timeout must be a number of seconds"),
             ({"deadline": 10**400}, "deadline must be a number of seconds"),
-            ({"limits": Limits(per_operation={"orders.lives": 1})}, "no operation: 'orders.lives'"),
+            (
+                {"limits": Limits(per_operation={"orders.lives": 1})},
+                "unknown operation in Limits.per_operation: 'orders.lives'",
+            ),
             ({"transport": 5}, "transport must be an object with send and close, got 5"),
             ({"transport": FakeTransport}, "transport must be an object with send and close"),
             ({"token_store": "tokens.json"}, "token_store must be an object with load and save, got 'tokens.json'"),
@@ -81,7 +84,9 @@ class TestArguments:
 
     @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
     def test_wrong_credentials(self, wrong):
-        with pytest.raises(ConfigurationError, match="no credentials that a client can use; give a RefreshToken"):
+        with pytest.raises(
+            ConfigurationError, match="credentials must be a RefreshToken, an AuthorizationCode, a StaticToken"
+        ):
             Client(SANDBOX, wrong, transport=FakeTransport())
 
     def test_transport_of_ones_own_excludes_the_options_of_aiohttp(self):

@@ -62,7 +62,7 @@ def test_secret_is_its_text_except_in_a_repr():
 
 @pytest.mark.parametrize("wrong", ["", "  ", None, 5])
 def test_missing_secret_is_named_not_shown(wrong):
-    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty text"):
+    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
         RefreshToken(client_secret="x", refresh_token=wrong)
 
 
@@ -130,7 +130,7 @@ class TestEnvironment:
             Environment(name, "https://a.example")
 
     def test_page_must_be_a_text(self):
-        with pytest.raises(ConfigurationError, match="auth_page_url must be a text"):
+        with pytest.raises(ConfigurationError, match="auth_page_url must be a string"):
             Environment.sandbox("https://a.example", 5)
 
 
@@ -161,7 +161,7 @@ class TestAuthorizationUrl:
 
     @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
     def test_needs_an_environment(self, wrong):
-        with pytest.raises(ConfigurationError, match="environment must be of Environment"):
+        with pytest.raises(ConfigurationError, match="environment must be of type Environment"):
             authorization_url(wrong, client_id="i", redirect_uri="u")
 
     def test_needs_the_page(self):

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
-from brokerage_async.operation import Effect, Operation, Page, Pager, Shape
+from brokerage_async.operation import BoundCall, Effect, Operation, Page, Pager, Shape
 
 EVERY = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
 KINDS = {"string", "integer", "identifier", "boolean", "date", "date-time"}
@@ -28,12 +28,23 @@ class TestValues:
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             OPERATIONS["orders.submit"].effect = Effect.READ
 
-    def test_arguments_by_name_become_path_and_query(self):
-        path, query = OPERATIONS["orders.live"].arguments(customer_id="me", account_numbers=["A1"], per_page=None)
-        assert path == {"customer_id": "me"}
-        assert query == {"account-numbers[]": ["A1"], "per-page": None}
-        with pytest.raises(KeyError, match="account_number"):
-            OPERATIONS["orders.live"].arguments(account_number="A1")
+    def test_bind_puts_arguments_under_their_wire_names(self):
+        live = OPERATIONS["orders.live"]
+        call = live.bind(customer_id="me", account_numbers=["A1"], per_page=None)
+        assert call == BoundCall(live, path={"customer_id": "me"}, query={"account-numbers[]": ["A1"]})
+        assert OPERATIONS["orders.submit"].bind(account_number="A1", body=b"{}").body == b"{}"
+
+    def test_bind_unknown_name_raises_type_error(self):
+        with pytest.raises(TypeError, match=r"orders\.live has no parameter 'account_number'"):
+            OPERATIONS["orders.live"].bind(customer_id="me", account_number="A1")
+
+    def test_bound_call_is_a_value_that_does_not_show_its_body(self):
+        call = OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
+        assert call == OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
+        assert hash(call) == hash(attrs.evolve(call))
+        assert "s3cr3t" not in repr(call)
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            call.body = b""
 
     def test_a_page_is_a_value(self):
         assert Page((1, 2), None, 0) == Page((1, 2), None, 0)

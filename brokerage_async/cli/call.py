@@ -15,7 +15,7 @@ from .._generated.operations import OPERATIONS
 from .._values import read_integer
 from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
-from ..operation import Effect, Operation, Parameter, Shape
+from ..operation import BoundCall, Effect, Operation, Parameter, Shape
 from .console import confirm, echo_json, err, say
 from .json_input import read_exactly, read_model, read_source
 from .service import Service, connect
@@ -48,15 +48,15 @@ async def perform(
     content = read_body(operation, body)
     if content is None and operation.body_required:
         raise InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=operation.name)
+    call = BoundCall(operation, path=path, query=query, body=content)
     async with connect(simulated=simulated) as service:
         if operation.effect is Effect.MUTATE and not yes:
             ask(operation, service, path)
-        client = service.client
         result: Any
         if operation.shape is Shape.PAGE:
-            result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
+            result = await service.client.session.paginate(call).collect(max_items)
         else:
-            result = await client.session.execute(operation, path=path, query=query, body=content)
+            result = await service.client.session.execute(call)
     echo_json(converter.unstructure(result))
 
 

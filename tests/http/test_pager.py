@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.http.pager import OffsetPager
-from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.simulator import Simulator
 
 pytestmark = pytest.mark.looptime
@@ -58,12 +58,11 @@ class Service:
         self.before_answer = lambda offset: None
 
     def pager(self, **query):
-        return OffsetPager(
-            self.fetch, operation(self.model), None, {key.replace("_", "-"): v for key, v in query.items()}
-        )
+        wire = {key.replace("_", "-"): value for key, value in query.items()}
+        return OffsetPager(self.fetch, BoundCall(operation(self.model), query=wire))
 
-    async def fetch(self, operation, *, path=None, query=None, body=None):
-        offset, size = query["page-offset"], min(query.get("per-page") or self.default, self.most)
+    async def fetch(self, call):
+        offset, size = call.query["page-offset"], min(call.query.get("per-page") or self.default, self.most)
         self.asked.append(offset)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -193,8 +192,8 @@ async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free():
     service = Service(rows(200))
     finished = []
 
-    async def fetch(*args, query, answer=service.fetch, **kwargs):
-        page = await answer(*args, query=query, **kwargs)
+    async def fetch(call, answer=service.fetch):
+        page = await answer(call)
         finished.append(len(service.asked))
         return page
 
@@ -230,9 +229,9 @@ async def test_pages_that_overtake_wait_for_their_turn():
     service = Service(rows(50))
     answer = service.fetch
 
-    async def fetch(*args, query, **kwargs):
-        await asyncio.sleep(10 - query["page-offset"])
-        return await answer(*args, query=query, **kwargs)
+    async def fetch(call):
+        await asyncio.sleep(10 - call.query["page-offset"])
+        return await answer(call)
 
     service.fetch = fetch
     assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
@@ -335,7 +334,7 @@ async def test_a_list_that_repeats_itself_is_told(caplog):
     with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
         await Service(rows(100), ignores_offset=True).pager(per_page=10).collect()
     assert [record.getMessage() for record in caplog.records] == [
-        "rows.list: the same pages come again and again; the list may be longer"
+        "rows.list: the service repeats the same pages; the list may be longer"
     ]
 
 

@@ -44,15 +44,15 @@ def now() -> float:
 
 
 async def read(client: Client):
-    return await client.session.execute(WATCHLISTS_LIST)
+    return await client.session.execute(WATCHLISTS_LIST.bind())
 
 
 async def mutate(client: Client):
-    return await client.session.execute(ORDERS_CANCEL, path=ORDER)
+    return await client.session.execute(ORDERS_CANCEL.bind(**ORDER))
 
 
 async def preflight(client: Client):
-    return await client.session.execute(ORDERS_DRY_RUN, path={"account_number": "5WT1"}, body=b"{}")
+    return await client.session.execute(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}"))
 
 
 CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
@@ -107,16 +107,16 @@ class TestBeforeAnyIO:
 
     @on_virtual_time
     async def test_margin_is_for_production(self):
-        path = {"account_number": "5WT1"}
+        requirements = MARGIN_REQUIREMENTS.bind(account_number="5WT1")
         transport = FakeTransport(ok())
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError, match="sandbox environment does not offer"):
-                await client.session.execute(MARGIN_REQUIREMENTS, path=path)
+                await client.session.execute(requirements)
         assert not transport.requests
         assert not transport.token_requests
         production = Environment.production("https://api.example.com")
         async with client_of(transport, environment=production) as client:
-            await client.session.execute(MARGIN_REQUIREMENTS, path=path)
+            await client.session.execute(requirements)
         assert len(transport.requests) == 1
 
     @on_virtual_time
@@ -124,7 +124,7 @@ class TestBeforeAnyIO:
         transport = FakeTransport()
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError):
-                await client.session.execute(MARKET_METRICS_DIVIDENDS, path={"symbol": ".."})
+                await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=".."))
         assert not transport.requests
         assert not transport.token_requests
 
@@ -252,14 +252,14 @@ class TestRepeating:
         assert len(transport.requests) == 1
 
     @pytest.mark.parametrize("size", [1, 100_000], ids=["at once", "in slices"])
-    @pytest.mark.parametrize("way", ["execute", "reread"])
+    @pytest.mark.parametrize("way", ["execute", "fetch_if_changed"])
     @on_virtual_time
     async def test_undecodable_success_says_where_it_came_from(self, way, size):
         transport = FakeTransport(fail(503), lambda request: errors_response(b"x" * size))
         async with client_of(transport) as client:
             calls = {
-                "execute": lambda: client.session.execute(WATCHLISTS_LIST),
-                "reread": lambda: client.session.reread(WATCHLISTS_LIST, b""),
+                "execute": lambda: client.session.execute(WATCHLISTS_LIST.bind()),
+                "fetch_if_changed": lambda: client.session.fetch_if_changed(WATCHLISTS_LIST.bind(), b""),
             }
             with pytest.raises(errors.ResponseDecodeError) as caught:
                 await calls[way]()
@@ -540,7 +540,7 @@ def test_an_operation_need_not_be_generated():
     @on_virtual_time
     async def scene():
         async with client_of(FakeTransport()) as client:
-            assert len(await client.session.execute(operation)) == 1
+            assert len(await client.session.execute(operation.bind())) == 1
 
     scene()
 
@@ -552,9 +552,8 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
             await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
         assert len(await client.orders.live("me", [account], per_page=2)) == 5
         assert len(await client.orders.live("me", [account], per_page=2, page_offset=2)) == 1
-        found = await client.session.reread(
-            ORDERS_LIVE, None, path={"customer_id": "me"}, query={"account-numbers[]": [account], "per-page": 2}
-        )
+        live = ORDERS_LIVE.bind(customer_id="me", account_numbers=[account], per_page=2)
+        found = await client.session.fetch_if_changed(live, None)
         assert found is not None
         orders, body = found
         assert (len(orders), body) == (5, None)

@@ -10,11 +10,13 @@ import pickle
 import socket
 import ssl
 import traceback
+import tracemalloc
 import warnings
 import zlib
 from unittest.mock import Mock
 
 import aiohttp
+import brotli
 import pytest
 from aiohttp import client_exceptions
 from aiohttp.client_reqrep import ConnectionKey
@@ -220,7 +222,7 @@ class TestFailures:
                 filler.connect_ex(listener.getsockname())
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             async with OpenTransport() as transport:
-                with pytest.raises(RequestNotSentError, match=r"nothing within 0\.2 s"):
+                with pytest.raises(RequestNotSentError, match=r"timeout after 0\.2 s"):
                     await transport.send(request_for(address, "DELETE", timeout=0.2))
             for filler in fillers:
                 filler.close()
@@ -229,7 +231,7 @@ class TestFailures:
     @on_real_time
     async def test_timeout_after_sending_may_have_been_processed(self, method):
         async with RawServer("stall") as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError, match=r"nothing within 0\.1 s") as caught:
+            with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
                 await transport.send(request_for(server, method, timeout=0.1))
         assert caught.value.maybe_processed is True
         assert len(server.requests) == 1
@@ -237,7 +239,7 @@ class TestFailures:
     @on_real_time
     async def test_timeout_covers_the_body(self):
         async with RawServer(answer(b"{", length=100)) as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError, match="within"):
+            with pytest.raises(ResponseLostError, match="timeout after"):
                 await transport.send(request_for(server, timeout=0.1))
 
     @pytest.mark.parametrize(
@@ -359,7 +361,7 @@ class TestBodies:
         sent = answer(gzip.compress(body), 200, "Content-Encoding: gzip") if encoding == "gzip" else answer(body)
         async with RawServer(sent) as server, OpenTransport() as transport:
             for _ in range(2):
-                response = await transport.send(request_for(server, known=known))
+                response = await transport.send(request_for(server, previous_body=known))
                 assert response.body == body
                 assert (response.body is known) is (body == known)
         assert server.connections == 1
@@ -368,7 +370,7 @@ class TestBodies:
     async def test_known_body_that_breaks_off_is_lost(self):
         async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
             with pytest.raises(ResponseLostError):
-                await transport.send(request_for(server, known=b"abc"))
+                await transport.send(request_for(server, previous_body=b"abc"))
 
     @pytest.mark.parametrize("known", [None, b"x" * 2000], ids=["unknown", "known"])
     @pytest.mark.parametrize(
@@ -384,7 +386,7 @@ class TestBodies:
     async def test_size_is_capped(self, sent, known):
         async with RawServer(sent) as server, OpenTransport(max_body=1000) as transport:
             with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-                await transport.send(request_for(server, known=known))
+                await transport.send(request_for(server, previous_body=known))
         assert caught.value.status == 200
 
     @on_real_time
@@ -473,3 +475,51 @@ class TestLife:
         assert [str(warning.message) for warning in caught] == [
             "unclosed Client: use `async with`, or `await client.aclose()`"
         ]
+
+
+MIB = 1 << 20
+CODECS = {
+    "gzip": lambda: zlib.compressobj(9, wbits=31),
+    "deflate": lambda: zlib.compressobj(9, wbits=15),
+    "br": lambda: BrotliCompressor(),
+}
+
+
+class BrotliCompressor:
+    """Brotli with the methods of zlib."""
+
+    def __init__(self) -> None:
+        self._compressor = brotli.Compressor(quality=5)
+
+    def compress(self, data: bytes) -> bytes:
+        return self._compressor.process(data)
+
+    def flush(self) -> bytes:
+        return self._compressor.finish()
+
+
+def bomb(codec: str, size: int) -> bytes:
+    """Compress ``size`` zero bytes without ever holding them."""
+    compressor = CODECS[codec]()
+    return b"".join([*(compressor.compress(bytes(MIB)) for _ in range(size // MIB)), compressor.flush()])
+
+
+@pytest.mark.parametrize("status", [200, 422])
+@pytest.mark.parametrize("codec", CODECS)
+@on_real_time
+async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec, status):
+    packed = bomb(codec, 256 * MIB)
+    sent = answer(packed, status, f"Content-Encoding: {codec}")
+    async with RawServer(sent) as server, OpenTransport(max_body=4 * MIB) as transport:
+        tracemalloc.start()
+        try:
+            if status == 200:
+                with pytest.raises(ResponseDecodeError, match="larger than 4194304 bytes"):
+                    await transport.send(request_for(server, timeout=60))
+            else:
+                assert (await transport.send(request_for(server, timeout=60))).body == b""
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert len(packed) < MIB
+    assert peak < 24 * MIB

@@ -24,7 +24,7 @@ from brokerage_async.models import (
     OrderType,
     TimeInForce,
 )
-from brokerage_async.operation import Effect, Operation, Parameter, Rule, Shape
+from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
     build,
@@ -80,7 +80,7 @@ CANCEL_ALL = Operation(name="orders.drop", method="DELETE", path="/orders", effe
 
 
 def target(operation=DIVIDENDS, **arguments):
-    request = build(operation, base_url=BASE, headers={}, **arguments)
+    request = build(BoundCall(operation, **arguments), base_url=BASE, headers={})
     assert request.url.startswith(BASE)
     return request.url.removeprefix(BASE)
 
@@ -145,12 +145,9 @@ class TestPaths:
     def test_path_query_and_body_problems_are_listed_together(self):
         with pytest.raises(ConfigurationError) as caught:
             build(
-                SEARCH,
+                BoundCall(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}"),
                 base_url=BASE,
                 headers={},
-                path={"customer_id": ".."},
-                query={"page-offset": "3", "nonsense": 1},
-                body=b"{}",
             )
         assert [problem.domain for problem in caught.value.errors] == [
             "customer_id",
@@ -257,11 +254,11 @@ class TestBaseAddress:
         ],
     )
     def test_slashes_and_prefixes(self, base, url):
-        assert build(CANCEL_ALL, base_url=base, headers={}).url == url
+        assert build(CANCEL_ALL.bind(), base_url=base, headers={}).url == url
 
     def test_what_cannot_be_a_base_address_is_refused(self):
         with pytest.raises(ConfigurationError, match="base_url"):
-            build(CANCEL_ALL, base_url="api.example.com", headers={})
+            build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
 
 
 class TestHeaders:
@@ -300,12 +297,12 @@ class TestHeaders:
 
     def test_headers_pass_through(self):
         headers = {"User-Agent": "a/1", "Accept": "application/json"}
-        assert build(CANCEL_ALL, base_url=BASE, headers=headers).headers == headers
+        assert build(CANCEL_ALL.bind(), base_url=BASE, headers=headers).headers == headers
 
 
 class TestRequestValue:
     def test_it_knows_its_operation_and_time_limit(self):
-        request = build(CANCEL_ALL, base_url=BASE, headers={}, timeout=2.5)
+        request = build(CANCEL_ALL.bind(), base_url=BASE, headers={}, timeout=2.5)
         assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
 
     def test_secrets_do_not_show(self):
@@ -347,7 +344,7 @@ ANYTHING = st.one_of(
 )
 def test_any_arguments_give_a_request_or_one_of_our_errors(path, query, strict):
     try:
-        request = build(SEARCH, base_url=BASE, headers={}, path=path, query=query, strict=strict)
+        request = build(BoundCall(SEARCH, path=path, query=query), base_url=BASE, headers={}, strict=strict)
     except BrokerageError as error:
         assert error.errors  # noqa: PT017
     else:
@@ -409,7 +406,7 @@ def sound_order(**changes):
 def test_any_order_becomes_json_or_one_of_our_errors(order, strict):
     submit = OPERATIONS["orders.submit"]
     try:
-        request = build(submit, base_url=BASE, headers={}, path={"account_number": "1"}, body=order, strict=strict)
+        request = build(submit.bind(account_number="1", body=order), base_url=BASE, headers={}, strict=strict)
     except BrokerageError:
         pass
     else:
@@ -426,11 +423,9 @@ def nested(depth):
 def test_a_body_nested_too_deeply_is_refused():
     with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
         build(
-            OPERATIONS["orders.submit"],
+            OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(100_000)})),
             base_url=BASE,
             headers={},
-            path={"account_number": "1"},
-            body=sound_order(extra={"x": nested(100_000)}),
         )
 
 
@@ -453,7 +448,7 @@ def order_problems(name, body):
     path = {"account_number": "1", "id": "7"}
     taken = [each.wire for each in OPERATIONS[name].parameters if each.location == "path"]
     try:
-        build(OPERATIONS[name], base_url=BASE, headers={}, path={key: path[key] for key in taken}, body=body)
+        build(BoundCall(OPERATIONS[name], path={key: path[key] for key in taken}, body=body), base_url=BASE, headers={})
     except InvalidRequestError as error:
         return [(problem.code, problem.domain) for problem in error.errors]
     return []

@@ -40,12 +40,12 @@ def test_a_call_gives_exactly_the_request(exchange):
     assert call.operation is OPERATIONS[exchange.operation]
     if exchange.unsent:
         with pytest.raises(errors.InvalidRequestError) as caught:
-            build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+            build(call, base_url=BASE, headers=HEADERS)
         assert [problem.domain for problem in caught.value.errors] == [exchange.unsent]
         path, query = encode_path(call.operation.path, call.path), encode_query(call.operation.parameters, call.query)
         assert f"{path}?{query}" == exchange.target
         return
-    request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+    request = build(call, base_url=BASE, headers=HEADERS)
     assert f"{request.method} {request.url}" == f"{exchange.method} {BASE}{exchange.target}"
     assert request.body == exchange.body
     assert request.headers == HEADERS
@@ -104,7 +104,7 @@ def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data)
     else:
         call = call_of(attrs.evolve(exchange, options={**exchange.options, place: odd}))
     try:
-        request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query)
+        request = build(call, base_url=BASE, headers=HEADERS)
     except errors.BrokerageError:
         pass
     else:

@@ -240,6 +240,7 @@ async def interrupt(call: Coroutine[Any, Any, Any], at: int) -> tuple[bool, int]
     return task.cancelled(), interrupted.awaits
 
 
+CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
 SCRIPTS = {
     "plain": (),
     "401 then good": (fail(401), ok()),
@@ -251,17 +252,16 @@ SCRIPTS = {
 
 class TestCancellationAtEveryAwait:
     @pytest.mark.parametrize("deadline", [None, 1000.0])
-    @pytest.mark.parametrize("operation", [WATCHLISTS_LIST, ORDERS_CANCEL], ids=lambda operation: operation.name)
+    @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
     @pytest.mark.parametrize("script", SCRIPTS)
     @on_virtual_time
-    async def test_in_memory(self, script, operation, deadline):
+    async def test_in_memory(self, script, call, deadline):
         at, interruptible = 1, True
         while interruptible:
             transport = FakeTransport(*SCRIPTS[script], latency=0.1)
             limits = Limits(reads=1, trades=1)
             async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
-                path = {"account_number": "5WT1", "id": "7"} if operation is ORDERS_CANCEL else None
-                interruptible, awaits = await interrupt(client.session.execute(operation, path=path), at)
+                interruptible, awaits = await interrupt(client.session.execute(call), at)
                 limiter = client.session.engine.limiter
                 assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
                 assert transport.in_flight <= 1  # a token refresh goes on for whoever comes next

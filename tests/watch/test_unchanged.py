@@ -39,7 +39,7 @@ class TestConditionalFetch:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             for _ in range(3):
                 await fetch()
-        assert [request.known for request in transport.requests] == [None, listed("a").body, listed("b").body]
+        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
 
     @on_virtual_time
     async def test_failure_in_between_keeps_the_previous_body(self):
@@ -64,15 +64,15 @@ class TestConditionalExecutor:
     async def test_execute_equal_body_raises(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
-            await executor.execute(WATCHLISTS_LIST)
+            await executor.execute(WATCHLISTS_LIST.bind())
             with pytest.raises(BodyUnchanged):
-                await executor.execute(WATCHLISTS_LIST)
+                await executor.execute(WATCHLISTS_LIST.bind())
 
     @on_virtual_time
     async def test_reread_and_pages_are_delegated(self):
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
-            await executor.execute(WATCHLISTS_LIST)
-            assert await executor.reread(WATCHLISTS_LIST, b"other") is not None
-            pager = executor.paginate(TRANSACTIONS_LIST, path={"account_number": "A1"})
+            await executor.execute(WATCHLISTS_LIST.bind())
+            assert await executor.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
+            pager = executor.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
             assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]
