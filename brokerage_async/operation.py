@@ -61,7 +61,8 @@ class Rule:
     """One documented rule of a request, as declared under ``x-rules`` in the schema (wire names throughout).
 
     ``when`` and ``unless`` map fields to the values that switch the rule on or off. Of the demands that follow,
-    a rule carries exactly one; ``message`` says how to mend a request that breaks it.
+    a rule carries exactly one; ``message`` says how to mend a request that breaks it. ``library`` marks a safeguard of
+    this library, which the service does not document.
     """
 
     message: str
@@ -74,6 +75,9 @@ class Rule:
     distinct: str | None = None
     max_items: tuple[str, int] | None = None
     span: tuple[str, str, int] | None = None
+    positive: tuple[str, ...] = ()
+    not_negative: tuple[str, ...] = ()
+    library: bool = False
 
 
 @attrs.frozen(kw_only=True)

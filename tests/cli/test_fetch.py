@@ -16,12 +16,14 @@ import typer
 from typer.testing import CliRunner
 
 from brokerage_async.cli import fetch as command
+from brokerage_async.cli.commands import fetch as signatures
 from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.cli.fetch_formats import FORMATS
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.callback()(lambda: None)
-command.register(app)
+signatures.register(app)
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
@@ -36,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def fetch(*arguments: Any, stdin: Any = None, code: Any = 0) -> Any:
-    result = CliRunner().invoke(app, ["fetch", *arguments], input=stdin)
+    result = CliRunner().invoke(app, ["fetch", *arguments, "--simulator"], input=stdin)
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
@@ -45,7 +47,7 @@ def keys_of(path: Any) -> Any:
     return [json.loads(line)["key"] for line in path.read_text().splitlines()]
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results ----------------------------------------------------------------------------------------------------------
 
 
 def test_equities_as_json_lines(folder: Any) -> None:
@@ -55,8 +57,25 @@ def test_equities_as_json_lines(folder: Any) -> None:
     assert list(first)[:2] == ["key", "active"]
     assert first["borrow-rate"] == "0.0"
     assert "5 of 6 symbols found" in result.stderr
-    assert "not known to the service: NOPE" in result.stderr
+    assert "unknown to the service: NOPE" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+
+
+def test_fetch_without_a_service_refuses_and_leaves_no_file(folder: Any) -> None:
+    result = CliRunner().invoke(app, ["fetch", "equities", "--symbols", "symbols", "--out", "out.jsonl"])
+    assert result.exit_code == 1
+    assert "BROKERAGE_BASE_URL: is required" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["symbols"]
+
+
+def test_fetch_from_a_simulator_says_so_on_stderr(folder: Any) -> None:
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
+    assert "SIMULATED" in result.stderr
+    assert "SIMULATED" not in result.stdout
+
+
+def test_formats_of_the_command_are_those_that_can_be_written() -> None:
+    assert set(signatures.FORMATS) == set(FORMATS)
 
 
 def test_standard_input_and_csv(folder: Any) -> None:
@@ -98,7 +117,7 @@ def test_no_symbols_give_an_empty_file(folder: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["equities", "--symbols", "symbols", "--out", "out.txt"], "has to end in"),
+        (["equities", "--symbols", "symbols", "--out", "out.txt"], "must end in"),
         (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
         (["earnings", "--symbols", "symbols", "--out", "out.csv"], "earnings need their first day"),
         (
@@ -119,7 +138,7 @@ def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(
 ) -> None:
     monkeypatch.setattr(command, "connect", None)
     message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
-    assert "nowhere/out.csv.partial cannot be written: No such file or directory" in " ".join(message.split())
+    assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
 
 
 def test_parquet_without_pyarrow_says_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +198,7 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder: Any, monkey
     assert not (folder / "out.jsonl.partial").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> None:
     async with Simulator(equities=300, latency=0.02) as sim:
         symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
@@ -195,7 +213,7 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> Non
         async def served(batches: Any) -> None:
             """Once the service has answered so many further batches."""
             enough = sim.ledger.count("instruments.equities") + batches
-            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger calls nobody
+            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger has no callbacks
                 await asyncio.sleep(0.001)
 
         async def run(out: Any, batches: Any = 1000) -> Any:

@@ -1,4 +1,4 @@
-"""What a fetch has brought so far, whatever happened to the run before."""
+"""Checkpoints of fetches after any end of the run before."""
 
 import sys
 from decimal import Decimal
@@ -110,7 +110,7 @@ def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
         assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
 def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "partial"
     with Checkpoint(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
@@ -120,7 +120,7 @@ def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be written"):
+    with pytest.raises(ConfigurationError, match="cannot write"):
         Checkpoint(tmp_path / "nowhere" / "partial", {"fetch": "x"})
 
 

@@ -1,4 +1,4 @@
-"""The files that a fetch ends in: whole or not at all, and no digit lost."""
+"""Output files of a fetch: whole or absent, with every digit."""
 
 import csv
 import json
@@ -48,6 +48,36 @@ def test_csv_has_a_column_for_each_field(tmp_path: Path) -> None:
     assert (second["symbol"], json.loads(second["extra"])) == ('B, "b"', {"new": {"x": 1}})
     assert json.loads(second["tick_sizes"]) == [{"value": "0.01", "threshold": "3"}]
     assert set(third.values()) == {"B", ""}
+
+
+FORMULAS = [
+    '=HYPERLINK("http://example.com")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "'",
+]  # fmt: skip
+
+
+def csv_rows(path: Any) -> Any:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_csv_marks_strings_that_a_spreadsheet_would_run(tmp_path: Path, formula: Any) -> None:
+    row = {"symbol": formula, "lendability": formula, "borrow-rate": "-0.5", "id": -7}
+    (written_row,) = csv_rows(written(tmp_path, ".csv", [(formula, row)]))
+    assert [written_row[name] for name in ("key", "symbol", "lendability")] == ["'" + formula] * 3
+    assert [written_row[name] for name in ("borrow_rate", "id")] == ["-0.5", "-7"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_raw_csv_leaves_strings_as_they_are(tmp_path: Path, formula: Any) -> None:
+    put_in_place(tmp_path / "raw.csv", lambda: [(formula, {"symbol": formula})], Equity, raw=True)
+    (row,) = csv_rows(tmp_path / "raw.csv")
+    assert (row["key"], row["symbol"]) == (formula, formula)
+
+
+def test_raw_changes_no_other_format(tmp_path: Path) -> None:
+    put_in_place(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], Equity, raw=True)
+    assert json.loads((tmp_path / "raw.jsonl").read_text()) == {"key": "=1", "symbol": "=1"}
 
 
 def test_parquet_is_typed(tmp_path: Path) -> None:
@@ -100,7 +130,7 @@ def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Pa
     pytest.importorskip("pyarrow")
     out = tmp_path / "out.parquet"
     out.write_text("before")
-    with pytest.raises(ConfigurationError, match="JSON lines and CSV can"):
+    with pytest.raises(ConfigurationError, match="use JSON lines or CSV"):
         put_in_place(out, lambda: [("A", {}), ("B", row)], Equity)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
@@ -108,6 +138,6 @@ def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Pa
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").mkdir()
-    with pytest.raises(ConfigurationError, match=r"out\.jsonl cannot be written"):
+    with pytest.raises(ConfigurationError, match=r"cannot write .*out\.jsonl"):
         put_in_place(tmp_path / "out.jsonl", lambda: ROWS, Equity)
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
-from brokerage_async.models import NewOrder, NewOrderLeg, NewOrderRules, OrderType, TimeInForce
+from brokerage_async.models import (
+    MarginOrder,
+    MarginOrderLeg,
+    NewOrder,
+    NewOrderLeg,
+    NewOrderRules,
+    OrderEdit,
+    OrderType,
+    TimeInForce,
+)
 from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
@@ -392,7 +401,7 @@ def sound_order(**changes: Any) -> Any:
 @example(sound_order(extra={"x": "\ud800"}), False)
 @example(sound_order(extra={"\ud800": 1}), False)
 @example(sound_order(source="\ud800"), False)
-@example(sound_order(price=Decimal("-0")), True)
+@example(sound_order(price=Decimal("0.00")), True)
 @example(sound_order(price=Decimal("1E+60")), True)
 @example(sound_order(source="x" * 1_000_000), True)
 def test_any_order_becomes_json_or_one_of_our_errors(order: Any, strict: bool) -> None:
@@ -419,3 +428,55 @@ def test_a_body_nested_too_deeply_is_refused() -> None:
             base_url=BASE,
             headers={},
         )
+
+
+LEG = NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": Decimal(1), "price_effect": "Debit"}
+MARGIN_LEG = MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+SOUND = {
+    "orders.submit": NewOrder(legs=(LEG,), **LIMIT),
+    "orders.dry_run": NewOrder(legs=(LEG,), **LIMIT),
+    "orders.replace": OrderEdit(legs=(LEG,), **LIMIT),
+    "orders.edit": OrderEdit(legs=(LEG,), **LIMIT),
+    "orders.edit_dry_run": OrderEdit(legs=(LEG,), **LIMIT),
+    "margin.dry_run": MarginOrder(
+        account_number="1", underlying_symbol="AAPL", underlying_instrument_type="Equity", legs=(MARGIN_LEG,), **LIMIT
+    ),
+}
+
+
+def order_problems(name: Any, body: Any) -> Any:
+    path = {"account_number": "1", "id": "7"}
+    taken = [each.wire for each in OPERATIONS[name].parameters if each.location == "path"]
+    try:
+        build(BoundCall(OPERATIONS[name], path={key: path[key] for key in taken}, body=body), base_url=BASE, headers={})
+    except InvalidRequestError as error:
+        return [(problem.code, problem.domain) for problem in error.errors]
+    return []
+
+
+@pytest.mark.parametrize("name", SOUND)
+class TestSignsOfOrders:
+    def test_sound_order_passes(self, name: Any) -> None:
+        assert order_problems(name, SOUND[name]) == []
+        assert order_problems(name, attrs.evolve(SOUND[name], price=Decimal(0))) == []
+
+    @pytest.mark.parametrize("quantity", [Decimal(0), Decimal(-1), -1, 0])
+    def test_quantity_of_zero_or_below_is_rejected(self, name: Any, quantity: Any) -> None:
+        (leg,) = SOUND[name].legs
+        legs = (attrs.evolve(leg, quantity=quantity),)
+        assert order_problems(name, attrs.evolve(SOUND[name], legs=legs)) == [("out_of_range", "legs[0].quantity")]
+
+    @pytest.mark.parametrize("field", ["price", "stop_trigger"])
+    def test_negative_price_is_rejected(self, name: Any, field: str) -> None:
+        changed = attrs.evolve(SOUND[name], **{field: Decimal("-0.01")})
+        assert order_problems(name, changed) == [("out_of_range", field.replace("_", "-"))]
+
+
+@pytest.mark.parametrize("name", ["orders.submit", "orders.dry_run", "orders.edit", "orders.replace"])
+@pytest.mark.parametrize("value", [Decimal(0), Decimal(-5)])
+def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> None:
+    legs = (attrs.evolve(LEG, quantity=None),)
+    order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None, legs=legs)
+    assert order_problems(name, attrs.evolve(order, value=Decimal(5), value_effect="Debit")) == []
+    assert order_problems(name, attrs.evolve(order, value=value, value_effect="Debit")) == [("out_of_range", "value")]

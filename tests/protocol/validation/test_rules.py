@@ -190,3 +190,35 @@ def test_a_span_at_the_end_of_the_calendar_is_not_exceeded() -> None:
 )
 def test_add_months_stays_within_the_calendar(day: Any, months: int, expected: Any) -> None:
     assert add_months(day, months) == expected
+
+
+class TestSigns:
+    POSITIVE = rule(positive=("value", "legs[].quantity"))
+    NOT_NEGATIVE = rule(not_negative=("price",))
+
+    @pytest.mark.parametrize("number", [Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0])
+    def test_zero_and_less_are_not_positive(self, number: Any) -> None:
+        legs = [{"quantity": Decimal(1)}, {"quantity": number}]
+        assert findings(self.POSITIVE, {"value": number, "legs": legs}) == [
+            ("out_of_range", "value"),
+            ("out_of_range", "legs[1].quantity"),
+        ]
+
+    @pytest.mark.parametrize("number", [Decimal("0.01"), Decimal("1E+999999"), 7, None])
+    def test_more_than_zero_is_positive(self, number: Any) -> None:
+        assert findings(self.POSITIVE, {"value": number, "legs": [{"quantity": number}, {}]}) == []
+
+    @pytest.mark.parametrize("number", [Decimal("-0.01"), Decimal("-0"), -1])
+    def test_a_sign_is_negative(self, number: Any) -> None:
+        assert findings(self.NOT_NEGATIVE, {"price": number}) == [("out_of_range", "price")]
+
+    @pytest.mark.parametrize("number", [Decimal(0), Decimal("0.00"), 0, 2, None])
+    def test_zero_is_not_negative(self, number: Any) -> None:
+        assert findings(self.NOT_NEGATIVE, {"price": number}) == []
+
+    @pytest.mark.parametrize(
+        "other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}]
+    )
+    def test_values_of_a_wrong_type_break_no_rule(self, other: Any) -> None:
+        assert findings(self.POSITIVE, {"value": other, "legs": [{"quantity": other}]}) == []
+        assert findings(self.NOT_NEGATIVE, {"price": other}) == []
