@@ -198,6 +198,7 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder: Any, monkey
     assert not (folder / "out.jsonl.partial").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> None:
     async with Simulator(equities=300, latency=0.02) as sim:
