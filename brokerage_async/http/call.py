@@ -177,7 +177,8 @@ class Call:
         attempt.sent_at = self._loop.time()
         try:
             request = self._next_request(attempt, attempt.sent_at)
-            request.check_guard()
+            if request.guard is not None:
+                request.check_guard()
             response = await self._engine.transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt

@@ -178,8 +178,7 @@ class AiohttpTransport:
         once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
-        request.check_guard()
-        guarded = _GUARDED.set(request)
+        guarded = None if request.guard is None else _GUARDED.set(request)
         try:
             response = await (self._session or self._open()).request(
                 request.method,
@@ -202,7 +201,8 @@ class AiohttpTransport:
         else:
             return Response(status=response.status, headers=response.headers, body=body)
         finally:
-            _GUARDED.reset(guarded)
+            if guarded is not None:
+                _GUARDED.reset(guarded)
         if failure is None:
             assert response is not None
             return Response(status=response.status, headers=response.headers)

@@ -526,3 +526,38 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
             tracemalloc.stop()
     assert len(packed) < MIB
     assert peak < 24 * MIB
+
+
+class TestGuard:
+    """A guard is asked at the last moment: after any wait for a connection, right before the first byte."""
+
+    @on_real_time
+    async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_withheld(self) -> None:
+        async with RawServer("stall", answer()) as server, OpenTransport(connections=1) as transport:
+            objection: str | None = None
+            occupying = asyncio.create_task(transport.send(request_for(server, timeout=0.3)))
+            await server.arrived.wait()
+            guarded = request_for(server, "POST", guard=lambda: objection)
+            waiting = asyncio.create_task(transport.send(guarded))
+            await asyncio.sleep(0.05)  # it stands in line for the only connection
+            objection = "the claim is over"
+            with pytest.raises(RequestNotSentError, match="withheld: the claim is over") as caught:
+                await waiting
+            with pytest.raises(ResponseLostError):
+                await occupying
+            assert caught.value.code == "withheld"
+            assert len(server.requests) == 1
+            assert (await transport.send(request_for(server))).status == 200  # the connection is free again
+
+    @on_real_time
+    async def test_request_whose_guard_agrees_is_sent(self) -> None:
+        asked: list[int] = []
+
+        def guard() -> str | None:
+            asked.append(1)
+            return None
+
+        async with RawServer(answer()) as server, OpenTransport() as transport:
+            assert (await transport.send(request_for(server, "POST", guard=guard))).status == 200
+        assert asked
+        assert len(server.requests) == 1
