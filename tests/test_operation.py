@@ -142,6 +142,6 @@ class TestRequestModels:
 
     def test_a_rule_demands_exactly_one_thing(self, model: Any) -> None:
         for rule in REQUEST_MODELS[model].rules:
-            demands = (rule.require, rule.forbid, rule.require_value, rule.exclusive)
+            demands = (rule.require, rule.forbid, rule.require_value, rule.exclusive, rule.positive, rule.not_negative)
             several = [*filter(None, demands), *filter(None, (rule.distinct, rule.max_items, rule.span))]
             assert len(several) == 1
