@@ -417,7 +417,7 @@ async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any],
     async with watch(script, max_backoff=2.0, on_error=lambda error: None) as watcher:
         while True:
             try:
-                change = await asyncio.wait_for(anext(watcher), 30)
+                change = await asyncio.wait_for(anext(watcher), 90)  # longer than all failures of a script
             except TimeoutError:
                 break
             before, after = change.before, change.after
