@@ -154,7 +154,7 @@ def resubmitted_without_searching() -> Patches:
     return [patch.object(internals.submit, "decide", internals.hasty)]
 
 
-@plant("claims", 2000, "freeze", "vanished", faults=2)
+@plant("heirs", 2000, "freeze")
 def resubmitted_without_claim() -> Patches:
     """An order is sent again without renewing the claim."""
     return [patch.object(internals.submit.Submission, "_journal_attempt", internals.attempt_unclaimed)]
