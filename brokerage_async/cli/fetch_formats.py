@@ -9,8 +9,7 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import attrs
 import msgspec
@@ -56,12 +55,21 @@ def mark_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(FORMULA_OPENERS) else str(cell)
 
 
+class _UnixLines:
+    """File whose lines end in LF, whatever terminator they are written with."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line.removesuffix("\r\n") + "\n")
+
+
 def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[str], str]) -> None:
     names = [field.name for field in attrs.fields(model)]
     with path.open("w", newline="", encoding="utf-8") as file:
         # csv quotes only the line breaks of its own terminator: a bare CR would begin a row of its own.
-        lines = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
-        writer = csv.writer(lines, lineterminator="\r\n")
+        writer = csv.writer(_UnixLines(file), lineterminator="\r\n")
         writer.writerow(["key", *names])
         for key, row in rows():
             item = converter.structure(row, model)
