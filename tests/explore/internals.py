@@ -9,6 +9,7 @@ from unittest.mock import patch
 from brokerage_async.errors import APIError, AuthenticationError, ServerError
 from brokerage_async.http import call
 from brokerage_async.journal import sql
+from brokerage_async.journal.files import FileIdentity
 from brokerage_async.operation import Effect
 from brokerage_async.order_entry import decisions, place, recovery, search, submit
 from brokerage_async.order_entry.claims import Claim, Instant
@@ -18,6 +19,7 @@ from brokerage_async.protocol import retry
 __all__ = [
     "APIError",
     "Claim",
+    "FileIdentity",
     "Instant",
     "age_by_loop",
     "attempt_unclaimed",

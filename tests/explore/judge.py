@@ -35,12 +35,14 @@ def judge(world: World) -> list[str]:
     violations = list(world.violations)
     entries = {name_of(entry): entry for entry in world.entries()}
     told = [(call, placement) for call in world.calls for placement in placements_of(call)]
-    violations += check_books(world, entries)
+    if not world.moves:
+        violations += check_books(world, entries)
     for call in world.calls:
         violations += check_call(world, call)
     for call, placement in told:
         violations += check_told(world, call, placement)
-    violations += check_promises(world, entries, told)
+    if not world.moves:  # what was left to recover() may be in the file that is gone, which it cannot know
+        violations += check_promises(world, entries, told)
     violations += [f"uncaught: {p.name}: {text}" for p in world.processes for text in p.loop.uncaught]
     return violations
 

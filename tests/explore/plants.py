@@ -142,6 +142,12 @@ def older_order_taken() -> Patches:
     return [patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False)]
 
 
+@plant("moved", 500)
+def moved_journal_unnoticed() -> Patches:
+    """A journal goes on in a file that is no longer at its path."""
+    return [patch.object(internals.FileIdentity, "check", lambda self: None)]
+
+
 @plant("one-place", 500, "html-502")
 def server_error_taken_for_refusal() -> Patches:
     """A 5xx answer counts as a refusal."""
@@ -154,7 +160,7 @@ def resubmitted_without_searching() -> Patches:
     return [patch.object(internals.submit, "decide", internals.hasty)]
 
 
-@plant("claims", 2000, "freeze", "vanished", faults=2)
+@plant("heirs", 2000, "freeze")
 def resubmitted_without_claim() -> Patches:
     """An order is sent again without renewing the claim."""
     return [patch.object(internals.submit.Submission, "_journal_attempt", internals.attempt_unclaimed)]

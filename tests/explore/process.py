@@ -45,13 +45,15 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Program:
-    """What a process does: ``steps`` one after the other, if it does not die when its first submit is processed.
+    """What a process does: ``steps`` one after the other, starting at any moment, or at once if ``first``.
 
-    ``barred`` lists of orders are refused to it. It starts at any moment, or at once if ``first``.
+    It ``dies`` when its first submit is processed; if it is ``unheard``, the submit vanishes instead. Lists of orders
+    are refused to one that is ``barred``.
     """
 
     steps: tuple[Step, ...]
     dies: bool = False
+    unheard: bool = False
     barred: bool = False
     first: bool = False
 
@@ -70,6 +72,7 @@ class Call:
     cancelled: bool = False
     turned_away: bool = False
     unacknowledged: bool = False
+    moves: int = 0
     sought: frozenset[tuple[str, str]] = frozenset()
 
     def __str__(self) -> str:
@@ -88,6 +91,7 @@ class Process:
         self.frozen_until: float | None = None
         self.outage_until = -1.0
         self.dies_after_submit = program.dies
+        self.is_unheard = program.unheard
         self.is_barred = program.barred
         self.disturbed = False
         self.is_dead = False
@@ -156,7 +160,7 @@ class Process:
         if not self._steps:
             self.call = None
             return
-        call = self.call = Call(self, self._steps.popleft(), self.world.now)
+        call = self.call = Call(self, self._steps.popleft(), self.world.now, moves=self.world.moves)
         self.disturbed = False
         if call.step.kind == "recover":
             call.sought = self.world.listed_open_entries()

@@ -21,7 +21,7 @@ class Times:
     lease: float = 3.0
     visibility_delay: float = 2.0
     first: float = 1.0
-    max_interval: float = 0.5
+    max_interval: float = 1.0
     give_up: float = 5.0
     timeout: float = 1.0
     retry_after: float = 12.0
@@ -71,6 +71,8 @@ def program(*steps: Step, **options: bool) -> Program:
 
 DIES = program(place(), dies=True, first=True)
 
+UNHEARD = program(place(), unheard=True, first=True)
+HEIR = program(Step("wait", seconds=3.2), place(resubmit=1), first=True)
 ALONE = program(place(resubmit=1), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
@@ -90,6 +92,13 @@ EXHAUSTED = {
         Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
         Scope(name="claims", programs=(ALONE, RIVAL), faults=2, kinds=frozenset({"throttled", "outage", "freeze"})),
         Scope(name="clocks", programs=(ALONE, RIVAL), faults=2, kinds=CLOCKS | {"throttled"}),
+        Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=MACHINES - {"kill", "clock-back"} | {"outage"}),
+        Scope(
+            name="moved",
+            programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
+            kinds=frozenset({"moved"}),
+            journal="file",
+        ),
         Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
         Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
         Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),

@@ -35,6 +35,7 @@ __all__ = [
     "ConfigurationError",
     "Database",
     "EntryState",
+    "FileDatabase",
     "InvalidRequestError",
     "JournalEntry",
     "JournalError",
@@ -102,6 +103,33 @@ class Database(SqlJournal):
 
     async def aclose(self) -> None:
         """Keep the connection for the next history."""
+
+
+class FileDatabase(SqlJournal):
+    """Reader of the SQLite file of a journal, which may be missing; runs statements at once."""
+
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._clock = clock
+
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        try:
+            connection = sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)
+        except sqlite3.OperationalError:  # there is no file
+            return []
+        try:
+            return connection.execute(
+                text_of(statement, table="entries", now=":now"), {**values, "now": self._clock()}
+            ).fetchall()
+        except sqlite3.OperationalError:  # the file is there, its table not yet
+            return []
+        finally:
+            connection.close()
+
+    async def aclose(self) -> None:
+        """Do nothing: every statement has a connection of its own."""
 
 
 def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout: float) -> Client:

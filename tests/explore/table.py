@@ -63,7 +63,11 @@ def scope_row(scope: Scope, report: Report) -> str:
 
 def notes(program: object) -> str:
     """Return what is special about a program."""
-    said = [text for name, text in (("dies", "dies"), ("barred", "may not read")) if getattr(program, name)]
+    said = [
+        text
+        for name, text in (("dies", "dies"), ("unheard", "dies, submit vanishes"), ("barred", "may not read"))
+        if getattr(program, name)
+    ]
     return f" ({', '.join(said)})" if said else ""
 
 

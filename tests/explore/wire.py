@@ -192,6 +192,7 @@ class Submit(Exchange):
         self.sent = Send(process.call_now(), self.account, service.identifier_of(request), world.now)
         self.order: BookedOrder | None = None
         world.sends.append(self.sent)
+        world.check_written(self.sent)
         process.observe("sends", world.now)
 
     @property
@@ -209,6 +210,8 @@ class Submit(Exchange):
         call = self.sent.call
         if call is not None and call.turned_away:
             return [Option("submit: 429 again", 0, lambda: self.answer("429", THROTTLED))]
+        if self.process.is_unheard:
+            return [Option("submit vanishes", 0, lambda: self.world.kill(self.process))]
         options, allowed = [processed], self.world.allows
         if allowed("not-sent"):
             options.append(Option("submit is not sent", 1, self.never_send))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .choices import Choices
 from .events import Event, Option
+from .journal_file import JournalFile
 from .journal_link import JournalLink, canonical, run_at_once
 from .process import Call, Process
 from .scopes import Scope
@@ -56,7 +58,9 @@ class World:
         self._contents: tuple[Any, ...] | None = None
         clock = self._journal_clock
         wall_clock.read = lambda: BASE + self.now
-        self.journal: Any = Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock)
+        self.moves = 0
+        self.file = JournalFile(self, clock) if scope.journal == "file" else None
+        self.journal: Any = self.file or (Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock))
         if scope.foreign:
             received = "2026-03-05T15:00:00Z"
             self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
@@ -100,6 +104,8 @@ class World:
         self._pending.clear()
         for process in self.processes:
             process.loop.finish()
+        if self.file is not None:
+            self.file.close()
 
     def _drain(self) -> None:
         """Let everything under way end, and all claims."""
@@ -205,7 +211,7 @@ class World:
     def _next_tick(self) -> float:
         """Return the next moment at which a process may start although no timer fires then: when a claim has ended."""
         length = self.scope.times.lease + EPSILON
-        return (self.now // length + 1) * length
+        return (math.floor(self.now / length + 1e-6) + 1) * length
 
     def _adversities(self) -> list[Option]:
         """Return what can happen to processes and clocks at any moment."""
@@ -222,6 +228,8 @@ class World:
                 )
             if self.allows("kill"):
                 options.append(Option(f"{name} is killed", 1, lambda p=process: self.kill(p)))
+        if self.allows("moved") and self.file is not None:
+            options.append(Option("the journal's file is moved", 1, self._move))
         if self.allows("clock-forward"):
             options.append(Option("the journal's clock jumps forward", 1, lambda: self._jump(times.nap)))
         if self.allows("clock-back"):
@@ -240,6 +248,18 @@ class World:
         """End a process without a word; what it has sent is on its way."""
         process.is_dead = True
         process.observe("killed")
+
+    def _move(self) -> None:
+        assert self.file is not None
+        self.moves += 1
+        self.file.move()
+
+    def check_written(self, send: Send) -> None:
+        """Check that an order is journaled where the next process will look, if the journal was moved before."""
+        if self.file is None or send.call is None or not send.call.moves:
+            return
+        if (send.account, send.identifier) not in map(name_of, run_at_once(self.file.here())):
+            self.violations.append(f"unnoticed: {send.call} began after the journal had moved, and sent without entry")
 
     def _jump(self, seconds: float) -> None:
         self.jumped += seconds
@@ -260,7 +280,7 @@ class World:
 
     def new_link(self, process: Process) -> Any:
         """Return the journal as a process sees it."""
-        return JournalLink(self, process)
+        return JournalLink(self, process) if self.file is None else self.file.open(process)
 
     def say(self, text: str) -> None:
         """Add a line to the trace."""
@@ -284,7 +304,7 @@ class World:
         self.calls.append(call)
         if self._traced:
             self.say(f"{call} ends: {outcome_in_words(call)}")
-        if call.sought and call.error is None and not call.process.disturbed:
+        if call.sought and call.error is None and not call.process.disturbed and not self.moves:
             told = {(placement.account_number, placement.external_identifier) for placement in call.result}
             now = self.listed_open_entries(unclaimed=True)
             for key in sorted(call.sought & now):
@@ -311,12 +331,13 @@ class World:
 
     def _state(self) -> int:
         """Return a hash of everything that the rest of the history depends on."""
-        if self._contents is None:
+        if self._contents is None or self.file is not None:
             self._contents = canonical(self.entries(), self.owners)
         return hash(
             (
                 self.now,
                 self.jumped,
+                self.moves,
                 self.budget,
                 self._contents,
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),
