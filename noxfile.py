@@ -46,14 +46,21 @@ def typing(session: nox.Session) -> None:
 
 
 def run_tests(session: nox.Session) -> None:
-    """The whole test suite, on an editable install."""
+    """Run every test but the slow ones, on all cores, on an editable install."""
     session.install("-e", EXTRAS, *group("tests"))
-    session.run("pytest", *(session.posargs or ["-q"]))
+    session.run("pytest", *(session.posargs or ["-q", "-n", "auto", "-m", "not slow"]))
 
 
 tests = nox.session(run_tests, name="tests")
 for version in ("3.11", "3.12", "3.13"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Run the tests that take more than 5 seconds each (marker ``slow``)."""
+    session.install("-e", EXTRAS, *group("tests"))
+    session.run("pytest", "-q", "-n", "auto", "-m", "slow", *session.posargs)
 
 
 @nox.session

@@ -25,7 +25,7 @@ HELD = 100
 
 
 def measure(rounds: int) -> list[Result]:
-    """Memory, the gaps in an event loop, imports."""
+    """Memory, the gaps in an event loop, imports, the start of the console."""
     from . import bodies
 
     few = max(2, rounds // 4)
@@ -33,7 +33,7 @@ def measure(rounds: int) -> list[Result]:
     chain = bodies.chain().body
     gaps = {name: _gaps(change(chain), 2 * few) for name, change in ENVELOPES.items()}
     imports = {name: [run(f"import-{name}") for _ in range(2 * few)] for name in IMPORTS}
-    base = imports["aiohttp"]
+    base, console = imports["aiohttp"], imports["typer"]
     return [
         result(
             "memory per equity (100,000 held), x peer", [ours / peer for ours, peer in memory], bound=0.22, aim=0.19,
@@ -43,6 +43,11 @@ def measure(rounds: int) -> list[Result]:
         result("import brokerage_async, x import aiohttp", ratios(imports["package"], base), bound=1.5, aim=1.25),
         result("    from brokerage_async import Client, models, x import aiohttp", ratios(imports["client"], base)),
         result("    and first use of every model, x import aiohttp", ratios(imports["everything"], base)),
+        result("brokerage-async --help, x import typer, rich.console", ratios(imports["help"], console), bound=1.6),
+        result(
+            "    and completion of a command, x import typer, rich.console", ratios(imports["completion"], console),
+            bound=1.6,
+        ),
     ]  # fmt: skip
 
 
@@ -83,6 +88,12 @@ IMPORTS = {
     "package": "import brokerage_async",
     "client": "from brokerage_async import Client, models; models.Order",
     "everything": "from brokerage_async import Client; import brokerage_async.protocol.decoding.codec",
+    "typer": "import typer, rich.console",
+    "help": "import sys; sys.argv = ['brokerage-async', '--help']; from brokerage_async.cli import main; main()",
+    "completion": (
+        "import os, sys; sys.argv = ['brokerage-async', 'orders', 'pl']; "
+        "os.environ['_BROKERAGE_ASYNC_COMPLETE'] = '1'; from brokerage_async.cli import main; main()"
+    ),
 }
 
 
@@ -91,7 +102,7 @@ def import_time(name: str) -> float:
 
     def start(code: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -41,8 +41,8 @@ async def live_orders() -> bytes:
     async with simulator.client() as client:
         await asyncio.gather(*(client.orders.submit(account, order) for _ in range(ORDERS)))
         simulator.clock.advance(60)
-        path, query = ORDERS_LIVE.arguments(customer_id="me", account_numbers=[account])
-        found = await client.session.reread(ORDERS_LIVE, None, path=path, query=query)
+        call = ORDERS_LIVE.bind(customer_id="me", account_numbers=[account])
+        found = await client.session.fetch_if_changed(call, None)
     assert found is not None
     orders, body = found
     assert body is not None

@@ -1,4 +1,4 @@
-"""Puts the parts together: the `Client`."""
+"""The `Client`, which assembles all parts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .errors import ConfigurationError
 from .http.limiter import LaneName, Limiter
 from .http.session import BrokerageSession
 from .http.shared import Engine, Options, Tokens
-from .observers import Observer, Watchers
+from .observers import Observer, ObserverList
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
@@ -70,7 +70,7 @@ class Client(Endpoints):
     costs nothing and may be done anywhere. Leave its ``async with`` block, or await `aclose`, when done with it.
 
     Args:
-        environment: which of the two worlds, and where; see `Environment`.
+        environment: production or sandbox, and its address; see `Environment`.
         credentials: `RefreshToken`, `AuthorizationCode`, `StaticToken`, or any `TokenProvider`.
         user_agent: sent with every request, of the form ``product/version``.
         accept_version: interface version to ask for (``Accept-Version``), None for the service's choice.
@@ -124,7 +124,7 @@ class Client(Endpoints):
         )
         limiter = _limiter(limits)
         tokens = _tokens(environment, credentials, transport, limiter, options, token_store)
-        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), Watchers(observers))
+        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), ObserverList(observers))
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
         self._assemble(BrokerageSession(engine, options), headers, view=False)
 
@@ -136,7 +136,7 @@ class Client(Endpoints):
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:
-        """A client as the ``BROKERAGE_*`` environment variables configure it; ``options`` go to `Client` and win.
+        """Build a client from the ``BROKERAGE_*`` environment variables; ``options`` override them.
 
         Raises:
             ConfigurationError: variables are missing or wrong; all of them are named.
@@ -155,7 +155,7 @@ class Client(Endpoints):
 
     @property
     def session(self) -> BrokerageSession:
-        """What makes the calls: `BrokerageSession.execute` takes any operation, also one given by name."""
+        """Session of the client: `BrokerageSession.execute` makes the call of any operation."""
         return self._session
 
     def with_options(
@@ -166,7 +166,7 @@ class Client(Endpoints):
         retry: RetryPolicy | _Unset = _UNSET,
         accept_version: str | _Unset | None = _UNSET,
     ) -> Self:
-        """A light view of this client with other options; connections, lanes, tokens and life are shared.
+        """Return a light view with other options that shares connections, lanes and tokens.
 
         ``client.with_options(deadline=2).orders.cancel(...)``. Closing a view does nothing.
         """
@@ -239,7 +239,7 @@ class Client(Endpoints):
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:
     for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
         if not isinstance(value, kind):
-            raise ConfigurationError(f"{name} must be of {kind.__name__}, not {type(value).__name__}")
+            raise ConfigurationError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}")
     if token_store is not None:
         check_methods("token_store", token_store, "load", "save")
 
@@ -247,14 +247,14 @@ def _check_kinds(environment: object, limits: object, token_store: object) -> No
 def _check_several(*, trace_configs: object, observers: object) -> None:
     for name, value in (("trace_configs", trace_configs), ("observers", observers)):
         if not is_array(value):
-            raise ConfigurationError(f"{name} must be a list or tuple, not {type(value).__name__}")
+            raise ConfigurationError(f"{name} must be a list or tuple, got {type(value).__name__}")
         for item in value if name == "observers" else ():
             check_function("every observer", item)
 
 
 def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
     if not isinstance(retry, RetryPolicy):
-        raise ConfigurationError(f"retry must be of RetryPolicy, not {type(retry).__name__}")
+        raise ConfigurationError(f"retry must be of type RetryPolicy, got {type(retry).__name__}")
     return retry
 
 
@@ -267,7 +267,7 @@ def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Map
 
 def _limiter(limits: Limits) -> Limiter:
     if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
-        raise ConfigurationError(f"Limits.per_operation names what is no operation: {', '.join(map(repr, unknown))}")
+        raise ConfigurationError(f"unknown operation in Limits.per_operation: {', '.join(map(repr, unknown))}")
     return Limiter(limits)
 
 
@@ -277,7 +277,7 @@ def _transport(
     http_session: aiohttp.ClientSession | None,
     trace_configs: Sequence[aiohttp.TraceConfig],
 ) -> Transport:
-    """The user's own transport, or one over aiohttp."""
+    """Return the given transport, or one over aiohttp."""
     if given is not None:
         check_methods("transport", given, "send", "close")
         if http_session is not None or trace_configs:
@@ -298,7 +298,7 @@ def _tokens(
     options: Options,
     store: TokenStore | None,
 ) -> Tokens:
-    """What gives tokens for these credentials; token requests go out with the ``options`` of the client itself."""
+    """Return the source of tokens for these credentials, with the ``options`` of the client itself."""
     if isinstance(credentials, RefreshToken | AuthorizationCode):
         endpoint = TokenEndpoint(
             transport,
@@ -312,7 +312,7 @@ def _tokens(
         return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)
     if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
         raise ConfigurationError(
-            f"{type(credentials).__name__} holds no credentials that a client can use; give a RefreshToken, an "
-            "AuthorizationCode, a StaticToken or a TokenProvider"
+            "credentials must be a RefreshToken, an AuthorizationCode, a StaticToken or a TokenProvider, "
+            f"got {type(credentials).__name__}"
         )
     return ProvidedTokens(credentials)

@@ -1,7 +1,7 @@
 """Plain values that configure a client: the environment, the credentials, what to repeat and how fast to go.
 
 All of them are immutable, compare by value and can be shared between clients. None does any I/O. Secrets are kept as
-`Secret` texts, which never show in a ``repr``.
+`Secret`, which never shows in a ``repr``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import attrs
 
 from ._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
+from ._secrets import Secret
 from ._version import __version__
 from .errors import ConfigurationError, ErrorDetail
 
@@ -35,54 +36,35 @@ __all__ = [
 DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
 
 
-class Secret(str):
-    """A text that does not show in a ``repr``, so that dumps of values, frames and headers do not give it away.
-
-    In every other respect it is the ``str`` that it was made of.
-    """
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'<secret>'"
-
-
-class SecretBytes(bytes):
-    """The same for the bytes of a request that is a secret as a whole."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "b'<secret>'"
-
-
 def _hidden(value: object) -> Secret:
     return Secret(value) if isinstance(value, str) else Secret()
 
 
 def _given(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty text")
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty string")
     if not value.isprintable():  # such as the end of the line of the file that it was read from
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds characters that are no text")
+        raise ConfigurationError(
+            f"{type(instance).__name__}.{attribute.name} contains non-printable characters (a trailing newline?)"
+        )
 
 
 def _text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.isprintable()):
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a text")
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a string")
 
 
 def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in ("production", "sandbox"):  # whatever is not production would be taken for the harmless one
-        raise ConfigurationError(f"an environment is production or sandbox, not {value!r}")
+        raise ConfigurationError(f"environment must be production or sandbox, got {value!r}")
 
 
 def base_address(value: object) -> str:
-    """``value`` as ``scheme://host[:port][/prefix]`` without a slash at the end.
+    """Return ``value`` as ``scheme://host[:port][/prefix]`` without a trailing slash.
 
     Raises:
-        ConfigurationError: it is no absolute http or https address, or holds a user name, a query, a fragment, or
-            characters that an address cannot hold.
+        ConfigurationError: it is not an absolute http or https address, or contains a user name, a query, a fragment
+            or characters that an address cannot hold.
     """
     text = value.rstrip("/") if isinstance(value, str) else ""
     if not text.isascii() or not text.isprintable() or " " in text:
@@ -91,9 +73,9 @@ def base_address(value: object) -> str:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise ConfigurationError(f"base_url cannot be read: {error}") from None
+        raise ConfigurationError(f"invalid base_url: {error}") from None
     if "@" in parts.netloc or "?" in text or "#" in text:
-        raise ConfigurationError("base_url must not hold a user name, a query or a fragment")
+        raise ConfigurationError("base_url must not contain a user name, a query or a fragment")
     if parts.scheme not in {"http", "https"} or not host:
         raise ConfigurationError("base_url must be an absolute http or https address, such as https://api.example.com")
     return text
@@ -101,7 +83,7 @@ def base_address(value: object) -> str:
 
 @attrs.frozen
 class Environment:
-    """One of the two separate worlds of the service; credentials and data of one mean nothing in the other.
+    """One of the two environments of the service; credentials and data of one mean nothing in the other.
 
     Make it with `production` or `sandbox`. ``auth_page_url`` is the page on which a customer grants access, needed
     for `authorization_url` only.
@@ -113,12 +95,12 @@ class Environment:
 
     @classmethod
     def production(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
-        """The environment in which orders cost money."""
+        """Return the environment in which orders cost money."""
         return cls("production", base_url, auth_page_url)
 
     @classmethod
     def sandbox(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
-        """The environment to try things in. It has no margin reports."""
+        """Return the environment for trials, which has no margin reports."""
         return cls("sandbox", base_url, auth_page_url)
 
     @property
@@ -164,18 +146,18 @@ class AuthorizationCode:
 
 @runtime_checkable
 class TokenProvider(Protocol):
-    """Where access tokens come from when they are not this client's own business.
+    """Source of access tokens outside of this client.
 
-    What it raises becomes a `TokenError` that names the class and nothing else, for the text may hold a secret. Errors
-    of this library go through as they are: raise ``TokenError(text, transient=True)`` for what may pass.
+    An exception that it raises becomes a `TokenError` with nothing but its class, for the message may hold a secret.
+    Errors of this library pass unchanged: raise ``TokenError(message, transient=True)`` for passing failures.
     """
 
     async def get_token(self) -> str:
-        """An access token that is valid now."""
+        """Return an access token that is valid now."""
         ...
 
     def invalidate(self, token: str) -> bool:
-        """Hear that the service refused ``token``; answer whether `get_token` may now give another one."""
+        """Called when the service rejects ``token``. Return True if `get_token` can supply a new one."""
         ...
 
 
@@ -186,11 +168,11 @@ class StaticToken:
     access_token: str = attrs.field(converter=_hidden, validator=_given)
 
     async def get_token(self) -> str:
-        """The token."""
+        """Return the token."""
         return self.access_token
 
     def invalidate(self, token: str) -> bool:
-        """There is no other token to try."""
+        """Return False: there is only one token."""
         return False
 
 
@@ -199,9 +181,9 @@ Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
 
 @attrs.frozen(kw_only=True)
 class RetryPolicy:
-    """How often and how soon a call is repeated, where repeating it is safe at all.
+    """Number and timing of repetitions, where repeating is safe at all.
 
-    What is safe is not configurable: a mutation that may have arrived is never sent again.
+    Safety is not configurable: a mutation that may have arrived is never sent again.
 
     Attributes:
         max_attempts: sends of one call, the first included.
@@ -230,14 +212,14 @@ class RetryPolicy:
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """How much of the service one client uses at once.
+    """Bounds on concurrency and rate of one client.
 
     Calls wait in three lanes, in order of arrival: ``reads``, ``trades`` (mutations and their dry-runs) and ``tokens``;
     a crowd of reads never holds up a cancel.
 
     Attributes:
-        reads, trades, tokens: most requests in flight per lane; None is no bound.
-        reads_per_second, trades_per_second: most requests per second of a lane; None is no bound.
+        reads, trades, tokens: most requests in flight per lane; None for no bound.
+        reads_per_second, trades_per_second: most requests per second of a lane; None for no bound.
         per_operation: most requests per second of single operations, such as ``{"orders.live": 0.5}``.
         adaptive: on 429 halve the lane's bound, then let it grow back slowly.
     """
@@ -264,23 +246,23 @@ def authorization_url(
     scope: str | None = None,
     state: str | None = None,
 ) -> str:
-    """The address to send a customer to, who grants access there and comes back to ``redirect_uri`` with a ``code``.
+    """Return the URL of the page that grants access and redirects to ``redirect_uri`` with a ``code``.
 
     Args:
         environment: one that was made with its ``auth_page_url``.
         client_id: identifier of the registered application.
         redirect_uri: one of the full addresses registered for it.
         scope: words out of ``read``, ``trade`` and ``openid``, separated by spaces.
-        state: an unguessable text that comes back with the code; compare it to refuse forged answers.
+        state: an unguessable value that comes back with the code; compare it to refuse forged answers.
 
     Raises:
         ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.
     """
     if not isinstance(environment, Environment):
-        raise ConfigurationError(f"environment must be of Environment, not {type(environment).__name__}")
+        raise ConfigurationError(f"environment must be of type Environment, got {type(environment).__name__}")
     for name, value in (("client_id", client_id), ("redirect_uri", redirect_uri), ("scope", scope), ("state", state)):
         if value is not None and (not isinstance(value, str) or not value.isprintable()):
-            raise ConfigurationError(f"{name} must be a text")
+            raise ConfigurationError(f"{name} must be a string")
     if not environment.auth_page_url:
         raise ConfigurationError(f"the {environment.name} environment was made without auth_page_url")
     if not client_id or not redirect_uri:
@@ -293,7 +275,7 @@ def authorization_url(
 
 
 def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The arguments of a client as the ``BROKERAGE_*`` variables give them.
+    """Read the arguments of a client from the ``BROKERAGE_*`` variables.
 
     ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
     ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,

@@ -1,4 +1,4 @@
-"""Every exception that the library raises, in one tree.
+"""Exceptions of the library, in one tree.
 
 Branch on the class for what happened to the request, and on ``code`` for what the service said about it::
 
@@ -8,9 +8,9 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     ├── TransportError
     │   ├── RequestNotSentError     provably never reached the service: safe to repeat
     │   ├── ResponseLostError       may have been processed: look before repeating
-    │   └── DeadlineExceededError   the whole-operation deadline passed; ``maybe_processed`` tells which of the two
+    │   └── DeadlineExceededError   the whole-operation deadline passed; ``maybe_processed`` says which of the two
     ├── ResponseDecodeError         a success whose body is not what the schema says
-    ├── TokenError                  no access token could be had; ``transient`` tells whether trying again can help
+    ├── TokenError                  no access token could be had; ``transient`` says whether trying again can help
     ├── APIError                    the service answered with an error
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
     │   ├── VersionNotSupportedError 406, RateLimitError 429, ServerError 5xx
@@ -115,7 +115,7 @@ class BrokerageError(Exception):
 
     @property
     def message(self) -> str:
-        """The text without the list of single problems."""
+        """Message without the list of single problems."""
         return str(self.args[0]) if self.args else ""
 
     def __str__(self) -> str:
@@ -207,8 +207,8 @@ class APIError(BrokerageError):
     def maybe_processed(self) -> bool:
         """False only if the answer proves that nothing was changed.
 
-        Two answers prove it: the service's own envelope with a documented refusal status, and a 429, which stands in
-        the place of processing whoever sends it.
+        Two answers prove it: the service's own envelope with a documented refusal status, and a 429, which any
+        sender sends instead of processing.
         """
         return self.status != 429 and not (self.from_service and self.status in REFUSAL_STATUSES)
 
@@ -253,7 +253,7 @@ class OrderNotCancellableError(UnprocessableError):
 
 
 class RateLimitError(APIError):
-    """429: refused before processing because of the request rate; ``retry_after`` is None when not told."""
+    """429: refused before processing because of the request rate; ``retry_after`` may be None."""
 
 
 class ServerError(APIError):

@@ -1,4 +1,4 @@
-"""What a client tells about its work: one record per attempt, never a body, a header or a value of the call."""
+"""Observation of a client: one record per attempt, without bodies, headers and arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 
 from .operation import Effect
 
-__all__ = ["Attempt", "Observer", "Watchers"]
+__all__ = ["Attempt", "Observer", "ObserverList"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
@@ -31,7 +31,7 @@ class Attempt:
         request_bytes, response_bytes: sizes of the bodies, the latter after decompression.
         waited: seconds spent waiting for a lane and a token before sending.
         elapsed: seconds from sending to the end of the answer.
-        pause: seconds until the next attempt, None when there is none; 0.0 when only a lane or a token holds it up.
+        pause: seconds until the next attempt, None for no further one; 0.0 when only a lane or a token holds it up.
     """
 
     operation: str
@@ -53,8 +53,8 @@ Observer = Callable[[Attempt], object]
 """Called with the record of each attempt, in the event loop: it must be quick. What it raises is logged."""
 
 
-class Watchers:
-    """The observers of a client, and the log as one more of them."""
+class ObserverList:
+    """Observers of a client, and the log as one more of them."""
 
     __slots__ = ("_observers",)
 
@@ -63,11 +63,11 @@ class Watchers:
 
     @property
     def active(self) -> bool:
-        """Whether anybody listens; nothing is recorded otherwise."""
+        """Whether there is an observer or a log; nothing is recorded otherwise."""
         return bool(self._observers) or logger.isEnabledFor(logging.DEBUG)
 
     def __call__(self, attempt: Attempt) -> None:
-        """Tell everybody."""
+        """Log the attempt and call every observer with it."""
         logger.debug(
             "%s attempt %d: %s (%s) in %.3f s",
             attempt.operation,

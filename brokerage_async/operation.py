@@ -1,4 +1,4 @@
-"""The vocabulary of calls: what an operation is, who executes it, and what a paginated call returns.
+"""Vocabulary of calls: operations, bound calls, executors and pagers.
 
 Operations are data (generated from the schema). Everything that treats all calls alike, such as request building,
 retries, permissions or the simulator's routing, reads these values and knows no endpoint by name.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BodyField",
+    "BoundCall",
     "Effect",
     "Executor",
     "Guard",
@@ -38,7 +39,7 @@ E = TypeVar("E")
 
 
 class Effect(enum.StrEnum):
-    """What a call does to the brokerage: the one fact that decides whether it may be repeated."""
+    """Effect of a call on the brokerage, which decides whether it may be repeated."""
 
     READ = "read"
     PREFLIGHT = "preflight"
@@ -46,7 +47,7 @@ class Effect(enum.StrEnum):
 
 
 class Shape(enum.StrEnum):
-    """What a success body holds: one resource, a list, a page of a longer list, a bare object, or nothing."""
+    """Form of a success body: one resource, a list, a page of a longer list, a bare object, or nothing."""
 
     ONE = "one"
     MANY = "many"
@@ -60,7 +61,8 @@ class Rule:
     """One documented rule of a request, as declared under ``x-rules`` in the schema (wire names throughout).
 
     ``when`` and ``unless`` map fields to the values that switch the rule on or off. Of the demands that follow,
-    a rule carries exactly one; ``message`` tells a person what to do when it is broken.
+    a rule carries exactly one; ``message`` says how to mend a request that breaks it. ``library`` marks a safeguard of
+    this library, which the service does not document.
     """
 
     message: str
@@ -73,6 +75,9 @@ class Rule:
     distinct: str | None = None
     max_items: tuple[str, int] | None = None
     span: tuple[str, str, int] | None = None
+    positive: tuple[str, ...] = ()
+    not_negative: tuple[str, ...] = ()
+    library: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -152,21 +157,45 @@ class Operation(Generic[T]):
     observed: bool = False
     section: str = ""
 
-    def arguments(self, **values: object) -> tuple[dict[str, object], dict[str, object]]:
-        """What an `Executor` takes as ``path`` and ``query``, keyed by wire name, out of values by parameter name.
+    def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:
+        """Return the call of this operation with ``values`` by parameter name; None leaves a query parameter out.
 
-        Raises KeyError for a name that no parameter has.
+        ``body`` is a request model, or the bytes of one that were encoded before and go out unchanged.
+
+        Raises:
+            TypeError: a value has a name that no parameter has.
         """
         path: dict[str, object] = {}
         query: dict[str, object] = {}
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name, value in values.items():
-            parameter = known[name]
-            (path if parameter.location == "path" else query)[parameter.wire] = value
-        return path, query
+        for parameter in self.parameters:
+            if parameter.name in values:
+                value = values.pop(parameter.name)
+                if parameter.location == "path":
+                    path[parameter.wire] = value
+                elif value is not None:
+                    query[parameter.wire] = value
+        if values:
+            raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
+        return BoundCall(self, path=path, query=query, body=body)
 
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
+
+
+@attrs.frozen
+class BoundCall(Generic[T]):
+    """An operation with its arguments: everything that is needed to make the call. `Operation.bind` makes one.
+
+    Attributes:
+        operation: what to call.
+        path, query: arguments by wire name.
+        body: a request model, its bytes, or None.
+    """
+
+    operation: Operation[T]
+    path: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
+    query: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
+    body: object | None = attrs.field(default=None, kw_only=True, hash=False, repr=False)
 
 
 @attrs.frozen
@@ -191,64 +220,39 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
-        """The items of all pages, in order."""
+        """Iterate over the items of all pages, in order."""
 
     @abstractmethod
     def pages(self) -> AsyncIterator[Page[E]]:
-        """The pages themselves, in order."""
+        """Iterate over the pages, in order."""
 
     @abstractmethod
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """All items as a list, or the first ``max_items`` of them, fetching no page that is not needed."""
+        """Return all items, or the first ``max_items``, without fetching a page too many."""
 
     @abstractmethod
     def prefetch(self, pages: int) -> Pager[E]:
-        """The same list, with up to ``pages`` pages in flight ahead of the one that is being consumed."""
+        """Return a pager that fetches up to ``pages`` pages ahead of the consumer."""
 
     @abstractmethod
     async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
-        """All items, or the first ``max_items``, as an Arrow table with a column for each field (extra ``frames``)."""
+        """Return all items, or the first ``max_items``, as an Arrow table (extra ``arrow``)."""
 
 
 class Executor(Protocol):
-    """What the generated endpoints call: the session, or a light view of it with other options.
+    """Interface that the generated endpoints call: a session, or a light view of it with other options."""
 
-    ``path`` and ``query`` are keyed by wire name; None values of ``query`` are left out. ``body`` is a model, or the
-    bytes of one that were encoded before and must go out unchanged.
-    """
-
-    async def execute(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> T:
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Make the call and return its decoded result; each send of it only if ``guard`` does not object."""
         ...
 
-    async def reread(
-        self,
-        operation: Operation[T],
-        last: bytes | None,
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> tuple[T, bytes | None] | None:
-        """The result and the body that it was decoded from, or None when the body is the one given as ``last``.
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Return the result and the body it was decoded from, or None if the body equals ``previous_body``.
 
         A result that was gathered from several bodies comes with None, which no later body equals.
         """
         ...
 
-    def paginate(
-        self,
-        operation: Operation[list[E]],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> Pager[E]:
-        """The pages of a paginated read; nothing is sent yet."""
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
+        """Return a pager over a paginated read; nothing is sent yet."""
         ...

@@ -1,4 +1,4 @@
-"""Symbols of instruments: build and read the OCC symbols of equity options, and tell kinds of instruments apart.
+"""Symbols of instruments: OCC symbols of equity options, and the kinds of instruments.
 
 An OCC symbol has 21 characters: the root padded to 6, the expiration as ``yymmdd``, ``C`` or ``P``, and the strike
 times 1000 in 8 digits::
@@ -8,7 +8,7 @@ times 1000 in 8 digits::
     >>> parse_occ("AAPL  260612C00110000").strike
     Decimal('110')
 
-Pure: nothing here asks whether such an instrument exists.
+Only the form of a symbol is checked, not whether the instrument exists.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import cast
 
 import attrs
 
+from ._values import read_decimal
 from .errors import ErrorDetail, InvalidRequestError
 
 __all__ = ["OptionSymbol", "instrument_type_of", "occ_symbol", "parse_occ"]
@@ -27,40 +28,40 @@ __all__ = ["OptionSymbol", "instrument_type_of", "occ_symbol", "parse_occ"]
 ROOT = re.compile(r"[A-Z0-9./]{1,6}")
 OCC = re.compile(r"(?P<root>[A-Z0-9./]{1,6}) *(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{8})")
 THOUSAND = Decimal(1000)
-MOST = 99_999_999
+MAX_THOUSANDTHS = 99_999_999
 """The highest strike in thousandths."""
 CENTURY = 2000
 
 
 def _wrong_strike(strike: object) -> str | None:
     if isinstance(strike, bool) or not isinstance(strike, Decimal | int | str):
-        return f"a Decimal, an integer or text, not {strike!r}"
+        return f"must be a Decimal, an int or a str, got {strike!r}"
     try:
-        thousandths = Decimal(strike) * THOUSAND
-    except ArithmeticError:
-        return f"a number of dollars, not {strike!r}"
-    if not thousandths.is_finite() or not 1 <= thousandths <= MOST or thousandths != int(thousandths):
-        return f"from 0.001 to 99999.999 dollars in steps of 0.001, not {strike}"
+        thousandths = (strike if isinstance(strike, Decimal) else read_decimal(strike)) * THOUSAND
+    except (ArithmeticError, ValueError):
+        return f"must be a plain number of dollars, got {strike!r}"
+    if not thousandths.is_finite() or not 1 <= thousandths <= MAX_THOUSANDTHS or thousandths != int(thousandths):
+        return f"must be from 0.001 to 99999.999 in steps of 0.001, got {strike}"
     return None
 
 
 def _dollars(strike: Decimal | int | str) -> Decimal:
-    """A strike as a decimal; what is none is left to be refused with all the rest."""
+    """Return a strike as a Decimal; leave an invalid one to be reported with all problems."""
     return Decimal(strike) if _wrong_strike(strike) is None else cast("Decimal", strike)
 
 
 @attrs.frozen
 class OptionSymbol:
-    """An equity option by its parts. ``str()`` of it is the OCC symbol. Parts that make none are refused.
+    """Parts of the OCC symbol of an equity option; ``str()`` returns the symbol.
 
     Attributes:
-        root: the option root: the ticker, or a variant of it for adjusted contracts; 1 to 6 characters.
-        expiration: day of expiration, of this century.
+        root: ticker, or a variant of it for adjusted contracts; 1 to 6 characters.
+        expiration: day of expiration, in this century.
         option_type: ``C`` for a call, ``P`` for a put.
         strike: strike price in dollars, with at most three decimals.
 
     Raises:
-        InvalidRequestError: the parts make no OCC symbol; every problem is listed.
+        InvalidRequestError: parts are invalid; all problems are listed.
     """
 
     root: str
@@ -71,7 +72,7 @@ class OptionSymbol:
     def __attrs_post_init__(self) -> None:
         problems = _problems(self.root, self.expiration, self.option_type, self.strike)
         if problems:
-            raise InvalidRequestError("these parts make no OCC symbol", errors=tuple(problems))
+            raise InvalidRequestError("invalid parts of an OCC symbol", errors=tuple(problems))
 
     def __str__(self) -> str:
         thousandths = int(self.strike * THOUSAND)
@@ -84,52 +85,52 @@ class OptionSymbol:
 
 
 def occ_symbol(root: str, expiration: date, option_type: str, strike: Decimal | int | str) -> str:
-    """The OCC symbol of an equity option (section Symbols).
+    """Return the OCC symbol of an equity option (section Symbols).
 
     Args:
         root: ticker or option root, such as ``AAPL``.
         expiration: day of expiration.
         option_type: ``C`` or ``P``.
-        strike: strike price in dollars; a float is refused, because it is rarely the number that was meant.
+        strike: strike price in dollars; a float is rejected, because it is rarely the intended number.
 
     Raises:
-        InvalidRequestError: the parts make no OCC symbol; every problem is listed.
+        InvalidRequestError: parts are invalid; all problems are listed.
     """
     return str(OptionSymbol(root, expiration, option_type, strike))
 
 
 def parse_occ(symbol: str) -> OptionSymbol:
-    """The parts of an OCC symbol; the padding after the root may be missing.
+    """Return the parts of an OCC symbol; the padding after the root may be missing.
 
     Raises:
-        InvalidRequestError: it is no OCC symbol.
+        InvalidRequestError: not an OCC symbol.
     """
-    match = OCC.fullmatch(_text(symbol))
+    match = OCC.fullmatch(_checked(symbol))
     if match is None or len(symbol) > 21:
-        raise InvalidRequestError(f"not an OCC symbol: {symbol!r} (such as 'AAPL  260612C00110000')")
+        raise InvalidRequestError(f"symbol must be an OCC symbol such as 'AAPL  260612C00110000', got {symbol!r}")
     day = match["day"]
     try:
         expiration = date(CENTURY + int(day[:2]), int(day[2:4]), int(day[4:]))
     except ValueError:
-        raise InvalidRequestError(f"not an OCC symbol: {symbol!r} has no such day as {day}") from None
+        raise InvalidRequestError(f"expiration of an OCC symbol must be a date, got {day} in {symbol!r}") from None
     thousandths = int(match["strike"])
     if not thousandths:
-        raise InvalidRequestError(f"not an OCC symbol: {symbol!r} has no strike")
+        raise InvalidRequestError(f"strike of an OCC symbol must be greater than zero, got {symbol!r}")
     whole, rest = divmod(thousandths, 1000)
     strike = Decimal(thousandths) / THOUSAND if rest else Decimal(whole)
     return OptionSymbol(match["root"], expiration, match["kind"], strike)
 
 
 def instrument_type_of(symbol: str) -> str:
-    """The kind of instrument that a symbol names, as the service writes it, judged by its form alone.
+    """Return the kind of instrument that the form of a symbol implies.
 
     ``AAPL`` and ``BRK/B`` are ``Equity``, ``AAPL  260612C00110000`` is ``Equity Option``, ``/ESZ6`` is ``Future``,
     ``./ESZ6 EW3U6 260918P9100`` is ``Future Option``, ``BTC/USD`` is ``Cryptocurrency``.
 
     Raises:
-        InvalidRequestError: it is no text.
+        InvalidRequestError: the symbol is not a str.
     """
-    symbol = _text(symbol)
+    symbol = _checked(symbol)
     if symbol.startswith("./"):
         return "Future Option"
     if symbol.startswith("/"):
@@ -139,22 +140,22 @@ def instrument_type_of(symbol: str) -> str:
     return "Cryptocurrency" if symbol.endswith("/USD") else "Equity"
 
 
-def _text(symbol: object) -> str:
+def _checked(symbol: object) -> str:
     if not isinstance(symbol, str):
-        raise InvalidRequestError(f"a symbol is a text, not {type(symbol).__name__}")
+        raise InvalidRequestError(f"symbol must be a str, got {type(symbol).__name__}")
     return symbol
 
 
 def _problems(root: str, expiration: object, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:
     problems = []
     if not isinstance(root, str) or not ROOT.fullmatch(root):
-        problems.append(ErrorDetail("root", f"1 to 6 capital letters or digits, not {root!r}", "root"))
+        problems.append(ErrorDetail("root", f"must be 1 to 6 capital letters or digits, got {root!r}", "root"))
     if not isinstance(expiration, date):
-        problems.append(ErrorDetail("expiration", f"a datetime.date, not {expiration!r}", "expiration"))
+        problems.append(ErrorDetail("expiration", f"must be a datetime.date, got {expiration!r}", "expiration"))
     elif not CENTURY <= expiration.year < CENTURY + 100:
-        problems.append(ErrorDetail("expiration", f"a day of this century, not {expiration}", "expiration"))
+        problems.append(ErrorDetail("expiration", f"must be in this century, got {expiration}", "expiration"))
     if option_type not in ("C", "P"):
-        problems.append(ErrorDetail("option_type", f"C or P, not {option_type!r}", "option_type"))
+        problems.append(ErrorDetail("option_type", f"must be C or P, got {option_type!r}", "option_type"))
     if (wrong := _wrong_strike(strike)) is not None:
         problems.append(ErrorDetail("strike", wrong, "strike"))
     return problems

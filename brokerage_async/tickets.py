@@ -1,6 +1,6 @@
-"""Orders that read like a ticket: short constructors for the usual ones. Every result is a plain ``NewOrder``.
+"""Short constructors for common orders. Every result is a plain ``NewOrder``.
 
-Legs say what is done with which instrument; the order says at what price and for how long::
+Legs name action and instrument; the order adds price and duration::
 
     limit(buy_to_open("AAPL", 100), price="187.50")
     stop(sell_to_close("AAPL", 100), trigger="180")
@@ -8,18 +8,19 @@ Legs say what is done with which instrument; the order says at what price and fo
     vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
     limit(buy("/ESZ6", 1), price=6800, time_in_force=TimeInForce.GTC)
 
-Money and quantities are ``Decimal``, whole numbers or text; a float is refused, because it is rarely the number that
-was meant. The documented rules are checked when the order is placed, not here; whatever a ticket has no word for is
-set with ``attrs.evolve(order, ...)``.
+Money and quantities are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely
+the intended number. The documented rules are checked when the order is placed, not here. Set other fields with
+``attrs.evolve(order, ...)``.
 """
 
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TypeAlias
 
 from ._generated.models import InstrumentType, LegAction, NewOrder, NewOrderLeg, OrderType, PriceEffect, TimeInForce
+from ._values import finite, read_decimal
 from .errors import InvalidRequestError
 from .symbols import instrument_type_of, occ_symbol
 
@@ -46,34 +47,37 @@ BUYING = frozenset({LegAction.BUY, LegAction.BUY_TO_OPEN, LegAction.BUY_TO_CLOSE
 def buy_to_open(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Buy shares or contracts that are not held short. The kind of instrument is told from the form of the symbol
-    unless it is given; ``quantity`` is in shares or contracts (None for a notional order)."""
+    """Buy shares or contracts that are not held short.
+
+    The form of the symbol decides the kind of instrument unless ``instrument_type`` is given. ``quantity`` is in shares
+    or contracts; None is for notional orders.
+    """
     return _leg(LegAction.BUY_TO_OPEN, symbol, quantity, instrument_type)
 
 
 def buy_to_close(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Buy back what was sold short; otherwise as `buy_to_open`."""
+    """Buy back a short position; otherwise like `buy_to_open`."""
     return _leg(LegAction.BUY_TO_CLOSE, symbol, quantity, instrument_type)
 
 
 def sell_to_open(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Sell short; otherwise as `buy_to_open`."""
+    """Sell short; otherwise like `buy_to_open`."""
     return _leg(LegAction.SELL_TO_OPEN, symbol, quantity, instrument_type)
 
 
 def sell_to_close(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Sell what is held; otherwise as `buy_to_open`."""
+    """Sell a long position; otherwise like `buy_to_open`."""
     return _leg(LegAction.SELL_TO_CLOSE, symbol, quantity, instrument_type)
 
 
 def buy(symbol: str, quantity: Amount) -> NewOrderLeg:
-    """Buy futures, of which nobody says whether that opens or closes."""
+    """Buy futures, which have no separate actions for opening and closing."""
     return _leg(LegAction.BUY, symbol, quantity, None)
 
 
@@ -90,9 +94,11 @@ def limit(
     time_in_force: TimeInForce = TimeInForce.DAY,
     until: date | None = None,
 ) -> NewOrder:
-    """A limit order. ``price`` serves a single leg, whose action says whether it is paid or received; with several
-    legs say ``debit`` (the most to pay) or ``credit`` (the least to receive), per unit. ``until`` makes it good till
-    that day, whatever ``time_in_force`` says.
+    """Build a limit order.
+
+    ``price`` is for a single leg, whose action decides whether it is paid or received. Several legs need ``debit`` (the
+    most to pay) or ``credit`` (the least to receive), per unit; both are without sign. ``until`` makes the order good
+    till that day and overrides ``time_in_force``.
 
     Raises:
         InvalidRequestError: not exactly one of the three prices, or ``price`` for several legs.
@@ -105,20 +111,20 @@ def limit(
 
 
 def market(*legs: NewOrderLeg, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
-    """A market order: at once, at whatever price there is."""
+    """Build a market order, filled at once at the current price."""
     return NewOrder(order_type=OrderType.MARKET, time_in_force=time_in_force, legs=legs)
 
 
 def stop(
     *legs: NewOrderLeg, trigger: Amount, time_in_force: TimeInForce = TimeInForce.DAY, until: date | None = None
 ) -> NewOrder:
-    """A market order that waits until the price reaches ``trigger``."""
+    """Build a market order that waits until the price reaches ``trigger``."""
     force, day = _duration(time_in_force, until)
     return NewOrder(
         order_type=OrderType.STOP,
         time_in_force=force,
         gtc_date=day,
-        stop_trigger=_decimal("trigger", trigger),
+        stop_trigger=_not_negative("trigger", trigger),
         legs=legs,
     )
 
@@ -132,14 +138,14 @@ def stop_limit(
     time_in_force: TimeInForce = TimeInForce.DAY,
     until: date | None = None,
 ) -> NewOrder:
-    """A limit order that waits until the price reaches ``trigger``; prices as for `limit`."""
+    """Build a limit order that waits until the price reaches ``trigger``; prices as for `limit`."""
     amount, effect = _price(legs, price, debit, credit)
     force, day = _duration(time_in_force, until)
     return NewOrder(
         order_type=OrderType.STOP_LIMIT,
         time_in_force=force,
         gtc_date=day,
-        stop_trigger=_decimal("trigger", trigger),
+        stop_trigger=_not_negative("trigger", trigger),
         price=amount,
         price_effect=effect,
         legs=legs,
@@ -147,11 +153,11 @@ def stop_limit(
 
 
 def notional(leg: NewOrderLeg, *, value: Amount, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
-    """An order for so many dollars of something, whatever quantity that makes; the leg carries no quantity."""
+    """Build an order for an amount of money; its leg has no quantity."""
     return NewOrder(
         order_type=OrderType.NOTIONAL_MARKET,
         time_in_force=time_in_force,
-        value=_decimal("value", value),
+        value=_positive("value", value),
         value_effect=_effect(leg),
         legs=(leg,),
     )
@@ -169,8 +175,10 @@ def vertical(
     credit: Amount | None = None,
     time_in_force: TimeInForce = TimeInForce.DAY,
 ) -> NewOrder:
-    """Open a vertical spread: buy the strike ``long``, sell the strike ``short``, same expiration, same type
-    (``C`` or ``P``), at a net ``debit`` or ``credit`` per share."""
+    """Open a vertical spread: buy the strike ``long``, sell the strike ``short``.
+
+    Both legs have the same expiration and type (``C`` or ``P``). The net ``debit`` or ``credit`` is per share.
+    """
     legs = (
         buy_to_open(occ_symbol(root, expiration, option_type, long), quantity),
         sell_to_open(occ_symbol(root, expiration, option_type, short), quantity),
@@ -188,19 +196,19 @@ def iron_condor(
     quantity: Amount = 1,
     time_in_force: TimeInForce = TimeInForce.DAY,
 ) -> NewOrder:
-    """Open a short iron condor: sell the two inner strikes, buy the two outer ones, for a net ``credit`` per share.
+    """Open a short iron condor: sell the inner strikes, buy the outer ones.
 
-    ``puts`` and ``calls`` are pairs of strikes, lower first.
+    ``puts`` and ``calls`` are pairs of strikes, lower first. The net ``credit`` is per share.
 
     Raises:
-        InvalidRequestError: the four strikes do not rise.
+        InvalidRequestError: the four strikes are not in ascending order.
     """
     pairs = [pair if isinstance(pair, tuple | list) else () for pair in (puts, calls)]
     if [len(pair) for pair in pairs] != [2, 2]:
-        raise InvalidRequestError("puts and calls are pairs of strikes")
+        raise InvalidRequestError("puts and calls must be pairs of strikes")
     strikes = [_decimal("strike", strike) for pair in pairs for strike in pair]
-    if not all(strike.is_finite() for strike in strikes) or strikes != sorted(set(strikes)):
-        raise InvalidRequestError("the strikes of an iron condor must rise: put, put, call, call")
+    if strikes != sorted(set(strikes)):
+        raise InvalidRequestError(f"strikes must ascend (put, put, call, call), got {', '.join(map(str, strikes))}")
     legs = (
         buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
         sell_to_open(occ_symbol(root, expiration, "P", strikes[1]), quantity),
@@ -216,14 +224,16 @@ def _leg(
     return NewOrderLeg(
         action=action,
         instrument_type=instrument_type or InstrumentType(instrument_type_of(symbol)),
-        quantity=None if quantity is None else _decimal("quantity", quantity),
+        quantity=None if quantity is None else _positive("quantity", quantity),
         symbol=symbol,
     )
 
 
 def _effect(leg: NewOrderLeg) -> PriceEffect:
     if not isinstance(leg, NewOrderLeg):
-        raise InvalidRequestError(f"a leg is made with buy_to_open and its kin, not {type(leg).__name__}")
+        raise InvalidRequestError(
+            f"legs must be made with buy_to_open or another leg function, got {type(leg).__name__}"
+        )
     return PriceEffect.DEBIT if leg.action in BUYING else PriceEffect.CREDIT
 
 
@@ -232,12 +242,14 @@ def _price(
 ) -> tuple[Decimal, PriceEffect]:
     given = [amount for amount in (price, debit, credit) if amount is not None]
     if len(given) != 1:
-        raise InvalidRequestError("give exactly one of price, debit and credit")
-    amount = _decimal("price", given[0])
+        raise InvalidRequestError(f"exactly one of price, debit and credit must be given, got {len(given)}")
+    amount = _not_negative("price", given[0])
     if price is None:
         return amount, PriceEffect.DEBIT if credit is None else PriceEffect.CREDIT
     if len(legs) != 1:
-        raise InvalidRequestError("an order of several legs has a net debit or credit, not a price")
+        raise InvalidRequestError(
+            f"price must be given for a single leg only, got {len(legs)} legs: give a net debit or credit"
+        )
     return amount, _effect(legs[0])
 
 
@@ -245,10 +257,25 @@ def _duration(time_in_force: TimeInForce, until: date | None) -> tuple[TimeInFor
     return (time_in_force, None) if until is None else (TimeInForce.GTD, until)
 
 
+def _positive(name: str, amount: Amount) -> Decimal:
+    number = _decimal(name, amount)
+    if number <= 0:
+        raise InvalidRequestError(f"{name} must be greater than zero, got {amount!r}; the action says buy or sell")
+    return number
+
+
+def _not_negative(name: str, amount: Amount) -> Decimal:
+    number = _decimal(name, amount)
+    if number.is_signed():
+        raise InvalidRequestError(f"{name} must not be negative, got {amount!r}; a credit is an effect, not a sign")
+    return number
+
+
 def _decimal(name: str, amount: Amount) -> Decimal:
+    """Return ``amount`` exactly; a str must hold a plain finite number, as JSON would write it."""
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
-        raise InvalidRequestError(f"{name} must be a Decimal, a whole number or text, not {amount!r}")
+        raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
     try:
-        return Decimal(amount)
-    except InvalidOperation:
-        raise InvalidRequestError(f"{name} is no number: {amount!r}") from None
+        return finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
+    except ValueError:
+        raise InvalidRequestError(f"{name} must be a plain number such as '187.50', got {amount!r}") from None

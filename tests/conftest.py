@@ -1,4 +1,4 @@
-"""What holds for every test: sockets reach loopback only, and hypothesis runs the same way everywhere."""
+"""Rules for every test: sockets reach loopback only, virtual time by marker, one hypothesis profile."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ import asyncio
 import ipaddress
 import os
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis
 import pytest
+
+from tests.loops import VirtualLoop
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("project")
 
 
 def pytest_sessionstart() -> None:
-    """Say that there is no event loop yet, before looptime asks for one and thereby leaves one unclosed."""
+    """Set no event loop, before pytest-asyncio asks for the current one and thereby leaves one unclosed."""
     asyncio.set_event_loop(None)
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests with the marker ``virtual_time`` in a `VirtualLoop`, the others in an ordinary loop."""
+    marker = item.get_closest_marker("virtual_time")
+    if marker is not None and marker.args != (False,):
+        return {"virtual": VirtualLoop}
+    return {"ordinary": asyncio.new_event_loop}
 
 
 REAL_CONNECT = socket.socket.connect
@@ -31,7 +44,7 @@ def connect_to_loopback_only(self: socket.socket, address: Any) -> None:
         except ValueError:
             inside = False
         if not inside:
-            raise PermissionError(f"tests talk to loopback only, not to {host}")
+            raise PermissionError(f"tests may connect to loopback only, got {host}")
     REAL_CONNECT(self, address)
 
 
@@ -42,6 +55,6 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own BROKERAGE_ variables must not reach a test, nor must the size of a terminal."""
+    """Remove BROKERAGE_ variables and the size of the terminal from the environment."""
     for name in [name for name in os.environ if name.startswith("BROKERAGE_") or name in ("COLUMNS", "LINES")]:
         monkeypatch.delenv(name)

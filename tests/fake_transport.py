@@ -1,4 +1,4 @@
-"""A brokerage of a few lines for tests of what happens around a send: answers by script, on any clock."""
+"""Scripted service for tests of the layers around a send, on any clock."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Step = Response | BaseException | Callable[[Request], Any] | float
 
 
 def ok(data: Any = None) -> Response:
-    """A success with ``data`` in its envelope: by default a list of one empty thing, which reads as that thing too."""
+    """Return a success with ``data`` in its envelope, by default a list of one empty object."""
     return Response(status=200, body=json.dumps({"data": data if data is not None else {"items": [{}]}}).encode())
 
 
 def fail(status: int, code: str | None = None, **headers: str) -> Response:
-    """An error answer in the documented envelope, or without a body."""
+    """Return an error in the documented envelope, or without a body."""
     body = json.dumps({"error": {"code": code, "message": "no"}}).encode() if code else b""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status=status, headers=named, body=body)
@@ -31,10 +31,10 @@ LOST = ResponseLostError("dropped")
 
 
 class FakeTransport:
-    """Gives out tokens ``t1``, ``t2``...; everything else follows ``script``, whose last step repeats.
+    """Transport that issues tokens ``t1``, ``t2``... and otherwise follows ``script``, whose last step repeats.
 
-    A step is a response, an exception, a function of the request that gives one of these, or a number: seconds to
-    take before an ordinary success.
+    A step is a response, an exception, a function of the request that returns one of these, or a number: seconds before
+    an ordinary success.
     """
 
     def __init__(self, *script: Step, latency: float = 0.0, token_script: tuple[Step, ...] = ()) -> None:
@@ -45,7 +45,7 @@ class FakeTransport:
         self.times: list[float] = []
         self.token_requests: list[Request] = []
         self.in_flight = 0
-        self.most_in_flight = 0
+        self.max_in_flight = 0
         self.closed = 0
 
     async def send(self, request: Request) -> Response:
@@ -58,7 +58,7 @@ class FakeTransport:
             self.times.append(asyncio.get_running_loop().time())
             step = self.script[min(len(self.requests), len(self.script)) - 1]
         self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             return await self._perform(request, step)
         finally:
@@ -81,7 +81,7 @@ class FakeTransport:
         seconds = float(step) if isinstance(step, int | float) else self.latency
         if request.timeout is not None and seconds > request.timeout:
             await asyncio.sleep(request.timeout)
-            raise ResponseLostError(f"nothing within {request.timeout:g} s")
+            raise ResponseLostError(f"timeout after {request.timeout:g} s")
         if seconds:
             await asyncio.sleep(seconds)
         if isinstance(step, BaseException):

@@ -1,6 +1,6 @@
 """Event loops for tests: an ordinary one, and one on virtual time.
 
-On virtual time, when everybody waits, the clock jumps to whoever is due next. Hours pass in milliseconds, and nothing
+On virtual time, when every task waits, the clock jumps to the next timer. Hours pass in milliseconds, and nothing
 depends on the machine: the same program has the same history. Sockets and threads do not work there.
 """
 
@@ -16,16 +16,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-MOST_TURNS = 200_000
-"""So many turns of a virtual loop may pass in one moment."""
+MAX_TURNS = 200_000
+"""Maximum iterations of a virtual loop without time passing."""
 
 
 class DeadlockError(RuntimeError):
-    """Every task waits with no timer that could ever end it, or nobody waits and time cannot pass."""
+    """Every task waits without a timer that could end it, or a task spins and time stands still."""
 
 
 class _JumpingSelector(selectors.BaseSelector):
-    """Never watches anything; instead of waiting for ``timeout`` it moves the clock by it."""
+    """Selector that never watches anything. Instead of waiting, it advances the clock."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -44,44 +44,44 @@ class _JumpingSelector(selectors.BaseSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise DeadlockError("everything waits for something that cannot happen")
+            raise DeadlockError("every task waits without a timer")
         self._turns = 0 if timeout > 0 else self._turns + 1
-        if self._turns > MOST_TURNS:
+        if self._turns > MAX_TURNS:
             self._turns = 0
-            raise DeadlockError("time stands still: something spins")
+            raise DeadlockError("time stands still: a task spins")
         self.now += max(timeout, 0.0)
         return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Starts at second 0."""
+    """Event loop on virtual time, which starts at second 0."""
 
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()
         super().__init__(self._jumping)
         self._clock_resolution = 1e-9
-        self.set_debug(False)  # under -X dev every one of millions of steps would record its stack
+        self.set_debug(False)  # under -X dev each of millions of steps would record its stack
 
     def time(self) -> float:
         return self._jumping.now
 
     def jump(self, seconds: float) -> None:
-        """Let time pass in which nothing ran, as it does while a machine is suspended."""
+        """Advance the clock without running anything, as a suspended machine does."""
         self._jumping.now += seconds
 
 
 def on_virtual_time(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make a coroutine function a plain one that runs in a `VirtualLoop`, and must leave no task behind."""
+    """Run a coroutine function in a `VirtualLoop`, where it must leave no task behind."""
     return _in_loop(function, VirtualLoop)
 
 
 def on_real_time(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The same in an ordinary loop, for what needs sockets."""
+    """Run a coroutine function in an ordinary loop, for tests that need sockets."""
     return _in_loop(function, asyncio.new_event_loop)
 
 
 def run_in(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run ``main`` in ``loop``, then close it. The thread's own current loop is not touched."""
+    """Run ``main`` in ``loop``, then close it. The current loop of the thread is not touched."""
     try:
         try:
             return loop.run_until_complete(main)

@@ -1,4 +1,4 @@
-"""aioresponses as a fixture: answers put in place of aiohttp's own, below the client's transport."""
+"""aioresponses as a fixture: responses that replace aiohttp's own, below the client's transport."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ NEEDS_STREAM_WRITER = "stream_writer" in inspect.signature(aiohttp.ClientRespons
 
 
 class Answer(aiohttp.ClientResponse):
-    """A response as aioresponses 0.7.9 makes it, which knows nothing of an argument that aiohttp 3.14 demands (its
-    issue 289). This is the one place that makes up for it."""
+    """Response of aioresponses 0.7.9, with the argument that aiohttp 3.14 requires (aioresponses issue 289)."""
 
     def __init__(self, method: str, url: Any, **context: Any) -> None:
         if NEEDS_STREAM_WRITER:
@@ -26,7 +25,7 @@ class Answer(aiohttp.ClientResponse):
 
 @pytest.fixture
 def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[aioresponses]:
-    """Answers by method and address; whatever has none is refused like a connection."""
+    """Yield responses by method and address; other requests fail like a refused connection."""
     monkeypatch.setattr("aioresponses.core.ClientResponse", Answer)
     with aioresponses() as answers:
         yield answers

@@ -1,4 +1,4 @@
-"""A server of raw bytes: it counts what really arrives, and answers, drops or stalls exactly as it is told."""
+"""Server of raw bytes that records requests and follows a script to the byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Act = Callable[[asyncio.StreamWriter], object]
 
 
 def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | None = None) -> bytes:
-    """The bytes of an answer; ``length`` lies about the size of the body."""
+    """Return the bytes of a response; ``length`` overrides the size of its body."""
     lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body) if length is None else length}", *headers]
     if not any(line.lower().startswith("content-type") for line in headers):
         lines.append("Content-Type: application/json")
@@ -19,10 +19,10 @@ def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | 
 
 
 class RawServer:
-    """Follows ``script``, one entry per request over all connections; the last entry repeats.
+    """Server that follows ``script``, one entry per request over all connections; the last entry repeats.
 
     An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
-    never answer), or a tuple of bytes and None: send, then close.
+    never respond), or a tuple of bytes and None: send, then close.
     """
 
     def __init__(self, *script: bytes | tuple[bytes, None] | str | None) -> None:
@@ -51,11 +51,11 @@ class RawServer:
 
     @property
     def lines(self) -> list[str]:
-        """The request line of every request."""
+        """Request lines of all requests."""
         return [request.split(b"\r\n", 1)[0].decode() for request in self.requests]
 
     async def say(self, unasked: bytes) -> None:
-        """Send something over every open connection, and let it arrive."""
+        """Send unsolicited bytes over every open connection, and let them arrive."""
         for writer in self._writers:
             if not writer.is_closing():
                 writer.write(unasked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import aiohttp
 import pytest
@@ -23,7 +24,7 @@ TOKEN = StaticToken("s3cr3t")
 
 
 class TestArguments:
-    def test_signature(self):
+    def test_signature(self) -> None:
         found = inspect.signature(Client).parameters
         defaults = {name: p.default for name, p in found.items() if p.default is not p.empty}
         assert list(found)[:2] == ["environment", "credentials"]
@@ -42,17 +43,17 @@ class TestArguments:
         ],
         ids=repr,
     )  # fmt: skip
-    def test_wrong_values(self, wrong):
+    def test_wrong_values(self, wrong: Any) -> None:
         with pytest.raises(ConfigurationError):
             Client(SANDBOX, TOKEN, transport=FakeTransport(), **wrong)
 
     @pytest.mark.parametrize(
         ("wrong", "expected"),
         [
-            ({"trace_configs": None}, "trace_configs must be a list or tuple, not NoneType"),
+            ({"trace_configs": None}, "trace_configs must be a list or tuple, got NoneType"),
             ({"trace_configs": "x"}, "trace_configs must be a list"),
             ({"trace_configs": [print]}, "aiohttp.TraceConfig"),
-            ({"observers": None}, "observers must be a list or tuple, not NoneType"),
+            ({"observers": None}, "observers must be a list or tuple, got NoneType"),
             ({"observers": print}, "observers must be a list"),
             ({"observers": [5]}, "every observer must be a function, got 5"),
             ({"read_only": "false"}, "read_only must be True or False, got 'false'"),
@@ -60,7 +61,10 @@ class TestArguments:
             ({"strict": 1}, "strict must be True or False"),
             ({"timeout": float("inf")}, "timeout must be a number of seconds"),
             ({"deadline": 10**400}, "deadline must be a number of seconds"),
-            ({"limits": Limits(per_operation={"orders.lives": 1})}, "no operation: 'orders.lives'"),
+            (
+                {"limits": Limits(per_operation={"orders.lives": 1})},
+                "unknown operation in Limits.per_operation: 'orders.lives'",
+            ),
             ({"transport": 5}, "transport must be an object with send and close, got 5"),
             ({"transport": FakeTransport}, "transport must be an object with send and close"),
             ({"token_store": "tokens.json"}, "token_store must be an object with load and save, got 'tokens.json'"),
@@ -69,40 +73,42 @@ class TestArguments:
         ],
         ids=repr,
     )
-    def test_wrong_kinds_are_told_what_is_expected(self, wrong, expected):
+    def test_wrong_kinds_are_told_what_is_expected(self, wrong: Any, expected: str) -> None:
         with pytest.raises(ConfigurationError, match=expected):
             Client(SANDBOX, TOKEN, **wrong)
 
-    def test_observer_that_nobody_would_await(self):
-        async def observer(attempt): ...
+    def test_observer_that_nobody_would_await(self) -> None:
+        async def observer(attempt: Any) -> None: ...
 
         with pytest.raises(ConfigurationError, match="every observer must be a plain function, not a coroutine"):
             Client(SANDBOX, TOKEN, observers=[observer])
 
     @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
-    def test_wrong_credentials(self, wrong):
-        with pytest.raises(ConfigurationError, match="no credentials that a client can use; give a RefreshToken"):
+    def test_wrong_credentials(self, wrong: Any) -> None:
+        with pytest.raises(
+            ConfigurationError, match="credentials must be a RefreshToken, an AuthorizationCode, a StaticToken"
+        ):
             Client(SANDBOX, wrong, transport=FakeTransport())
 
-    def test_transport_of_ones_own_excludes_the_options_of_aiohttp(self):
+    def test_transport_of_ones_own_excludes_the_options_of_aiohttp(self) -> None:
         with pytest.raises(ConfigurationError, match="aiohttp"):
             Client(SANDBOX, TOKEN, transport=FakeTransport(), trace_configs=[aiohttp.TraceConfig()])
 
-    def test_made_without_an_event_loop(self):
+    def test_made_without_an_event_loop(self) -> None:
         assert repr(Client(SANDBOX, TOKEN)) == "<Client of sandbox at https://api.example.com>"
 
-    def test_no_secret_in_any_dump(self):
+    def test_no_secret_in_any_dump(self) -> None:
         client = Client(SANDBOX, RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t"))
         assert "s3cr3t" not in repr(client) + repr(vars(client)) + str(client)
 
-    def test_features_are_at_hand(self):
+    def test_features_are_at_hand(self) -> None:
         client = Client(SANDBOX, TOKEN)
         assert client.bulk is client.bulk
         assert client.watch is client.watch
 
 
 class TestFromEnv:
-    def test_complete(self, monkeypatch):
+    def test_complete(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("BROKERAGE_BASE_URL", "https://api.example.com")
         monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", "cs")
         monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", "rt")
@@ -113,14 +119,14 @@ class TestFromEnv:
         assert Client.from_env(user_agent="me/2").session.options.headers["User-Agent"] == "me/2"
         assert Client.from_env(read_only=True).session.options.read_only
 
-    def test_nothing_set(self):
+    def test_nothing_set(self) -> None:
         with pytest.raises(ConfigurationError, match="BROKERAGE_BASE_URL"):
             Client.from_env()
 
 
 class TestViews:
     @on_virtual_time
-    async def test_share_everything_but_the_options(self):
+    async def test_share_everything_but_the_options(self) -> None:
         transport = FakeTransport()
         async with Client(SANDBOX, TOKEN, transport=transport) as client:
             view = client.with_options(timeout=5, deadline=9, accept_version="20261012", retry=RetryPolicy.none())
@@ -133,7 +139,7 @@ class TestViews:
         assert (plain.timeout, "Accept-Version" in plain.headers) == (30.0, False)
 
     @on_virtual_time
-    async def test_build_on_each_other_and_can_take_back(self):
+    async def test_build_on_each_other_and_can_take_back(self) -> None:
         async with Client(SANDBOX, TOKEN, transport=FakeTransport(), accept_version="1", deadline=3) as client:
             view = client.with_options(timeout=5).with_options(deadline=None, accept_version=None)
             options = view.session.options
@@ -142,7 +148,7 @@ class TestViews:
             assert client.session.options.deadline == 3
 
     @on_virtual_time
-    async def test_closing_one_does_nothing(self):
+    async def test_closing_one_does_nothing(self) -> None:
         transport = FakeTransport()
         async with Client(SANDBOX, TOKEN, transport=transport) as client:
             async with client.with_options(timeout=1):
@@ -151,7 +157,7 @@ class TestViews:
             assert transport.closed == 0
         assert transport.closed == 1
 
-    def test_wrong_values(self):
+    def test_wrong_values(self) -> None:
         client = Client(SANDBOX, TOKEN, transport=FakeTransport())
         for wrong in ({"timeout": -1}, {"deadline": 0}, {"accept_version": ""}):
             with pytest.raises(ConfigurationError):
@@ -160,7 +166,7 @@ class TestViews:
 
 class TestAuthorize:
     @on_virtual_time
-    async def test_code_gives_the_refresh_token_to_keep(self):
+    async def test_code_gives_the_refresh_token_to_keep(self) -> None:
         body = b'{"access_token":"a","refresh_token":"keep-me","token_type":"Bearer","expires_in":900}'
         response = ok()
         response = type(response)(status=200, body=body)
@@ -174,7 +180,7 @@ class TestAuthorize:
         assert len(transport.token_requests) == 1
 
     @on_virtual_time
-    async def test_static_token_has_nothing_to_keep(self):
+    async def test_static_token_has_nothing_to_keep(self) -> None:
         async with Client(SANDBOX, TOKEN, transport=FakeTransport()) as client:
             assert await client.authorize() is None
 
@@ -195,7 +201,7 @@ BODIES = {
 class TestBodies:
     @pytest.mark.parametrize("name", BODIES)
     @on_real_time
-    async def test_success_that_is_none(self, name):
+    async def test_success_that_is_none(self, name: Any) -> None:
         async with RawServer(BODIES[name]) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
             with pytest.raises(ResponseDecodeError) as caught:
                 await client.watchlists.list()
@@ -213,14 +219,14 @@ class TestBodies:
         ids=["duplicate keys", "wrong content type"],
     )
     @on_real_time
-    async def test_odd_but_readable(self, sent):
+    async def test_odd_but_readable(self, sent: Any) -> None:
         async with RawServer(sent) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
             assert (await client.watchlists.list())[0].name == "b"
 
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 406, 422, 429, 500, 502, 504])
     @pytest.mark.parametrize("name", ["html", "empty", "cut", "deep", "not utf-8", "array"])
     @on_real_time
-    async def test_error_bodies(self, name, status):
+    async def test_error_bodies(self, name: str, status: int) -> None:
         body = BODIES[name].partition(b"\r\n\r\n")[2]
         async with (
             RawServer(answer(body, status)) as server,
@@ -233,7 +239,7 @@ class TestBodies:
 
 
 class TestPackage:
-    def test_names(self):
+    def test_names(self) -> None:
         for name in brokerage_async.__all__:
             assert getattr(brokerage_async, name) is not None
         assert set(brokerage_async.__all__) <= set(dir(brokerage_async))
@@ -241,14 +247,14 @@ class TestPackage:
             brokerage_async.Nonsense  # noqa: B018
 
     @pytest.mark.parametrize("statement", ["import brokerage_async", "from brokerage_async import Client"])
-    def test_import_leaves_out_what_may_not_be_needed(self, statement):
+    def test_import_leaves_out_what_may_not_be_needed(self, statement: str) -> None:
         code = f"{statement}; import sys; print([m for m in ('aiohttp', 'cattrs', 'sqlite3') if m in sys.modules])"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]"
 
 
 @on_virtual_time
-async def test_error_of_a_call_names_it():
+async def test_error_of_a_call_names_it() -> None:
     async with Client(SANDBOX, TOKEN, transport=FakeTransport(fail(404, "record_not_found"))) as client:
         with pytest.raises(BrokerageError, match=r"instruments\.warrant") as caught:
             await client.instruments.warrant("NOPE")

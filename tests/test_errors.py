@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -53,37 +54,37 @@ CONTEXT = {
         (UnprocessableError, {"PreflightError", "OrderNotCancellableError"}),
     ],
 )
-def test_the_tree(parent, children):
+def test_the_tree(parent: Any, children: Any) -> None:
     assert {child.__name__ for child in parent.__subclasses__() if child.__module__ == errors.__name__} == children
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 class TestEveryError:
-    def test_carries_its_context(self, kind):
+    def test_carries_its_context(self, kind: Any) -> None:
         error = kind("it failed", **CONTEXT)
         assert {name: getattr(error, name) for name in CONTEXT} == CONTEXT
         assert error.message == "it failed"
         assert str(error) == "orders.submit: it failed\n  - first\n  - legs[0].quantity: second"
 
-    def test_needs_no_context(self, kind):
+    def test_needs_no_context(self, kind: Any) -> None:
         error = kind()
         assert (error.message, str(error), error.errors, error.attempts) == ("", "", (), 0)
         assert (error.operation, error.code, error.status, error.retry_after) == (None, None, None, None)
 
     @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-    def test_survives_pickling(self, kind, protocol):
+    def test_survives_pickling(self, kind: Any, protocol: int) -> None:
         error = kind("it failed", **CONTEXT)
         error.add_note("seen at noon")
         again = pickle.loads(pickle.dumps(error, protocol))
         assert type(again) is kind
         assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__)
 
-    def test_survives_copying(self, kind):
+    def test_survives_copying(self, kind: Any) -> None:
         error = kind("it failed", **CONTEXT)
         for again in (copy.copy(error), copy.deepcopy(error)):
             assert (type(again), str(again), again.__dict__) == (kind, str(error), error.__dict__)
 
-    def test_is_caught_as_a_brokerage_error(self, kind):
+    def test_is_caught_as_a_brokerage_error(self, kind: Any) -> None:
         with pytest.raises(BrokerageError):
             raise kind("it failed")
 
@@ -98,20 +99,20 @@ class TestMaybeProcessed:
             (errors.DeadlineExceededError, True),
         ],
     )
-    def test_is_assumed_unless_known_otherwise(self, kind, expected):
+    def test_is_assumed_unless_known_otherwise(self, kind: Any, expected: bool) -> None:
         assert kind("x").maybe_processed is expected
 
-    def test_can_be_told(self):
+    def test_can_be_told(self) -> None:
         error = errors.DeadlineExceededError("x", maybe_processed=False, attempts=0)
         assert error.maybe_processed is False
         assert pickle.loads(pickle.dumps(error)).maybe_processed is False
 
 
 class TestFromService:
-    def test_is_false_unless_known_otherwise(self):
+    def test_is_false_unless_known_otherwise(self) -> None:
         assert errors.APIError("x", status=403).from_service is False
 
-    def test_survives_pickling_and_shows_in_the_repr(self):
+    def test_survives_pickling_and_shows_in_the_repr(self) -> None:
         error = errors.NotFoundError("no such order", status=404, code="record_not_found", from_service=True)
         again = pickle.loads(pickle.dumps(error))
         assert again.from_service is True
@@ -120,13 +121,15 @@ class TestFromService:
     @pytest.mark.parametrize("kind", [kind for kind in CLASSES if issubclass(kind, APIError)])
     @pytest.mark.parametrize("from_service", [True, False])
     @pytest.mark.parametrize("status", [None, 200, 302, *range(400, 430), 451, 499, 503])
-    def test_only_a_documented_refusal_proves_that_nothing_changed(self, kind, from_service, status):
+    def test_only_a_documented_refusal_proves_that_nothing_changed(
+        self, kind: Any, from_service: bool, status: Any
+    ) -> None:
         refusal = from_service and status in (400, 401, 403, 404, 406, 422)
         proven = (refusal or status == 429) and kind is not errors.ServerError
         assert kind("x", status=status, from_service=from_service).maybe_processed is not proven
 
 
-def test_what_only_some_errors_carry():
+def test_what_only_some_errors_carry() -> None:
     assert errors.TokenError("x").transient is False
     assert errors.TokenError("x", transient=True).transient is True
     assert errors.ResponseDecodeError("x", json_path="$.data").json_path == "$.data"
@@ -136,7 +139,7 @@ def test_what_only_some_errors_carry():
     assert pickle.loads(pickle.dumps(unknown)).external_identifier == "e-1"
 
 
-def test_a_detail_says_what_it_knows():
+def test_a_detail_says_what_it_knows() -> None:
     assert str(ErrorDetail("a", "first", "price")) == "price: first"
     assert str(ErrorDetail("a", None, "price")) == "price: a"
     assert str(ErrorDetail("a")) == "a"
@@ -144,5 +147,5 @@ def test_a_detail_says_what_it_knows():
     assert {ErrorDetail("a"), ErrorDetail("a")} == {ErrorDetail("a")}
 
 
-def test_errors_given_as_a_list_become_a_tuple():
+def test_errors_given_as_a_list_become_a_tuple() -> None:
     assert BrokerageError("x", errors=[ErrorDetail("a")]).errors == (ErrorDetail("a"),)

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async.observers import Attempt, Watchers
+from brokerage_async.observers import Attempt, ObserverList
 from brokerage_async.operation import Effect
 
 ATTEMPT = Attempt(
@@ -41,21 +41,21 @@ def _quiet() -> Any:
 
 def test_everybody_is_told_in_order() -> None:
     told: list[tuple[str, Attempt]] = []
-    Watchers([lambda each: told.append(("a", each)), lambda each: told.append(("b", each))])(ATTEMPT)
+    ObserverList([lambda each: told.append(("a", each)), lambda each: told.append(("b", each))])(ATTEMPT)
     assert told == [("a", ATTEMPT), ("b", ATTEMPT)]
 
 
 def test_nobody_is_active_until_somebody_listens(caplog: pytest.LogCaptureFixture) -> None:
-    assert not Watchers(()).active
-    assert Watchers([print]).active
+    assert not ObserverList(()).active
+    assert ObserverList([print]).active
     with caplog.at_level(logging.DEBUG, LOG):
-        assert Watchers(()).active
+        assert ObserverList(()).active
 
 
 def test_later_changes_of_the_list_change_nothing() -> None:
     told: list[Attempt] = []
     observers = [told.append]
-    watchers = Watchers(observers)
+    watchers = ObserverList(observers)
     observers.clear()
     watchers(ATTEMPT)
     assert told == [ATTEMPT]
@@ -66,7 +66,7 @@ def test_an_observer_that_fails_is_logged_and_the_next_one_is_told(caplog: pytes
         raise ZeroDivisionError
 
     told: list[Attempt] = []
-    Watchers([broken, told.append])(ATTEMPT)
+    ObserverList([broken, told.append])(ATTEMPT)
     assert told == [ATTEMPT]
     assert caplog.messages == ["an observer failed on orders.submit"]
     assert caplog.records[0].exc_info is not None
@@ -83,5 +83,5 @@ def test_the_log_tells_what_happened_and_nothing_more(
     caplog: pytest.LogCaptureFixture, status: int | None, expected: str
 ) -> None:
     with caplog.at_level(logging.DEBUG, LOG):
-        Watchers(())(attrs.evolve(ATTEMPT, status=status))
+        ObserverList(())(attrs.evolve(ATTEMPT, status=status))
     assert caplog.messages == [expected]

@@ -1,4 +1,4 @@
-"""The fixtures as somebody else's test run sees them."""
+"""Fixtures of the pytest plugin in a test run of another project."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> N
     assert "3 passed" in done.stdout
 
 
-def test_an_option_that_would_be_left_out_is_told(tmp_path: Path) -> None:
+def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:
     done = run_program(tmp_path, WRONG)
     assert done.returncode == 1
-    assert "the marker brokerage_simulator takes its options by name, not ('production',)" in done.stdout
+    assert "options of the marker brokerage_simulator must be keyword arguments, got ('production',)" in done.stdout

@@ -29,11 +29,17 @@ def snippets() -> list[object]:
     return found
 
 
+async def keep_trading(brokerage: Simulator) -> None:
+    """Submit an order each second: a snippet that watches sees a change, however late its process starts."""
+    async with brokerage.client() as client:
+        while True:
+            await client.orders.submit(brokerage.account_numbers[0], tickets.market(tickets.buy_to_open("AAPL", 1)))
+            await asyncio.sleep(1)
+
+
 @pytest.mark.parametrize("snippet", snippets())
 async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
     async with Simulator(environment="production", equities=600, equity_options=50, chain_rows=50) as brokerage:
-        async with brokerage.client() as client:  # so that there is something to see
-            await client.orders.submit(brokerage.account_numbers[0], tickets.market(tickets.buy_to_open("AAPL", 1)))
         settings = {
             "BROKERAGE_BASE_URL": brokerage.base_url,
             "BROKERAGE_ENVIRONMENT": "production",
@@ -47,7 +53,11 @@ async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
             sys.executable, "-W", "error", "-c", snippet,
             cwd=tmp_path, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        output, _ = await asyncio.wait_for(program.communicate(), 60)
+        trading = asyncio.create_task(keep_trading(brokerage))
+        async with asyncio.timeout(60):
+            output, _ = await program.communicate()
+        trading.cancel()
+        await asyncio.wait({trading})
     assert program.returncode == 0, output.decode()
     assert output.strip(), "a snippet shows something"
 

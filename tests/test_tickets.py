@@ -150,16 +150,80 @@ def test_the_kind_can_be_given() -> None:
         (lambda: limit(price=1), "net debit or credit"),
         (lambda: vertical("AAPL", JUNE, "C", long=1, short=2), "exactly one of"),
         (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
-        (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must rise"),
-        (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must rise"),
-        (lambda: buy_to_open("AAPL", 0.1), "not 0.1"),
-        (lambda: limit(buy_to_open("AAPL", 1), price=True), "not True"),
-        (lambda: stop(sell_to_close("AAPL", 1), trigger="low"), "no number"),
+        (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must ascend"),
+        (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must ascend"),
+        (lambda: buy_to_open("AAPL", 0.1), "got 0.1"),
+        (lambda: limit(buy_to_open("AAPL", 1), price=True), "got True"),
+        (lambda: stop(sell_to_close("AAPL", 1), trigger="low"), "must be a plain number"),
     ],
 )
 def test_what_makes_no_ticket(make: Any, said: str) -> None:
     with pytest.raises(InvalidRequestError, match=said):
         make()
+
+
+SHARE = buy_to_open("AAPL", 1)
+NOT_PLAIN = [
+    "1_000",
+    "１００",
+    "٣",
+    " 5",
+    "5\n",
+    "0x10",
+    "1,5",
+    "",
+    ".",
+    "five",
+    "NaN",
+    "Infinity",
+    "-sNaN",
+    "1e",
+    "1e9" * 9,
+]
+MAKERS: dict[str, Any] = {
+    "quantity": lambda amount: buy_to_open("AAPL", amount),
+    "price": lambda amount: limit(SHARE, price=amount),
+    "debit": lambda amount: limit(SHARE, SHARE, debit=amount),
+    "credit": lambda amount: stop_limit(SHARE, SHARE, trigger=1, credit=amount),
+    "trigger": lambda amount: stop(SHARE, trigger=amount),
+    "value": lambda amount: notional(buy_to_open("AAPL"), value=amount),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    "amount", [*NOT_PLAIN, "1e9999999999999999999", Decimal("NaN"), Decimal("Infinity"), 1.5, b"1"]
+)
+def test_amount_that_is_not_a_plain_finite_number_is_rejected(name: str, amount: Any) -> None:
+    with pytest.raises(InvalidRequestError, match=r"must be .*, got "):
+        MAKERS[name](amount)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("amount", ["-1", -1, Decimal("-0.01"), "-0", "-1e-9"])
+def test_negative_amount_is_rejected(name: str, amount: Any) -> None:
+    with pytest.raises(InvalidRequestError, match=r"(greater than zero|not be negative), got "):
+        MAKERS[name](amount)
+
+
+@pytest.mark.parametrize("name", ["quantity", "value"])
+@pytest.mark.parametrize("amount", ["0", 0, "0.00", "0e5"])
+def test_quantity_or_value_of_zero_is_rejected(name: str, amount: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="greater than zero"):
+        MAKERS[name](amount)
+
+
+@pytest.mark.parametrize("amount", ["0", 0, "0.00"])
+def test_net_price_of_zero_is_accepted(amount: Any) -> None:
+    order = vertical("AAPL", JUNE, "C", long=110, short=115, debit=amount)
+    assert order.price == 0
+    assert problems_of(order, strict=True) == ()
+
+
+@pytest.mark.parametrize("amount", ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20])
+def test_plain_number_is_taken_exactly(amount: Any) -> None:
+    assert buy_to_open("AAPL", amount).quantity == Decimal(amount)
+    assert str(limit(SHARE, price=amount).price) == str(Decimal(amount))
 
 
 def test_every_public_name_is_there() -> None:

@@ -125,10 +125,10 @@ class MarketTime:
 
         ``GET /market-time/sessions``: section Market time of the service document.
         """
-        return await self._executor.execute(
-            MARKET_TIME_SESSIONS,
-            query={"to-date": to_date, "from-date": from_date, "instrument-collection": instrument_collection},
+        call = MARKET_TIME_SESSIONS.bind(
+            to_date=to_date, from_date=from_date, instrument_collection=instrument_collection
         )
+        return await self._executor.execute(call)
 
     async def current_sessions(
         self, instrument_collections: Sequence[InstrumentCollection | str]
@@ -153,10 +153,8 @@ class MarketTime:
 
         ``GET /market-time/sessions/current``: section Market time of the service document.
         """
-        return await self._executor.execute(
-            MARKET_TIME_CURRENT_SESSIONS,
-            query={"instrument-collections[]": instrument_collections},
-        )
+        call = MARKET_TIME_CURRENT_SESSIONS.bind(instrument_collections=instrument_collections)
+        return await self._executor.execute(call)
 
     async def equity_holidays(self) -> HolidayCalendar:
         """Return the holidays and half days of the stock exchanges.
@@ -174,9 +172,8 @@ class MarketTime:
 
         ``GET /market-time/equities/holidays``: section Market time of the service document.
         """
-        return await self._executor.execute(
-            MARKET_TIME_EQUITY_HOLIDAYS,
-        )
+        call = MARKET_TIME_EQUITY_HOLIDAYS.bind()
+        return await self._executor.execute(call)
 
 
 class MarketMetrics:
@@ -215,11 +212,8 @@ class MarketMetrics:
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``: section Market metrics of the
         service document.
         """
-        return await self._executor.execute(
-            MARKET_METRICS_EARNINGS_REPORTS,
-            path={"symbol": symbol},
-            query={"start-date": start_date, "end-date": end_date},
-        )
+        call = MARKET_METRICS_EARNINGS_REPORTS.bind(symbol=symbol, start_date=start_date, end_date=end_date)
+        return await self._executor.execute(call)
 
     async def dividends(self, symbol: str) -> list[Dividend]:
         """List the past dividends of an underlying.
@@ -244,10 +238,8 @@ class MarketMetrics:
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``: section Market metrics of the service
         document.
         """
-        return await self._executor.execute(
-            MARKET_METRICS_DIVIDENDS,
-            path={"symbol": symbol},
-        )
+        call = MARKET_METRICS_DIVIDENDS.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
 
 class Instruments:
@@ -292,17 +284,15 @@ class Instruments:
 
         ``GET /instruments/equities``: section Instruments of the service document.
         """
-        return self._executor.paginate(
-            INSTRUMENTS_EQUITIES,
-            query={
-                "symbol[]": symbols,
-                "is-etf": is_etf,
-                "is-index": is_index,
-                "lendability": lendability,
-                "per-page": per_page,
-                "page-offset": page_offset,
-            },
+        call = INSTRUMENTS_EQUITIES.bind(
+            symbols=symbols,
+            is_etf=is_etf,
+            is_index=is_index,
+            lendability=lendability,
+            per_page=per_page,
+            page_offset=page_offset,
         )
+        return self._executor.paginate(call)
 
     async def equity_options(
         self, *, symbols: Sequence[str] | None = None, active: bool | None = None, with_expired: bool | None = None
@@ -327,10 +317,8 @@ class Instruments:
 
         ``GET /instruments/equity-options``: section Instruments of the service document.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_EQUITY_OPTIONS,
-            query={"symbol[]": symbols, "active": active, "with-expired": with_expired},
-        )
+        call = INSTRUMENTS_EQUITY_OPTIONS.bind(symbols=symbols, active=active, with_expired=with_expired)
+        return await self._executor.execute(call)
 
     async def warrant(self, symbol: str) -> Warrant:
         """Return one warrant.
@@ -353,10 +341,8 @@ class Instruments:
 
         ``GET /instruments/warrants/{symbol}``: section Instruments of the service document.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_WARRANT,
-            path={"symbol": symbol},
-        )
+        call = INSTRUMENTS_WARRANT.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
     async def futures_option_chain(self, symbol: str) -> list[FutureOption]:
         """List all options on the futures of one product.
@@ -380,10 +366,8 @@ class Instruments:
 
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
-        return await self._executor.execute(
-            INSTRUMENTS_FUTURES_OPTION_CHAIN,
-            path={"symbol": symbol},
-        )
+        call = INSTRUMENTS_FUTURES_OPTION_CHAIN.bind(symbol=symbol)
+        return await self._executor.execute(call)
 
 
 class Orders:
@@ -445,23 +429,21 @@ class Orders:
 
         ``GET /accounts/{account_number}/orders``: section Orders of the service document.
         """
-        return self._executor.paginate(
-            ORDERS_LIST,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "status[]": statuses,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "underlying-symbol": underlying_symbol,
-                "underlying-instrument-type": underlying_instrument_type,
-                "futures-symbol": futures_symbol,
-            },
+        call = ORDERS_LIST.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            statuses=statuses,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            underlying_symbol=underlying_symbol,
+            underlying_instrument_type=underlying_instrument_type,
+            futures_symbol=futures_symbol,
         )
+        return self._executor.paginate(call)
 
     async def submit(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
         """Submit an order.
@@ -489,11 +471,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            ORDERS_SUBMIT,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = ORDERS_SUBMIT.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     def list_live(
         self,
@@ -546,23 +525,21 @@ class Orders:
 
         ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
         """
-        return self._executor.paginate(
-            ORDERS_LIST_LIVE,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "status[]": statuses,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "underlying-symbol": underlying_symbol,
-                "underlying-instrument-type": underlying_instrument_type,
-                "futures-symbol": futures_symbol,
-            },
+        call = ORDERS_LIST_LIVE.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            statuses=statuses,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            underlying_symbol=underlying_symbol,
+            underlying_instrument_type=underlying_instrument_type,
+            futures_symbol=futures_symbol,
         )
+        return self._executor.paginate(call)
 
     async def dry_run(self, account_number: str, order: NewOrder) -> PlacedOrderResponse:
         """Check an order without submitting it.
@@ -588,11 +565,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            ORDERS_DRY_RUN,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = ORDERS_DRY_RUN.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     async def replace(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Replace a working order with a new one.
@@ -622,11 +596,8 @@ class Orders:
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
         wire, not described there.
         """
-        return await self._executor.execute(
-            ORDERS_REPLACE,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_REPLACE.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     async def edit(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Change the price, type or time in force of an order.
@@ -656,11 +627,8 @@ class Orders:
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
         wire, not described there.
         """
-        return await self._executor.execute(
-            ORDERS_EDIT,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_EDIT.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     async def cancel(self, account_number: str, id: int | str) -> Order:
         """Request the cancellation of a working order.
@@ -689,10 +657,8 @@ class Orders:
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            ORDERS_CANCEL,
-            path={"account_number": account_number, "id": id},
-        )
+        call = ORDERS_CANCEL.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
 
     async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEdit) -> PlacedOrderResponse:
         """Check an order edit without applying it.
@@ -719,11 +685,8 @@ class Orders:
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            ORDERS_EDIT_DRY_RUN,
-            path={"account_number": account_number, "id": id},
-            body=edit,
-        )
+        call = ORDERS_EDIT_DRY_RUN.bind(account_number=account_number, id=id, body=edit)
+        return await self._executor.execute(call)
 
     def search(
         self,
@@ -778,24 +741,22 @@ class Orders:
 
         ``GET /customers/{customer_id}/orders``: section Orders of the service document.
         """
-        return self._executor.paginate(
-            ORDERS_SEARCH,
-            path={"customer_id": customer_id},
-            query={
-                "account-numbers[]": account_numbers,
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "start-at": start_at,
-                "end-at": end_at,
-                "start-date": start_date,
-                "end-date": end_date,
-                "futures-symbol": futures_symbol,
-                "sort": sort,
-                "status[]": statuses,
-                "underlying-instrument-type": underlying_instrument_type,
-                "underlying-symbol": underlying_symbol,
-            },
+        call = ORDERS_SEARCH.bind(
+            customer_id=customer_id,
+            account_numbers=account_numbers,
+            page_offset=page_offset,
+            per_page=per_page,
+            start_at=start_at,
+            end_at=end_at,
+            start_date=start_date,
+            end_date=end_date,
+            futures_symbol=futures_symbol,
+            sort=sort,
+            statuses=statuses,
+            underlying_instrument_type=underlying_instrument_type,
+            underlying_symbol=underlying_symbol,
         )
+        return self._executor.paginate(call)
 
     async def live(
         self,
@@ -833,11 +794,10 @@ class Orders:
 
         ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            ORDERS_LIVE,
-            path={"customer_id": customer_id},
-            query={"account-numbers[]": account_numbers, "page-offset": page_offset, "per-page": per_page},
+        call = ORDERS_LIVE.bind(
+            customer_id=customer_id, account_numbers=account_numbers, page_offset=page_offset, per_page=per_page
         )
+        return await self._executor.execute(call)
 
 
 class ComplexOrders:
@@ -871,10 +831,8 @@ class ComplexOrders:
 
         ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            COMPLEX_ORDERS_GET,
-            path={"account_number": account_number, "id": id},
-        )
+        call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
 
     async def edit_pairs(
         self,
@@ -910,9 +868,9 @@ class ComplexOrders:
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
-        return await self._executor.execute(
-            COMPLEX_ORDERS_EDIT_PAIRS,
-            path={"account_number": account_number, "id": id},
+        call = COMPLEX_ORDERS_EDIT_PAIRS.bind(
+            account_number=account_number,
+            id=id,
             body=PairsEdit(
                 ratio_price_comparator=Comparator(ratio_price_comparator)
                 if isinstance(ratio_price_comparator, str)
@@ -920,6 +878,7 @@ class ComplexOrders:
                 ratio_price_threshold=ratio_price_threshold,
             ),
         )
+        return await self._executor.execute(call)
 
 
 class Transactions:
@@ -983,25 +942,23 @@ class Transactions:
 
         ``GET /accounts/{account_number}/transactions``: section Transactions of the service document.
         """
-        return self._executor.paginate(
-            TRANSACTIONS_LIST,
-            path={"account_number": account_number},
-            query={
-                "page-offset": page_offset,
-                "per-page": per_page,
-                "sort": sort,
-                "start-date": start_date,
-                "end-date": end_date,
-                "start-at": start_at,
-                "end-at": end_at,
-                "symbol": symbol,
-                "underlying-symbol": underlying_symbol,
-                "instrument-type": instrument_type,
-                "action": action,
-                "type": type,
-                "types[]": types,
-            },
+        call = TRANSACTIONS_LIST.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            symbol=symbol,
+            underlying_symbol=underlying_symbol,
+            instrument_type=instrument_type,
+            action=action,
+            type=type,
+            types=types,
         )
+        return self._executor.paginate(call)
 
 
 class Margin:
@@ -1037,11 +994,8 @@ class Margin:
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
-        return await self._executor.execute(
-            MARGIN_DRY_RUN,
-            path={"account_number": account_number},
-            body=order,
-        )
+        call = MARGIN_DRY_RUN.bind(account_number=account_number, body=order)
+        return await self._executor.execute(call)
 
     async def requirements(self, account_number: str) -> MarginRequirements:
         """Return the margin requirements of an account by underlying.
@@ -1065,10 +1019,8 @@ class Margin:
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
-        return await self._executor.execute(
-            MARGIN_REQUIREMENTS,
-            path={"account_number": account_number},
-        )
+        call = MARGIN_REQUIREMENTS.bind(account_number=account_number)
+        return await self._executor.execute(call)
 
 
 class Watchlists:
@@ -1102,10 +1054,8 @@ class Watchlists:
 
         ``POST /watchlists``: section Watchlists of the service document.
         """
-        return await self._executor.execute(
-            WATCHLISTS_CREATE,
-            body=watchlist,
-        )
+        call = WATCHLISTS_CREATE.bind(body=watchlist)
+        return await self._executor.execute(call)
 
     async def list(self) -> builtins.list[Watchlist]:
         """List the user's watchlists with all their entries.
@@ -1122,9 +1072,8 @@ class Watchlists:
 
         ``GET /watchlists``: section Watchlists of the service document.
         """
-        return await self._executor.execute(
-            WATCHLISTS_LIST,
-        )
+        call = WATCHLISTS_LIST.bind()
+        return await self._executor.execute(call)
 
 
 class QuoteAlerts:
@@ -1151,9 +1100,8 @@ class QuoteAlerts:
 
         ``GET /quote-alerts``: section Quote alerts of the service document.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_LIST,
-        )
+        call = QUOTE_ALERTS_LIST.bind()
+        return await self._executor.execute(call)
 
     async def create(self, alert: NewQuoteAlert) -> QuoteAlert:
         """Create a quote alert.
@@ -1179,10 +1127,8 @@ class QuoteAlerts:
         ``POST /quote-alerts``: section Quote alerts of the service document. Observed on the wire, not described
         there.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_CREATE,
-            body=alert,
-        )
+        call = QUOTE_ALERTS_CREATE.bind(body=alert)
+        return await self._executor.execute(call)
 
     async def cancel(self, alert_external_id: str) -> None:
         """Cancel a quote alert.
@@ -1204,10 +1150,8 @@ class QuoteAlerts:
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the
         wire, not described there.
         """
-        return await self._executor.execute(
-            QUOTE_ALERTS_CANCEL,
-            path={"alert_external_id": alert_external_id},
-        )
+        call = QUOTE_ALERTS_CANCEL.bind(alert_external_id=alert_external_id)
+        return await self._executor.execute(call)
 
 
 class Endpoints:

@@ -801,6 +801,26 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 max_items=("legs", 1),
                 message="An order must have at most 1 equity or future leg: split it into several orders.",
             ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="quantity must be greater than zero: the action of the leg sets the side.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
         ),
     ),
     OrderEdit: RequestModel(
@@ -894,6 +914,26 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 max_items=("legs", 1),
                 message="An order must have at most 1 equity or future leg: split it into several orders.",
             ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="quantity must be greater than zero: the action of the leg sets the side.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
         ),
     ),
     PairsEdit: RequestModel(
@@ -945,6 +985,26 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 },
                 forbid=("underlying-instrument-type",),
                 message="underlying-instrument-type must be Equity, Equity Option, Future, Future Option or Cryptocurrency for a margin estimate.",
+            ),
+            Rule(
+                positive=("legs[].quantity",),
+                library=True,
+                message="quantity must be greater than zero: the action of the leg sets the side.",
+            ),
+            Rule(
+                not_negative=("legs[].remaining-quantity",),
+                library=True,
+                message="remaining-quantity must not be negative: set the unfilled part of the quantity.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
             ),
         ),
     ),

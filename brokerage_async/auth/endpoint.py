@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .._generated.operations import OAUTH_TOKEN
-from ..config import AuthorizationCode, RefreshToken, RetryPolicy, SecretBytes
+from .._secrets import SecretBytes
+from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from ..http.limiter import Lane
 from ..protocol.request import Request, build
@@ -58,10 +59,9 @@ class TokenEndpoint:
             TokenError: the answer is missing, or rejects the credentials; see `read_grant`.
         """
         request = build(
-            OAUTH_TOKEN,
+            OAUTH_TOKEN.bind(body=grant_request(credentials)),
             base_url=self._base_url,
             headers=self._headers,
-            body=grant_request(credentials),
             timeout=self._timeout,
         )
         # Tracebacks keep frames, also those of aiohttp, in which the body is a local variable.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,8 +42,19 @@ class TokenStore(Protocol):
         ...
 
 
+SUFFIX = ".saving"
+"""End of the hidden name under which a file is written before it replaces the old one."""
+
+ABANDONED_AFTER = 60.0
+"""Seconds after which such a file belongs to a process that was killed."""
+
+
 class FileTokenStore:
-    """One JSON file of access tokens, readable by its owner only and replaced as a whole at each write."""
+    """One JSON file of access tokens, readable by its owner only and replaced as a whole at each write.
+
+    A process that is killed while it saves leaves a hidden file that only its owner can read. The next save after a
+    minute removes it.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
@@ -67,10 +80,10 @@ class FileTokenStore:
 
     def _write(self, key: str, token: StoredToken) -> None:
         content = self._read() | {key: {"access_token": str(token.access_token), "expires_at": token.expires_at}}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(
-            dir=self._path.parent, prefix=f".{self._path.name}."
-        )  # created with mode 0600
+        folder, prefix = self._path.parent, f".{self._path.name}."
+        folder.mkdir(parents=True, exist_ok=True)
+        self._remove_abandoned(prefix)
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=SUFFIX)  # created with mode 0600
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(content, file)
@@ -80,6 +93,14 @@ class FileTokenStore:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+    def _remove_abandoned(self, prefix: str) -> None:
+        """Remove the files of processes that were killed while they saved; a younger one may still be in use."""
+        for path in self._path.parent.iterdir():
+            if path.name.startswith(prefix) and path.name.endswith(SUFFIX):
+                with contextlib.suppress(OSError):
+                    if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
+                        path.unlink()
 
 
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import attrs
 
 from ..errors import InvalidRequestError
-from ..http.dedup import Seen
+from ..http.dedup import CompactSet
 
 __all__ = ["Batch", "Batcher", "url_length"]
 
@@ -83,7 +83,7 @@ class Batcher:
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
         """Yield each batch as soon as it is full."""
-        seen, pending = Seen(), list[str]()
+        seen, pending = CompactSet(), list[str]()
         async with aclosing(_chunks(self._source, self._max_size)) as chunks:
             async for keys in chunks:
                 _check_keys(keys)

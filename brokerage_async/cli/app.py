@@ -1,4 +1,4 @@
-"""The command tree; each command stands in a module of its own name."""
+"""Command tree of the console; ``commands`` has the signatures."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from . import call, demo, fetch, orders, serve, watch
+from .commands import call, completion, demo, fetch, orders, serve, watch
+from .terminal import PlainFormatter
 
 __all__ = ["app"]
 
 app: typer.Typer = typer.Typer(
     name="brokerage-async",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=False,  # typer's own imports pydantic for every command and every completion
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="An asyncio client for a brokerage. Without BROKERAGE_BASE_URL, commands run on the embedded simulator.",
+    help="An asyncio client for a brokerage. Commands talk to the service that BROKERAGE_BASE_URL names; with "
+    "--simulator after the command, to an embedded simulator.",
 )
 
 
 def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
     if wanted:
         typer.echo(f"brokerage-async {__version__}")
         raise typer.Exit
@@ -37,10 +40,11 @@ def root(
 ) -> None:
     """Set options that hold for every command."""
     if verbose:
-        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
         for name in ("brokerage_async", "brokerage_async.token"):
             logging.getLogger(name).setLevel(logging.DEBUG)
 
 
-for _command in (demo, serve, call, fetch, watch, orders):
+for _command in (demo, serve, call, fetch, watch, orders, completion):
     _command.register(app)

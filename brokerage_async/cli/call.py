@@ -1,54 +1,30 @@
-"""``brokerage-async call OPERATION --parameter value``: any operation by name, the result as JSON."""
+"""Call command: any operation by its name, the result as JSON."""
 
 from __future__ import annotations
 
 import datetime
 import difflib
 import inspect
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
 
 from .._generated import endpoints
 from .._generated.operations import OPERATIONS
-from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
+from .._values import read_integer
+from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
-from ..operation import Operation, Parameter, Shape
-from ..protocol.decoding.lenient import parse
-from .console import connect, echo_json, run
+from ..operation import BoundCall, Effect, Operation, Parameter, Shape
+from .console import confirm, echo_json, err, say
+from .json_input import read_exactly, read_model, read_source
+from .service import Service, connect
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("call", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(call)
-
-
-def call(
-    context: typer.Context,
-    operation: Annotated[
-        str,
-        typer.Argument(help="such as market_metrics.dividends; `list` names them all, `list NAME` tells all of one"),
-    ],
-    body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
-    max_items: Annotated[int | None, typer.Option(help="stop a paginated list after so many items")] = None,
-) -> None:
-    """Call any operation by its name and print the result as JSON.
-
-    Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`.
-    """
-    if operation == "list":
-        run(describe(context.args))
-        return
-    run(perform(operation, context.args, body, max_items))
+__all__ = ["describe", "perform"]
 
 
 async def describe(names: list[str]) -> None:
-    """Name every operation, or tell all of those named."""
+    """List all operations, or describe the named ones."""
     for name in names:
         operation = find(name)
         namespace, _, method = operation.name.partition(".")
@@ -63,32 +39,57 @@ async def describe(names: list[str]) -> None:
                 typer.echo(f"{known.name:32} {known.method:6} {known.path}")
 
 
-async def perform(name: str, arguments: list[str], body: str | None, max_items: int | None) -> None:
+async def perform(
+    name: str, arguments: list[str], body: str | None, max_items: int | None, *, yes: bool, simulated: bool
+) -> None:
+    """Call an operation and print its result; ask first if it changes something."""
     operation = find(name)
     path, query = read_arguments(operation, arguments)
     content = read_body(operation, body)
     if content is None and operation.body_required:
-        raise InvalidRequestError("needs a body: --body JSON, @FILE or -", operation=operation.name)
-    async with connect() as client:
+        raise InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=operation.name)
+    call = BoundCall(operation, path=path, query=query, body=content)
+    async with connect(simulated=simulated) as service:
+        if operation.effect is Effect.MUTATE and not yes:
+            ask(operation, service, path)
         result: Any
         if operation.shape is Shape.PAGE:
-            result = await client.session.paginate(operation, path=path, query=query).collect(max_items)
+            result = await service.client.session.paginate(call).collect(max_items)
         else:
-            result = await client.session.execute(operation, path=path, query=query, body=content)
+            result = await service.client.session.execute(call)
     echo_json(converter.unstructure(result))
 
 
+BETTER: Mapping[str, str] = {
+    "orders.submit": "orders place",
+    "orders.replace": "orders replace",
+    "orders.edit": "orders replace",
+    "orders.cancel": "orders cancel",
+}
+"""Commands that do the same with a preview, a journal and a reliable outcome."""
+
+
+def ask(operation: Operation[Any], service: Service, path: Mapping[str, object]) -> None:
+    """Ask before an operation changes something."""
+    better = BETTER.get(operation.name)
+    if better is not None:
+        say(f"{operation.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome.", to=err)
+    account = f", account {path['account_number']}" if "account_number" in path else ""
+    confirm(f"Send {operation.name} to {service}{account}? (--yes does not ask)")
+
+
 def find(name: str) -> Operation[Any]:
+    """Return the operation of a name."""
     operation = OPERATIONS.get(name)
     if operation is None or operation.scope is None:
         close = [each for each in difflib.get_close_matches(name, OPERATIONS, 1) if each != name]
         meant = f"did you mean {close[0]}? " if close else ""
-        raise InvalidRequestError(f"there is no operation {name!r}; {meant}`brokerage-async call list` names them all")
+        raise InvalidRequestError(f"unknown operation {name!r}; {meant}`brokerage-async call list` lists all")
     return operation
 
 
 def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dict[str, object], dict[str, object]]:
-    """Path and query values by wire name from ``--name value`` and ``--name=value``; every problem at once."""
+    """Read path and query values by wire name from ``--name value`` and ``--name=value``."""
     by_flag = {flag(parameter): parameter for parameter in operation.parameters}
     values: dict[str, list[object]] = {}
     problems: list[ErrorDetail] = []
@@ -96,18 +97,22 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
         parameter = by_flag.get(name)
         if parameter is None:
             known = ", ".join(f"--{each}" for each in by_flag) or "none"
-            problems.append(ErrorDetail("unknown", f"not a parameter of {operation.name}; it has {known}", f"--{name}"))
+            problems.append(
+                ErrorDetail("unknown", f"unknown parameter of {operation.name}; known: {known}", f"--{name}")
+            )
             continue
         try:
             values.setdefault(parameter.wire, []).append(READERS.get(parameter.kind, str)(text))
         except ValueError:
-            problems.append(ErrorDetail("type", f"{text!r} is no {parameter.kind}", f"--{name}"))
+            problems.append(ErrorDetail("type", f"must be of kind {parameter.kind}, got {text!r}", f"--{name}"))
     for parameter in operation.parameters:
         if parameter.required and parameter.wire not in values and not problems:
-            told = f"is required; `brokerage-async call list {operation.name}` tells all parameters"
-            problems.append(ErrorDetail("missing", told, f"--{flag(parameter)}"))
+            hint = f"is required; `brokerage-async call list {operation.name}` lists all parameters"
+            problems.append(ErrorDetail("missing", hint, f"--{flag(parameter)}"))
     if problems:
-        raise InvalidRequestError("the arguments cannot be read", operation=operation.name, errors=tuple(problems))
+        raise InvalidRequestError(
+            "invalid arguments (nothing was sent)", operation=operation.name, errors=tuple(problems)
+        )
     return tuple(
         {p.wire: given(p, values[p.wire]) for p in operation.parameters if p.location == location and p.wire in values}
         for location in ("path", "query")
@@ -115,11 +120,12 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
 
 
 def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, str]]:
+    """Split arguments into names and values."""
     found: list[tuple[str, str]] = []
     rest = iter(arguments)
     for argument in rest:
         if not argument.startswith("--"):
-            problems.append(ErrorDetail("unexpected", "a value without a --name before it", argument))
+            problems.append(ErrorDetail("unexpected", "must follow a --name", argument))
             continue
         name, equals, text = argument[2:].partition("=")
         value = text if equals else next(rest, None)
@@ -131,29 +137,31 @@ def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, 
 
 
 def flag(parameter: Parameter) -> str:
+    """Return the name of a parameter on the command line."""
     return parameter.name.replace("_", "-")
 
 
 def explain(parameter: Parameter) -> str:
-    """A parameter as it is given: flag, what it takes, and whether it must be there."""
+    """Describe a parameter: its flag, its values, and whether it is optional."""
     takes = parameter.kind if parameter.choices is None else "|".join(str(each.value) for each in parameter.choices)
     notes = ["optional"] * (not parameter.required) + ["may be repeated"] * parameter.array
     return f"--{flag(parameter)} {takes}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def given(parameter: Parameter, values: list[object]) -> object:
-    """The list of a repeated parameter, else the last value given."""
+    """Return all values of an array parameter, otherwise the last one."""
     return values if parameter.array else values[-1]
 
 
 def boolean(text: str) -> bool:
+    """Read true or false."""
     if text.lower() not in ("true", "false"):
         raise ValueError(text)
     return text.lower() == "true"
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "integer": int,
+    "integer": read_integer,
     "boolean": boolean,
     "date": datetime.date.fromisoformat,
     "date-time": datetime.datetime.fromisoformat,
@@ -161,15 +169,16 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:
-    """The request model of the operation from JSON text, a file, or standard input."""
+    """Read the request model of an operation from JSON, a file, or standard input."""
     if body is None:
         return None
     if operation.body is None:
-        raise InvalidRequestError("takes no body", operation=operation.name)
+        raise InvalidRequestError("must not have a body", operation=operation.name)
     try:
-        text = sys.stdin.read() if body == "-" else Path(body[1:]).read_text("utf-8") if body.startswith("@") else body
-        model: object = converter.structure(parse(text.encode()), operation.body)  # with every digit of its numbers
-        return model
-    except (OSError, ValueError, TypeError, ResponseDecodeError) as problem:
-        hint = "" if body[:1] in ("@", "-", "{", "[") else " (a file is given as @FILE)"
-        raise InvalidRequestError(f"the body cannot be read: {problem}{hint}", operation=operation.name) from None
+        content = read_source(body.removeprefix("@")) if body[:1] == "@" or body == "-" else body
+        document = read_exactly(content)
+    except ValueError as problem:
+        hint = "" if body[:1] in ("@", "-", "{", "[") else " (for a file, pass @FILE)"
+        raise InvalidRequestError(f"cannot read the body: {problem}{hint}", operation=operation.name) from None
+    model: object = read_model(document, operation.body, operation=operation.name)
+    return model

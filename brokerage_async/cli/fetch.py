@@ -1,14 +1,13 @@
-"""``brokerage-async fetch``: the instruments or events of many symbols into one file, resumable."""
+"""Fetch command: the instruments or events of many symbols in one file, resumable."""
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import attrs
 import typer
@@ -16,24 +15,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..bulk import Bulk, BulkFetch
 from ..models import Dividend, EarningsReport, Equity, EquityOption, FutureOption, converter
-from .console import connect, err, on_real_service, run
+from .commands.options import Kind
+from .console import err, say
 from .fetch_checkpoint import Checkpoint
-from .fetch_formats import FORMATS, put_in_place
+from .fetch_formats import put_in_place
+from .service import check_environment, connect
 
-__all__ = ["register"]
+__all__ = ["Job", "perform", "read_symbols", "require_arrow"]
 
 SHOWN = 10
-"""How many symbols of a kind are named in the report at the end."""
-
-
-class Kind(enum.StrEnum):
-    """What can be fetched."""
-
-    EQUITIES = "equities"
-    OPTIONS = "options"
-    CHAINS = "chains"
-    DIVIDENDS = "dividends"
-    EARNINGS = "earnings"
+"""Number of symbols of a kind that the final report names."""
 
 
 MODELS: dict[Kind, type[Any]] = {
@@ -47,7 +38,7 @@ MODELS: dict[Kind, type[Any]] = {
 
 @attrs.frozen(kw_only=True)
 class Job:
-    """What was asked for on the command line."""
+    """Options of a fetch."""
 
     kind: Kind
     symbols: list[str]
@@ -55,58 +46,20 @@ class Job:
     start_date: datetime | None
     concurrency: int | None
     batch_size: int | None
+    raw: bool = False
+    simulated: bool = False
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fetch", short_help="Fetch the data of many symbols into one file.")(fetch)
-
-
-def fetch(
-    kind: Annotated[Kind, typer.Argument(help="what to fetch")],
-    symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
-    out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
-    start_date: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="first day, for earnings and only there"),
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="requests in flight")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="symbols in one request, where it takes several")
-    ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="forget what an interrupted run has brought")] = False,
-) -> None:
-    """Fetch what the service knows of many symbols and write it to one file, in the order of the symbols.
-
-    What was fetched is kept in FILE.partial until the file is complete: run the same command again after an
-    interruption, and it goes on where it stopped. Symbols that failed are asked again by the next run.
-    """
-    if out.suffix not in FORMATS:
-        raise typer.BadParameter(f"the name has to end in {', '.join(FORMATS)}", param_hint="--out")
-    if (start_date is None) is (kind is Kind.EARNINGS):
-        told = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
-        raise typer.BadParameter(told, param_hint="--start-date")
-    if out.suffix == ".parquet":
-        require_frames()
-    job = Job(
-        kind=kind, symbols=read_symbols(symbols), out=out,
-        start_date=start_date, concurrency=concurrency, batch_size=batch_size,
-    )  # fmt: skip
-    partial = out.with_name(out.name + ".partial")
-    if restart:
-        partial.unlink(missing_ok=True)
-    run(perform(job, partial))
-
-
-def require_frames() -> None:
+def require_arrow() -> None:
+    """Refuse Parquet when pyarrow is not installed."""
     try:
-        from .. import arrow as frames  # noqa: F401
+        from .. import arrow  # noqa: F401
     except ImportError as missing:
         raise typer.BadParameter(str(missing), param_hint="--out") from None
 
 
 def read_symbols(name: str) -> list[str]:
-    """The symbols of a file, or of standard input, each once."""
+    """Read symbols from a file or standard input, without duplicates."""
     if name == "-":
         lines = sys.stdin.read().splitlines()
     else:
@@ -120,9 +73,12 @@ def read_symbols(name: str) -> list[str]:
 
 
 async def perform(job: Job, partial: Path) -> None:
+    """Fetch the data that the checkpoint lacks, and write all of it to the file."""
+    if not job.simulated:
+        check_environment()
     purpose = {
         "fetch": job.kind,
-        "from": os.environ["BROKERAGE_BASE_URL"] if on_real_service() else "simulator",
+        "from": "simulator" if job.simulated else os.environ.get("BROKERAGE_BASE_URL", ""),
         **({"start-date": f"{job.start_date:%Y-%m-%d}"} if job.start_date else {}),
     }
     with Checkpoint(partial, purpose) as checkpoint:
@@ -134,7 +90,7 @@ async def perform(job: Job, partial: Path) -> None:
                 for row in checkpoint.rows(symbol):
                     yield symbol, row
 
-        put_in_place(job.out, rows, MODELS[job.kind])
+        put_in_place(job.out, rows, MODELS[job.kind], raw=job.raw)
         missing = [symbol for symbol in known if not checkpoint.found(symbol)]
         report(job, missing, failed)
         if failed:
@@ -143,7 +99,7 @@ async def perform(job: Job, partial: Path) -> None:
 
 
 async def fetch_rest(job: Job, checkpoint: Checkpoint) -> dict[str, Exception]:
-    """Ask for what the checkpoint does not hold yet; the symbols that failed, each with its error."""
+    """Fetch the symbols missing in the checkpoint; return the failed ones with their errors."""
     rest = [symbol for symbol in job.symbols if symbol not in checkpoint]
     if not rest:
         return {}
@@ -160,7 +116,7 @@ async def fetch_rest(job: Job, checkpoint: Checkpoint) -> dict[str, Exception]:
             checkpoint.flush()
             progress.update(task, completed=done + count)
 
-        async with connect() as client, begin(client.bulk, job, rest, note) as bulk:
+        async with connect(simulated=job.simulated) as service, begin(service.client.bulk, job, rest, note) as bulk:
             async for symbol, value in bulk:
                 items = value if isinstance(value, list) else [value]
                 checkpoint.add(symbol, [converter.unstructure(item) for item in items])
@@ -186,7 +142,7 @@ def begin(
         case Kind.DIVIDENDS:
             return bulk.dividends(symbols, **options)
         case Kind.EARNINGS:
-            assert job.start_date is not None, "checked with the command line"
+            assert job.start_date is not None, "the command line was checked"
             return bulk.earnings_reports(symbols, job.start_date.date(), **options)
 
 
@@ -199,19 +155,15 @@ def progress_bar() -> Progress:
 
 def report(job: Job, missing: list[str], failed: dict[str, Exception]) -> None:
     found = len(job.symbols) - len(missing) - len(failed)
-    tell(f"{job.out}: {found} of {len(job.symbols)} symbols found")
+    say(f"{job.out}: {found} of {len(job.symbols)} symbols found", to=err)
     if missing:
-        tell(f"not known to the service: {some(missing)}")
+        say(f"unknown to the service: {some(missing)}", to=err)
     for symbol, error in list(failed.items())[:SHOWN]:
-        tell(f"failed: {symbol}: {error}")
+        say(f"failed: {symbol}: {error}", to=err)
     if failed:
-        tell(f"{len(failed)} failed; run the same command again to ask for them once more")
+        say(f"{len(failed)} failed; run the same command again to retry them", to=err)
 
 
 def some(symbols: list[str]) -> str:
     rest = len(symbols) - SHOWN
     return ", ".join(symbols[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def tell(text: str) -> None:
-    err.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,8 +1,8 @@
-"""What a fetch has brought so far, on disk: a run that was interrupted, even killed, goes on from here.
+"""Checkpoint of a fetch on disk, from which an interrupted or killed run continues.
 
-The file is lines of JSON: a header that says what is being fetched, then ``[key, rows]`` for each key that was
-answered, ``rows`` being null for a key that the service does not know. It only ever grows. A line that a killed run
-left unfinished is cut off by the next one. One run at a time has it open.
+The file is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is null
+for an unknown key. The file only grows. The next run truncates an unfinished line of a killed one. Only one run at a
+time may have the file open.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 class Checkpoint:
-    """The answered keys of one fetch, and where their rows stand in the file.
+    """Finished keys of one fetch, and the positions of their rows in the file.
 
     Args:
-        path: the file; it is made when there is none.
-        purpose: what is fetched and from where. A file that was begun for something else is refused.
+        path: the file; it is created if it is missing.
+        purpose: description of the fetch and its source. A file with another purpose is rejected.
 
     Raises:
-        ConfigurationError: the file belongs to another fetch, another run has it open, or it cannot be opened.
+        ConfigurationError: the file belongs to another fetch, another run has it open, or the file cannot be opened.
     """
 
     def __init__(self, path: Path, purpose: Mapping[str, str]) -> None:
@@ -42,7 +42,7 @@ class Checkpoint:
         try:
             self._file: BinaryIO = path.open("a+b")
         except OSError as error:
-            raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
+            raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
         try:
             _lock(self._file)
             self._load(encode(purpose) + b"\n")
@@ -65,8 +65,7 @@ class Checkpoint:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Note the rows of a key, or None for one that the service does not know. What is no text in them, such as
-        half of a surrogate pair, becomes U+FFFD."""
+        """Record the rows of a key, or None for an unknown key. Lone surrogates become U+FFFD."""
         try:
             line = encode([key, rows])
         except UnicodeEncodeError:
@@ -76,15 +75,15 @@ class Checkpoint:
         self._places[key] = None if rows is None else place
 
     def flush(self) -> None:
-        """Hand to the operating system what was added: from here on it survives the end of this process."""
+        """Pass added rows to the operating system, so that they survive the end of this process."""
         self._file.flush()
 
     def found(self, key: str) -> bool:
-        """Whether the service knows a key that was answered."""
+        """Return whether the service knows a finished key."""
         return self._places[key] is not None
 
     def rows(self, key: str) -> list[Any]:
-        """The rows of a key that was answered, from the file; none for one that the service does not know."""
+        """Return the rows of a finished key from the file; no rows for an unknown key."""
         place = self._places[key]
         if place is None:
             return []
@@ -93,7 +92,7 @@ class Checkpoint:
         return found
 
     def discard(self) -> None:
-        """Close the file and remove it: everything in it stands elsewhere."""
+        """Close the file and remove it."""
         self._file.close()
         self.path.unlink()
 
@@ -102,8 +101,8 @@ class Checkpoint:
         found = self._file.readline()
         if not header.startswith(found):
             raise ConfigurationError(
-                f"{self.path} holds the beginning of another fetch: {found[:300].decode(errors='replace').strip()}; "
-                "finish that one, or start afresh with --restart"
+                f"{self.path} must belong to this fetch, got {found[:300].decode(errors='replace').strip()}: "
+                "finish that fetch, or discard it with --restart"
             )
         end = len(header) if found == header else 0
         if end:
@@ -116,7 +115,7 @@ class Checkpoint:
             self._file.write(header)
 
     def _entries(self) -> Iterator[tuple[str, int | None, int]]:
-        """Key, place of the rows, and end of every whole line, up to the first that is not."""
+        """Yield key, position of the rows and end of each line, up to the first incomplete one."""
         place = self._file.tell()
         while (line := self._file.readline()).endswith(b"\n"):
             try:
@@ -128,7 +127,7 @@ class Checkpoint:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Keep other runs from the file until it is closed, where the system has such locks."""
+    """Lock the file until it is closed, if the system has file locks."""
     if sys.platform != "win32":
         import fcntl
 

@@ -1,4 +1,4 @@
-"""The files that a fetch ends in: JSON lines, CSV and Parquet, each written aside and then put in place at once."""
+"""Output files of a fetch: JSON lines, CSV and Parquet, written aside and then put in place at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -21,35 +22,55 @@ from ..models import converter
 __all__ = ["FORMATS", "Rows", "put_in_place"]
 
 Rows = Callable[[], Iterable[tuple[str, Any]]]
-"""Key and row (as JSON values) of everything that was found, in order, as often as it is called."""
+"""Returns key and row (as JSON values) of all results in order, at each call."""
 
 GROUP = 10_000
-"""Rows that stand together in a Parquet file, and in memory."""
+"""Rows per group of a Parquet file, and rows held in memory."""
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def write_jsonl(path: Path, rows: Rows, model: type[Any]) -> None:
-    """A JSON object for each row, in the form in which the service sends it, with ``key`` before its fields (and in
-    place of one of that name)."""
+    """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
     with path.open("wb") as file:
         for key, row in rows():
             file.write(encode({"key": key} | row | {"key": key}) + b"\n")
 
 
+FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
+"""Beginnings of a cell that a spreadsheet may run as a formula, and the quote, so that marking can be undone."""
+
+
 def write_csv(path: Path, rows: Rows, model: type[Any]) -> None:
-    """``key`` and the fields of the model; what is no single value stands there as JSON."""
+    """Write ``key`` and the fields of the model, with strings marked that a spreadsheet would run as formulas."""
+    _write_csv(path, rows, model, mark_formula)
+
+
+def write_raw_csv(path: Path, rows: Rows, model: type[Any]) -> None:
+    """Write ``key`` and the fields of the model, every string as it is."""
+    _write_csv(path, rows, model, str)
+
+
+def mark_formula(cell: str) -> str:
+    """Put a quote before a string that a spreadsheet would run; remove one leading quote to get the string back."""
+    return f"'{cell}" if cell.startswith(FORMULA_OPENERS) else str(cell)
+
+
+def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[str], str]) -> None:
     names = [field.name for field in attrs.fields(model)]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        # csv quotes only the line breaks of its own terminator: a bare CR would begin a row of its own.
+        lines = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
+        writer = csv.writer(lines, lineterminator="\r\n")
         writer.writerow(["key", *names])
         for key, row in rows():
             item = converter.structure(row, model)
-            writer.writerow([key, *(_cell(getattr(item, name)) for name in names)])
+            cells = [key, *(getattr(item, name) for name in names)]
+            writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
 
 
 def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
-    """``key`` and the fields of the model, typed; needs pyarrow.
+    """Write ``key`` and the fields of the model, typed; needs pyarrow.
 
     Raises:
         ConfigurationError: a number is too large for any column.
@@ -65,7 +86,7 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
     try:
         write(path, groups, model)
     except (ValueError, OverflowError) as error:
-        raise ConfigurationError(f"Parquet cannot hold a value ({error}); JSON lines and CSV can") from None
+        raise ConfigurationError(f"Parquet cannot hold a value ({error}): use JSON lines or CSV") from None
 
 
 FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
@@ -75,21 +96,22 @@ FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
 }
 
 
-def put_in_place(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``path`` in the format that its name asks for. Whoever looks sees the old file or the whole new one.
+def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False) -> None:
+    """Write ``path`` in the format that its name asks for; a reader sees the old file or the whole new one.
+
+    ``raw`` leaves strings in CSV unmarked, also those that a spreadsheet would run as formulas.
 
     Raises:
-        ConfigurationError: the file cannot be written, or its format cannot hold what was found; the old file is left
-            as it was.
+        ConfigurationError: the file cannot be written, or its format cannot hold a value; the old file is kept.
     """
     aside = path.with_name(path.name + ".tmp")
     try:
-        FORMATS[path.suffix](aside, rows, model)
+        (write_raw_csv if raw and path.suffix == ".csv" else FORMATS[path.suffix])(aside, rows, model)
         with aside.open("rb+") as file:
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
 
@@ -104,7 +126,7 @@ def _cell(value: Any) -> str:
             return decimal_text(value)
         case date():  # date-times too
             return value.isoformat()
-        case str() | int():
+        case int():
             return str(value)
         case _:
             return encode(converter.unstructure(value)).decode() if value else ""

@@ -1,41 +1,45 @@
-"""Orders, previews and outcomes for people (tables) and for programs (JSON)."""
+"""Orders, previews and outcomes as tables and as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.table import Table
 
-from ..models import NewOrder, Order, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
-from ..order_entry.results import OrderChange, Placement
+from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
+from ..order_entry import OrderChange, Placement
 
 __all__ = [
     "change_json",
+    "legs_of",
     "messages",
+    "order_style",
     "order_table",
     "placement_json",
     "placement_table",
     "preview_table",
+    "price_of",
     "raw",
     "ticket_line",
 ]
 
 
 DISPENSABLE = ("external identifier", "received (UTC)", "type")
-"""Columns of orders that are left out where there is no room for them, in this order."""
+"""Columns of orders that are omitted without room for them, in this order."""
 
 
 def raw(model: Any) -> Any:
-    """A model as JSON values, None stays None."""
+    """Return a model as JSON values; None stays None."""
     return None if model is None else converter.unstructure(model)
 
 
 def placement_json(placement: Placement) -> dict[str, Any]:
-    """A placement as JSON values."""
+    """Return a placement as JSON values."""
     return {
         "outcome": placement.outcome.value,
         "account-number": placement.account_number,
@@ -50,7 +54,7 @@ def placement_json(placement: Placement) -> dict[str, Any]:
 
 
 def change_json(change: OrderChange) -> dict[str, Any]:
-    """What became of a change, as JSON values."""
+    """Return the outcome of a change as JSON values."""
     return {
         "outcome": change.outcome.value,
         "order": raw(change.order),
@@ -59,7 +63,7 @@ def change_json(change: OrderChange) -> dict[str, Any]:
 
 
 def ticket_line(account: str, order: NewOrder) -> str:
-    """An order in one line, as it would be said."""
+    """Return an order in one line."""
     legs = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in order.legs)
     prices = (
         ("at", order.price, order.price_effect),
@@ -72,7 +76,7 @@ def ticket_line(account: str, order: NewOrder) -> str:
 
 
 def preview_table(preview: PlacedOrderResponse) -> Table:
-    """Buying power and fees as a dry-run tells them, in dollars."""
+    """Build a table of the buying power and fees of a dry-run, in dollars."""
     table = Table(title="Dry-run", title_justify="left")
     table.add_column("in dollars")
     table.add_column("amount", justify="right")
@@ -100,12 +104,12 @@ def preview_table(preview: PlacedOrderResponse) -> Table:
 
 
 def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
-    """Lines for the errors or warnings of a dry-run."""
+    """Return a line for each error or warning of a dry-run."""
     return [f"{kind}: {message.message or message.code} ({message.code})" for message in found or ()]
 
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
-    """Orders as a table; what does not fit into ``width`` columns is left out, and named below it."""
+    """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
     rows = [order_row(order) for order in orders]
     room = {
         heading: 3 + max(map(cell_len, (heading, *(row[heading] for row in rows)))) for heading in order_row(Order())
@@ -126,8 +130,16 @@ def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     return table
 
 
+STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
+
+
+def order_style(order: Order) -> str:
+    """Return the colour of an order's status on a terminal."""
+    return STYLES.get(str(order.status), "")
+
+
 def order_row(order: Order) -> dict[str, str]:
-    """The cells of an order by heading."""
+    """Return the cells of an order by heading."""
     return {
         "id": order.id or "",
         "received (UTC)": f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
@@ -141,7 +153,7 @@ def order_row(order: Order) -> dict[str, str]:
 
 
 def placement_table(placements: Iterable[Placement]) -> Table:
-    """What recovery has found, as a table."""
+    """Build a table of recovered placements."""
     table = Table(title="Open entries of the journal", title_justify="left")
     for heading in ("outcome", "account", "external identifier", "order", "journaled (UTC)", "note"):
         table.add_column(heading, overflow="fold")
@@ -157,12 +169,57 @@ def placement_table(placements: Iterable[Placement]) -> Table:
     return table
 
 
-def legs_of(order: Order) -> str:
-    return ", ".join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
+def legs_of(order: Order, separator: str = ", ") -> str:
+    """Return the legs of an order, by default in one line."""
+    return separator.join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
+
+
+def price_of(order: Order) -> str:
+    """Return the net price per unit of the fills so far, or else the limit price; a spread's with its effect."""
+    legs = order.legs or ()
+    net = net_fill_price(legs)
+    effect: object = order.price_effect or ""
+    if net is None:
+        amount = order.price
+    else:
+        amount = abs(net)
+        effect = PriceEffect.DEBIT if net > 0 else PriceEffect.CREDIT if net < 0 else ""
+    return f"{plain(amount)} {effect if len(legs) > 1 else ''}".strip() if amount is not None else ""
+
+
+def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
+    """Return what one unit has cost on average, negative for a credit; None unless every leg has fills."""
+    unit = reduce(_common_measure, (abs(leg.quantity or Decimal(0)) for leg in legs), Decimal(0))
+    net = Decimal(0)
+    for leg in legs:
+        fills = [(fill.quantity, fill.fill_price) for fill in leg.fills or ()]
+        known = [(quantity, price) for quantity, price in fills if quantity and price is not None]
+        if not known or not leg.quantity or leg.action is None:
+            return None
+        total = sum((quantity * price for quantity, price in known), Decimal(0))
+        average = total / sum((quantity for quantity, _ in known), Decimal(0))
+        net += average * (abs(leg.quantity) / unit) * (1 if leg.action.startswith("Buy") else -1)
+    return None if not legs else round(net, PLACES) if _places(net) > PLACES else net
+
+
+PLACES = 4
+"""Decimal places that an average price is shown with."""
+
+
+def _places(amount: Decimal) -> int:
+    exponent = amount.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
+
+
+def _common_measure(first: Decimal, second: Decimal) -> Decimal:
+    """Return the greatest common divisor of two quantities, fractions included."""
+    while second:
+        first, second = second, first % second
+    return first
 
 
 def filled(order: Order) -> str:
-    """How much of the first leg is filled, out of how much."""
+    """Return the filled part of the first leg, such as 6/10."""
     for leg in order.legs or ():
         if leg.quantity is not None and leg.remaining_quantity is not None:
             return f"{plain(leg.quantity - leg.remaining_quantity)}/{plain(leg.quantity)}"
@@ -170,5 +227,5 @@ def filled(order: Order) -> str:
 
 
 def plain(amount: Decimal | None) -> str:
-    """A number as it is, without an exponent."""
+    """Return a number without an exponent."""
     return "" if amount is None else format(amount, "f")

@@ -1,19 +1,23 @@
-"""The order that the words on a command line make, or a file."""
+"""Orders and changes of orders from the words of a command line, or from a file."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import attrs
 
 from .. import tickets
-from ..errors import InvalidRequestError, ResponseDecodeError
-from ..models import NewOrder, NewOrderLeg, TimeInForce, converter
+from .._values import read_decimal
+from ..errors import InvalidRequestError
+from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, TimeInForce
+from .json_input import read_exactly, read_model, read_source
 
-__all__ = ["read_order", "read_ticket"]
+__all__ = ["NewTerms", "Words", "read_edit", "read_order", "read_ticket"]
+
+T = TypeVar("T")
 
 ACTIONS: Mapping[str, Callable[..., NewOrderLeg]] = {
     "buy": tickets.buy,
@@ -25,60 +29,136 @@ ACTIONS: Mapping[str, Callable[..., NewOrderLeg]] = {
 }
 
 
-def read_ticket(
-    action: str | None,
-    symbol: str | None,
-    quantity: str | None,
-    limit: str | None,
-    stop: str | None,
-    value: str | None,
-    tif: str | None,
-    until: datetime | None,
-    source: str | None,
-) -> NewOrder:
-    """The order that the words on the command line make, or the file; no word is left out of it.
+@attrs.frozen
+class Words:
+    """The words of a command line that describe an order."""
+
+    action: str | None = None
+    symbol: str | None = None
+    quantity: str | None = None
+    limit: str | None = None
+    stop: str | None = None
+    value: str | None = None
+    tif: str | None = None
+    until: datetime | None = None
+    source: str | None = None
+
+
+@attrs.frozen
+class NewTerms:
+    """The words of a command line that change a working order."""
+
+    limit: str | None = None
+    stop: str | None = None
+    tif: str | None = None
+    until: datetime | None = None
+    source: str | None = None
+
+
+def read_ticket(words: Words) -> NewOrder:
+    """Return the order that the words describe, or the one in the file; no word is ignored.
 
     Raises:
         InvalidRequestError: words are missing, or do not go together.
     """
-    terms: dict[str, Any] = {"--limit": limit, "--stop": stop, "--until": until}
-    if source is not None:
-        exclude(
-            "--order",
-            {"ACTION": action, "SYMBOL": symbol, "QUANTITY": quantity, "--value": value, "--tif": tif, **terms},
-        )
-        return read_order(source)
-    if value is not None:
+    terms: dict[str, Any] = {"--limit": words.limit, "--stop": words.stop, "--until": words.until}
+    if words.source is not None:
+        what = {"ACTION": words.action, "SYMBOL": words.symbol, "QUANTITY": words.quantity}
+        exclude("--order", what | {"--value": words.value, "--tif": words.tif} | terms)
+        return read_order(words.source)
+    if words.value is not None:
         exclude("--value", terms)
-    elif limit is None and stop is None:
+    elif words.limit is None and words.stop is None:
         exclude("a market order", terms)
-    if action is None or action not in ACTIONS or symbol is None:
-        raise InvalidRequestError(f"say what to do and with what: one of {', '.join(ACTIONS)}, then a symbol")
-    make = ACTIONS[action]
-    leg, force = make(symbol, quantity), TimeInForce(tif or "Day")
-    if value is not None:
-        return tickets.notional(leg, value=value, time_in_force=force)
-    if limit is None and stop is None:
+    if words.action is None or words.action not in ACTIONS or words.symbol is None:
+        raise InvalidRequestError(f"an order needs one of {', '.join(ACTIONS)}, then a symbol")
+    leg = ACTIONS[words.action](words.symbol, words.quantity)
+    force = TimeInForce(words.tif or "Day")
+    if words.value is not None:
+        return tickets.notional(leg, value=words.value, time_in_force=force)
+    duration: dict[str, Any] = {"time_in_force": force, "until": words.until.date() if words.until else None}
+    if words.stop is None and words.limit is None:
         return tickets.market(leg, time_in_force=force)
-    duration: dict[str, Any] = {"time_in_force": force, "until": until.date() if until else None}
-    if limit is None:
-        return tickets.stop(leg, trigger=stop or "", **duration)
-    if stop is None:
-        return tickets.limit(leg, price=limit, **duration)
-    return tickets.stop_limit(leg, trigger=stop, price=limit, **duration)
+    if words.stop is None:
+        return tickets.limit(leg, price=words.limit, **duration)
+    if words.limit is None:
+        return tickets.stop(leg, trigger=words.stop, **duration)
+    return tickets.stop_limit(leg, trigger=words.stop, price=words.limit, **duration)
+
+
+def read_edit(terms: NewTerms, order: Order) -> OrderEdit:
+    """Return the terms of a working order with those changed that are given, or the ones in the file.
+
+    Raises:
+        InvalidRequestError: no term is given, they do not go together, or the order has no such term.
+    """
+    given = {"--limit": terms.limit, "--stop": terms.stop, "--tif": terms.tif, "--until": terms.until}
+    if terms.source is not None:
+        exclude("--order", given)
+        return read_file(terms.source, OrderEdit)
+    if not any(value is not None for value in given.values()):
+        raise InvalidRequestError(f"a replacement needs new terms: {', '.join(given)}, or --order FILE")
+    if terms.until is not None:
+        exclude("--until", {"--tif": terms.tif})
+    edit = terms_of(order)
+    if terms.limit is not None:
+        edit = attrs.evolve(edit, price=new_price("--limit", terms.limit, edit.price, order))
+    if terms.stop is not None:
+        edit = attrs.evolve(edit, stop_trigger=new_price("--stop", terms.stop, edit.stop_trigger, order))
+    if terms.tif is not None:
+        edit = attrs.evolve(edit, time_in_force=TimeInForce(terms.tif), gtc_date=None)
+    if terms.until is not None:
+        edit = attrs.evolve(edit, time_in_force=TimeInForce.GTD, gtc_date=terms.until.date())
+    return edit
+
+
+def terms_of(order: Order) -> OrderEdit:
+    """Return the terms of a working order, without its legs, which stay as they are."""
+    if order.order_type is None or order.time_in_force is None:
+        raise InvalidRequestError(f"order {order.id} shows no order type or time in force; give all terms with --order")
+    return OrderEdit(
+        order_type=order.order_type,
+        time_in_force=order.time_in_force,
+        gtc_date=order.gtc_date,
+        stop_trigger=order.stop_trigger,
+        price=order.price,
+        price_effect=order.price_effect,
+        value=order.value,
+        value_effect=order.value_effect,
+    )
+
+
+def new_price(option: str, given: str, present: Decimal | None, order: Order) -> Decimal:
+    """Read a new price; an order without such a price becomes another type of order, which needs all terms."""
+    if present is None:
+        raise InvalidRequestError(
+            f"{option} does not go with order {order.id}, a {order.order_type} order; give all terms with --order"
+        )
+    try:
+        return read_decimal(given)
+    except ValueError:
+        raise InvalidRequestError(f"{option} must be a plain number such as 187.50, got {given!r}") from None
 
 
 def exclude(what: str, others: Mapping[str, object]) -> None:
-    """Refuse what would otherwise be left out of an order without a word."""
+    """Refuse words that would otherwise be ignored."""
     if given := [name for name, value in others.items() if value is not None]:
         raise InvalidRequestError(f"{what} does not go together with {', '.join(given)}")
 
 
 def read_order(source: str) -> NewOrder:
-    """An order from JSON in the form of the wire."""
+    """Read an order from JSON in the form of the wire.
+
+    Raises:
+        InvalidRequestError: the file cannot be read, or does not hold exactly one order.
+    """
+    return read_file(source, NewOrder)
+
+
+def read_file(source: str, model: type[T]) -> T:
+    """Read a request model from JSON in a file, or on standard input for ``-``."""
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
-        order: NewOrder = converter.structure(json.loads(text), NewOrder)
-    except (OSError, ValueError, TypeError, KeyError, ResponseDecodeError) as problem:
-        raise InvalidRequestError(f"the order cannot be read: {problem}") from None
-    return order
+        document = read_exactly(read_source(source))
+    except ValueError as problem:
+        raise InvalidRequestError(f"cannot read the order from {source}: {problem}") from None
+    return read_model(document, model)

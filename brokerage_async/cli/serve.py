@@ -1,50 +1,21 @@
-"""``brokerage-async simulator``: serve the embedded brokerage and print how to reach it."""
+"""Simulator command: serve the embedded brokerage and print how to reach it."""
 
 from __future__ import annotations
 
 import asyncio
-import enum
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from ..errors import ConfigurationError
 from ..simulator import Simulator
-from .console import run, say
+from .console import say
 
-__all__ = ["register"]
-
-
-class World(enum.Enum):
-    """The two environments, as an option can name them."""
-
-    SANDBOX = "sandbox"
-    PRODUCTION = "production"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("simulator")(simulator)
-
-
-def simulator(
-    environment: Annotated[World, typer.Option(help="which of the two to be")] = World.SANDBOX,
-    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 0,
-    seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
-    latency: Annotated[float, typer.Option(min=0.0, help="seconds that every answer is delayed")] = 0.0,
-) -> None:
-    """Serve a simulated brokerage until Ctrl-C.
-
-    Prints address, credentials and an account as lines for a shell, so that other commands can be pointed at it:
-    send them to a file and read that with `.` (dot) in the shell.
-    """
-    run(serve(environment.value, host, port, seed, latency))
+__all__ = ["serve"]
 
 
 async def serve(environment: Literal["sandbox", "production"], host: str, port: int, seed: int, latency: float) -> None:
+    """Serve a simulator and print how to reach it."""
     async with listening(
         Simulator(environment=environment, host=host, port=port, seed=seed, latency=latency)
     ) as server:
@@ -65,10 +36,10 @@ async def serve(environment: Literal["sandbox", "production"], host: str, port: 
 
 @asynccontextmanager
 async def listening(server: Simulator) -> AsyncIterator[Simulator]:
-    """The simulator while it listens.
+    """Start the simulator on its address.
 
     Raises:
-        ConfigurationError: the address cannot be had.
+        ConfigurationError: the address is not available.
     """
     async with AsyncExitStack() as stack:
         try:

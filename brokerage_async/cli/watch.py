@@ -1,101 +1,77 @@
-"""``brokerage-async watch orders | alerts | market``: a table of what changes, or a line per change."""
+"""Watch commands: a table of the items that changed last, or a line per change."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 import attrs
-import typer
 from rich import box
+from rich.cells import cell_len
 from rich.live import Live
 from rich.table import Table
 
-from ..client import Client
 from ..models import MarketSession, Order, QuoteAlert, converter
 from ..watch import Change, Watcher
-from .console import complain, connect, echo_json, out, run, say
+from .console import complain, echo_json, out, say
+from .order_tables import legs_of, price_of
+from .service import connect
 
-__all__ = ["register"]
+__all__ = ["Following", "watch_alerts", "watch_market", "watch_orders"]
 
 ROWS = 30  # the table shows the items that changed last
 
-AsJson = Annotated[bool, typer.Option("--json", help="print a line of JSON for each change")]
-Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
-Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
-OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out what is there already")]
+
+@attrs.frozen(kw_only=True)
+class Following:
+    """Options that the watch commands share."""
+
+    as_json: bool = False
+    initial: bool = True
+    count: int | None = None
+    simulated: bool = False
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow what changes until Ctrl-C.")
-    for command in (orders, alerts, market):
-        group.command(command.__name__)(command)
-    app.add_typer(group, name="watch")
-
-
-def orders(
-    account: Annotated[list[str], typer.Option(envvar="BROKERAGE_ACCOUNT", help="account number, may be repeated")],
-    customer: Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")] = "me",
-    interval: Interval = 2.0,
-    as_json: AsJson = False,
-    only_new: OnlyNew = False,
-    count: Count = None,
-) -> None:
+async def watch_orders(following: Following, customer: str, accounts: list[str], interval: float) -> None:
     """Follow today's orders of accounts."""
-    board = Board("Orders", ("order", "status", "what", "price"), order_row)
-    run(
-        follow(
-            lambda client: client.watch.orders(
-                customer, account, interval=interval, initial=not only_new, on_error=complain
-            ),
-            None if as_json else board,
-            count,
+    async with connect(simulated=following.simulated) as service:
+        watcher = service.client.watch.orders(
+            customer,
+            accounts or [service.account(None)],
+            interval=interval,
+            initial=following.initial,
+            on_error=complain,
         )
-    )
+        await follow(watcher, Board("Orders", order_row, dispensable=("at", "change")), following)
 
 
-def alerts(interval: Interval = 5.0, as_json: AsJson = False, only_new: OnlyNew = False, count: Count = None) -> None:
+async def watch_alerts(following: Following, interval: float) -> None:
     """Follow the quote alerts of the user."""
-    board = Board("Quote alerts", ("alert", "symbol", "condition"), alert_row)
-    run(
-        follow(
-            lambda client: client.watch.quote_alerts(interval=interval, initial=not only_new, on_error=complain),
-            None if as_json else board,
-            count,
+    async with connect(simulated=following.simulated) as service:
+        watcher = service.client.watch.quote_alerts(interval=interval, initial=following.initial, on_error=complain)
+        await follow(watcher, Board("Quote alerts", alert_row), following)
+
+
+async def watch_market(following: Following, collection: str, *, extended: bool) -> None:
+    """Follow the sessions of a market."""
+    async with connect(simulated=following.simulated) as service:
+        watcher = service.client.watch.market(
+            collection, extended=extended, initial=following.initial, on_error=complain
         )
-    )
+        await follow(watcher, Board(f"Sessions of {collection}", session_row), following)
 
 
-def market(
-    collection: Annotated[str, typer.Argument(help="Equity, CME or CFE")] = "Equity",
-    extended: Annotated[bool, typer.Option(help="also the hours around the regular session")] = False,
-    as_json: AsJson = False,
-    only_new: OnlyNew = False,
-    count: Count = None,
-) -> None:
-    """Follow the sessions of a market as they open and close."""
-    board = Board(f"Sessions of {collection}", ("day", "opens", "closes"), session_row)
-    run(
-        follow(
-            lambda client: client.watch.market(collection, extended=extended, initial=not only_new, on_error=complain),
-            None if as_json else board,
-            count,
-        )
-    )
-
-
-async def follow(watch: Callable[[Client], Watcher[Any]], board: Board | None, count: int | None) -> None:
-    """Show ``count`` changes (None: all to come), on the board or as lines."""
-    async with connect() as client, contextlib.aclosing(watch(client)) as changes:
-        with board.shown() if board is not None else contextlib.nullcontext(print_line) as show:
+async def follow(watcher: Watcher[Any], board: Board, following: Following) -> None:
+    """Show changes, on the board or as lines, up to the requested number."""
+    async with contextlib.aclosing(watcher) as changes:
+        with contextlib.nullcontext(print_line) if following.as_json else board.shown() as show:
             seen = 0
             async for change in changes:
                 show(change)
                 seen += 1
-                if seen == count:
+                if seen == following.count:
                     return
 
 
@@ -114,63 +90,91 @@ def print_line(change: Change[Any]) -> None:
 
 @attrs.define
 class Board:
-    """A table of the items that changed last, with what changed."""
+    """Table of the items that changed last, with their changes.
+
+    Attributes:
+        title: title of the table.
+        cells: makes the cells of an item by heading.
+        dispensable: headings that are omitted without room for them, in this order.
+    """
 
     title: str
-    columns: tuple[str, ...]
-    cells: Callable[[Any], tuple[object, ...]]
-    rows: dict[Any, Change[Any]] = attrs.Factory(dict)
+    cells: Callable[[Any], Mapping[str, object]]
+    dispensable: tuple[str, ...] = ("change", "at")
+    changes: dict[Any, Change[Any]] = attrs.Factory(dict)
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[Callable[[Change[Any]], None]]:
-        """Show the table while inside; yields what puts a change on it. Without a terminal, each change is a line."""
+        """Show the table while inside; yields the function that adds a change. Without a terminal, print lines."""
         if not out.is_terminal:
-            yield lambda change: say("  ".join(filter(None, self.line(change))))
+            yield lambda change: say("  ".join(filter(None, self.row(change).values())).replace("\n", ", "))
             return
         with Live(self.table(), console=out, auto_refresh=False, vertical_overflow="crop") as live:
 
             def show(change: Change[Any]) -> None:
-                self.rows.pop(change.key, None)
-                self.rows[change.key] = change
+                self.changes.pop(change.key, None)
+                self.changes[change.key] = change
                 live.update(self.table(), refresh=True)
 
             yield show
 
     def table(self) -> Table:
-        table = Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, expand=True)
-        for heading in ("at", *self.columns):
-            table.add_column(heading, no_wrap=True)
-        table.add_column("change", no_wrap=True, ratio=1)
-        for change in list(self.rows.values())[-ROWS:]:
-            table.add_row(*self.line(change), style="dim" if change.after is None else None)
+        """Build the table, in as many columns as the terminal has room for."""
+        latest = list(self.changes.values())[-ROWS:]
+        rows = [self.row(change) for change in latest]
+        table = Table(title=self.title, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
+        headings, left_out = fitting(rows, self.dispensable, out.width)
+        for heading in headings:
+            table.add_column(heading, no_wrap=heading in UNBROKEN, overflow="fold")
+        for change, row in zip(latest, rows, strict=True):
+            table.add_row(*(row[heading] for heading in headings), style="dim" if change.after is None else None)
+        if left_out:
+            table.caption = f"No room for: {', '.join(left_out)}. --json shows all."
         return table
 
-    def line(self, change: Change[Any]) -> tuple[str, ...]:
-        """The cells of a change: when (in local time), of what, and what changed."""
-        what = f"{change.kind} {', '.join(change.fields)}".rstrip()
-        return change.at.astimezone().strftime("%H:%M:%S"), *map(text, self.cells(change.item)), what
+    def row(self, change: Change[Any]) -> dict[str, str]:
+        """Return the cells of a change by heading: when (in local time), of which item, and its changed fields."""
+        cells = {heading: shown(value) for heading, value in self.cells(change.item).items()}
+        fields = f"{change.kind} {', '.join(change.fields)}".rstrip()
+        return {"at": change.at.astimezone().strftime("%H:%M:%S"), **cells, "change": fields}
 
 
-def text(value: object) -> str:
-    """A cell: moments in local time, nothing for None."""
+PADDING = 3  # columns between two cells
+UNBROKEN = ("at", "order", "status", "price")
+"""Columns whose cells stand on one line."""
+
+
+def fitting(rows: list[dict[str, str]], dispensable: tuple[str, ...], width: int) -> tuple[list[str], list[str]]:
+    """Return the headings that fit, and those that are omitted."""
+    headings = rows[0] if rows else {}
+    lines = {heading: [heading, *(line for row in rows for line in row[heading].splitlines())] for heading in headings}
+    room = {heading: PADDING + max(map(cell_len, lines[heading])) for heading in headings}
+    left_out = []
+    for heading in dispensable:
+        if sum(room.values()) > width and heading in room:
+            del room[heading]
+            left_out.append(heading)
+    return list(room), left_out
+
+
+def shown(value: object) -> str:
+    """Return a value as a cell: date-times in local time, nothing for None."""
     if isinstance(value, datetime):
         return value.astimezone().strftime("%m-%d %H:%M")
     return "" if value is None else str(value)
 
 
-def order_row(order: Order) -> tuple[object, ...]:
-    """Cells of an order."""
-    legs = order.legs or ()
-    what = "; ".join(f"{leg.action} {leg.quantity} {leg.symbol}" for leg in legs)
-    prices = [fill.fill_price for leg in legs for fill in leg.fills or () if fill.fill_price is not None]
-    return order.id, order.status, what, prices[-1] if prices else order.price
+def order_row(order: Order) -> dict[str, object]:
+    """Return the cells of an order."""
+    return {"order": order.id, "status": order.status, "what": legs_of(order, "\n"), "price": price_of(order)}
 
 
-def alert_row(alert: QuoteAlert) -> tuple[object, ...]:
-    """Cells of a quote alert."""
-    return alert.alert_external_id, alert.symbol, f"{alert.field} {alert.operator} {alert.threshold}"
+def alert_row(alert: QuoteAlert) -> dict[str, object]:
+    """Return the cells of a quote alert."""
+    condition = f"{alert.field} {alert.operator} {alert.threshold}"
+    return {"alert": alert.alert_external_id, "symbol": alert.symbol, "condition": condition}
 
 
-def session_row(session: MarketSession) -> tuple[object, ...]:
-    """Cells of a market session."""
-    return session.session_date, session.open_at, session.close_at
+def session_row(session: MarketSession) -> dict[str, object]:
+    """Return the cells of a market session."""
+    return {"day": session.session_date, "opens": session.open_at, "closes": session.close_at}

@@ -1,1 +1,1 @@
-"""Everything that happens around one send."""
+"""Sending: sessions, calls, lanes, transports and pagers."""

@@ -1,4 +1,4 @@
-"""One call on its way: its attempts, and the order of things around each of them."""
+"""Attempts of one call: limiter, token, one send, and the decision about the next step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar
+
+import attrs
 
 from ..errors import (
     BrokerageError,
@@ -26,19 +28,75 @@ __all__ = ["Call"]
 
 T = TypeVar("T")
 
-NEVER = -1.0
-
 _UNAUTHORIZED = frozenset({Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE})
 _ANSWERED = _UNAUTHORIZED | {Outcome.REFUSED, Outcome.AMBIGUOUS}
 """Failures that are answers, and no sign of too many requests."""
 
+ABANDONED = "abandoned"
+"""Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
+
+
+@attrs.frozen
+class Return:
+    """The call has succeeded."""
+
+    response: Response
+
+
+@attrs.frozen
+class Fail:
+    """The call has failed for good."""
+
+    error: BrokerageError
+
+
+@attrs.frozen
+class Again:
+    """The call is sent again in ``after`` seconds.
+
+    ``price`` was paid from the retry budget for that; ``refreshed`` says that the token has to be a fresh one.
+    """
+
+    after: float = 0.0
+    price: int = 0
+    refreshed: bool = False
+
+
+Next = Return | Fail | Again
+"""Next step after an attempt."""
+
+
+@attrs.define
+class _Attempt:
+    """Times and results of one attempt, as far as it has come."""
+
+    began: float
+    authorization: str = ""
+    sent_at: float | None = None
+    response: Response | None = None
+    failure: BrokerageError | None = None
+
 
 class Call:
-    """One call on its way: its attempts, and what is known of them so far."""
+    """Attempts of one call, in order.
 
-    __slots__ = ("_authorization", "_began", "_deadline_at", "_engine", "_lane", "_loop", "_operation", "_options",
-                 "_out_of_time", "_rate", "_refreshed", "_refund", "_request", "_sent_at", "attempt",
-                 "maybe_processed")  # fmt: skip
+    Attributes:
+        attempt: number of the attempt under way, the first is 1.
+        maybe_processed: whether an earlier attempt may have changed something.
+    """
+
+    __slots__ = (
+        "_deadline_at",
+        "_engine",
+        "_lane",
+        "_loop",
+        "_operation",
+        "_options",
+        "_rate",
+        "_request",
+        "attempt",
+        "maybe_processed",
+    )
 
     def __init__(
         self,
@@ -55,98 +113,92 @@ class Call:
         self._loop = loop
         self._lane, self._rate = engine.limiter.route(operation)
         self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
-        self._authorization = ""
-        self._refreshed = False
-        self._out_of_time = False
-        self._refund = 0
-        self._began = self._sent_at = NEVER
         self.attempt: int = 0
         self.maybe_processed: bool = False
 
     async def run(self) -> Response:
-        """The first success; raises the failure after which nothing more is done."""
+        """Return the first success; raise the failure after which nothing more is done."""
+        refreshed, price = False, 0
         while True:
             self.attempt += 1
-            self._began = self._loop.time()
-            self._sent_at = NEVER
+            attempt = _Attempt(self._loop.time())
             try:
-                await self._enter()
+                attempt.authorization = await self._enter(attempt.began)
                 try:
-                    response, failure = await self._try_once()
-                    action = Action.RAISE if failure is None else self._learn(failure)
-                finally:  # only now: whoever waits next must find the gate that a 429 has closed
+                    await self._send(attempt)
+                    following = self._judge(attempt, refreshed)
+                finally:  # only now: the next call in the lane must find the gate that a 429 has closed
                     self._lane.release()
-            except BaseException:  # cancelled, out of time while waiting, or without a token
-                self._tell(None, "abandoned", None, None)
+            except BaseException:
+                self._report(attempt, ABANDONED, None)
                 raise
-            if failure is None:
-                assert response is not None
-                self._tell(response, Outcome.SUCCESS, None, None)
-                return response
-            outcome = outcome_of(failure)
-            pause = self._pause(action, outcome, failure)
-            self._tell(response, outcome, failure.code, pause)
-            if pause is None:
-                raise self._final(failure)
-            if pause:
-                await asyncio.sleep(pause)
+            match following:
+                case Return(response):
+                    self._engine.budget.earn(price)
+                    self._report(attempt, Outcome.SUCCESS, None)
+                    return response
+                case Fail(error):
+                    self._report(attempt, self._outcome(attempt), None)
+                    raise error
+                case Again(after):
+                    self._report(attempt, self._outcome(attempt), after)
+                    refreshed, price = refreshed or following.refreshed, following.price or price
+                    if after:
+                        await asyncio.sleep(after)
 
-    async def _enter(self) -> None:
-        """Wait for this call's turn, and have a token for it."""
+    async def _enter(self, began: float) -> str:
+        """Wait for this call's turn and return the token to send; the caller has to release the lane."""
         if self._rate is not None:
-            if not self._rate.try_acquire(self._began):
+            if not self._rate.try_acquire(began):
                 await self._in_time(self._rate.acquire())
             self._rate.release()
         lane, tokens = self._lane, self._engine.tokens
-        entered = lane.try_acquire(self._began)
+        entered = lane.try_acquire(began)
         if entered:
-            authorization = tokens.peek(self._began)
+            authorization = tokens.peek(began)
             if authorization is not None:  # the usual way: nothing to wait for
-                self._authorization = authorization
-                return
+                return authorization
         while True:
             if not entered:
                 await self._in_time(lane.acquire())
             try:
                 ready = tokens.peek(self._loop.time())
-                self._authorization = await self._in_time(tokens.get()) if ready is None else ready
+                authorization = await self._in_time(tokens.get()) if ready is None else ready
                 if lane.is_open(self._loop.time()):
-                    return
+                    return authorization
             except BaseException:
                 lane.release()
                 raise
-            lane.release()  # while this call was on its way, a 429 has closed the gate: get in line again
+            lane.release()  # a 429 has closed the gate in the meantime: queue again
             entered = False
 
-    async def _try_once(self) -> tuple[Response | None, BrokerageError | None]:
-        """One send: the response, and what failed if it is no success."""
-        engine = self._engine
-        self._sent_at = self._loop.time()
+    async def _send(self, attempt: _Attempt) -> None:
+        """Send once, and note the response and, if it is not a success, the failure."""
+        attempt.sent_at = self._loop.time()
         try:
-            request = self._next_request()
-            request.check_guard()
-            response = await engine.transport.send(request)
+            request = self._next_request(attempt, attempt.sent_at)
+            if request.guard is not None:
+                request.check_guard()
+            response = await self._engine.transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             error.attempts = self.attempt
-            return None, error
-        engine.service_clock.observe(response.headers.get("date"), self._loop.time())
-        if is_success(response):
-            self._lane.succeeded(self._sent_at)
-            engine.budget.earn(self._refund)
-            engine.tokens.accept(self._authorization)
-            return response, None
-        return response, read_error(self._operation, response, attempts=self.attempt, now=time.time())
+            attempt.failure = error
+        else:
+            attempt.response = response
+            self._engine.service_clock.observe(response.headers.get("date"), self._loop.time())
+            if not is_success(response):
+                attempt.failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
 
-    def _next_request(self) -> Request:
-        """The request as it goes out, within what is left of the deadline."""
+    def _next_request(self, attempt: _Attempt, now: float) -> Request:
+        """Return the request to send, its timeout within the deadline."""
         timeout = self._options.timeout
         if self._deadline_at is not None:
-            left = self._deadline_at - self._sent_at
+            left = self._deadline_at - now
             if left <= 0:
                 raise self._too_late()
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
-        headers = {**request.headers, "Authorization": self._authorization}
+        headers = {**request.headers, "Authorization": attempt.authorization}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         return Request(
@@ -156,12 +208,12 @@ class Call:
             body=request.body,
             operation=self._operation,
             timeout=timeout,
-            known=request.known,
+            previous_body=request.previous_body,
             guard=request.guard,
         )
 
     async def _in_time(self, waiting: Awaitable[T]) -> T:
-        """The result of ``waiting``, if it comes before the deadline."""
+        """Return the result of ``waiting`` if it comes before the deadline."""
         if self._deadline_at is None:
             return await waiting
         try:
@@ -170,91 +222,102 @@ class Call:
         except TimeoutError:
             raise self._too_late() from None
 
-    def _learn(self, failure: BrokerageError) -> Action:
-        """Tell lane and tokens of a failed attempt, and look up what to do about it."""
-        policy, lane, outcome = self._options.retry, self._lane, outcome_of(failure)
-        another_token = True
+    def _judge(self, attempt: _Attempt, refreshed: bool) -> Next:
+        """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
+        assert attempt.sent_at is not None
+        failure = attempt.failure
+        if failure is None:
+            assert attempt.response is not None
+            self._lane.succeeded(attempt.sent_at)
+            self._engine.tokens.accept(attempt.authorization)
+            return Return(attempt.response)
+        policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
-            wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
-            lane.throttled(
-                self._loop.time(), self._sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction)
-            )
-        elif outcome in _UNAUTHORIZED:
-            another_token = self._drop_token(outcome)
-        if outcome in _ANSWERED:
-            lane.succeeded(self._sent_at)
-        if self._engine.closed or not another_token:
-            return Action.RAISE
-        return decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)
+            self._close_gate(attempt.sent_at, failure)
+        elif outcome in _ANSWERED:
+            self._lane.succeeded(attempt.sent_at)
+        another_token = self._drop_token(attempt, outcome) if outcome in _UNAUTHORIZED else True
+        action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=refreshed)
+        if action is Action.RAISE or self._engine.closed or not another_token:
+            return self._fail(failure)
+        if action is Action.REFRESH:
+            return Again(refreshed=True)
+        if action is Action.WAIT:  # in the lane, behind its gate
+            return Again()
+        return self._repeat(failure, outcome)
 
-    def _drop_token(self, outcome: Outcome) -> bool:
+    def _close_gate(self, sent_at: float, failure: BrokerageError) -> None:
+        policy = self._options.retry
+        wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
+        self._lane.throttled(
+            self._loop.time(), sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction)
+        )
+
+    def _drop_token(self, attempt: _Attempt, outcome: Outcome) -> bool:
         """Invalidate the token that was rejected; return whether another one can be had."""
         try:
-            return self._engine.tokens.invalidate(self._authorization)
+            return self._engine.tokens.invalidate(attempt.authorization)
         except BrokerageError:
             if TABLE[self._operation.effect][outcome] is Action.REFRESH:
                 raise
             return False  # the error to raise is the answer: the mutation may have been processed
 
-    def _pause(self, action: Action, outcome: Outcome, failure: BrokerageError) -> float | None:
-        """The seconds until the next attempt, or None when there is to be none."""
-        policy = self._options.retry
-        if action is Action.RAISE:
-            return None
-        if action is Action.REFRESH:
-            self._refreshed = True
-            return 0.0
-        if action is Action.WAIT:  # in the lane, behind its gate
-            return 0.0
+    def _repeat(self, failure: BrokerageError, outcome: Outcome) -> Next:
+        """Pay for a repetition and return its time, or fail if budget or deadline do not allow it."""
         price = self._engine.budget.spend(outcome)
         if price is None:
-            return None
-        self._refund = price
+            return self._fail(failure)
+        policy = self._options.retry
         pause = max(backoff(policy, self.attempt, policy.jitter()), bounded_wait(policy, failure.retry_after) or 0.0)
-        self._out_of_time = self._deadline_at is not None and self._loop.time() + pause >= self._deadline_at
-        return None if self._out_of_time else pause
+        if self._deadline_at is not None and self._loop.time() + pause >= self._deadline_at:
+            return Fail(self._too_late(failure))
+        return Again(pause, price)
 
-    def _final(self, failure: BrokerageError) -> BrokerageError:
-        """What the caller gets to see: the last failure, or the deadline if that cut things short."""
+    def _fail(self, failure: BrokerageError) -> Fail:
+        """Fail with ``failure``, or with the deadline if that cut a send short."""
         late = self._deadline_at is not None and self._loop.time() >= self._deadline_at
-        if self._out_of_time or (late and isinstance(failure, TransportError)):
-            error = self._too_late()
-            error.__cause__ = failure
-            return error
-        return failure
+        return Fail(self._too_late(failure) if late and isinstance(failure, TransportError) else failure)
 
-    def _too_late(self) -> DeadlineExceededError:
+    def _too_late(self, cause: BrokerageError | None = None) -> DeadlineExceededError:
         operation = self._operation
-        return DeadlineExceededError(
-            f"not done within {self._options.deadline:g} s, after {self.attempt} attempts",
+        attempts = f"{self.attempt} attempt{'' if self.attempt == 1 else 's'}"
+        error = DeadlineExceededError(
+            f"deadline of {self._options.deadline:g} s exceeded after {attempts}",
             maybe_processed=self.maybe_processed,
             operation=operation.name,
             method=operation.method,
             path=operation.path,
             attempts=self.attempt,
         )
+        error.__cause__ = cause
+        return error
 
-    def _tell(self, response: Response | None, outcome: str, code: str | None, pause: float | None) -> None:
-        """Tell observers and log of the attempt that has just ended."""
-        watchers = self._engine.watchers
-        if not watchers.active:
+    @staticmethod
+    def _outcome(attempt: _Attempt) -> Outcome:
+        return Outcome.SUCCESS if attempt.failure is None else outcome_of(attempt.failure)
+
+    def _report(self, attempt: _Attempt, outcome: str, pause: float | None) -> None:
+        """Report the attempt that has just ended to observers and log."""
+        observers = self._engine.observers
+        if not observers.active:
             return
-        operation, now = self._operation, self._loop.time()
-        sent_at = now if self._sent_at == NEVER else self._sent_at
-        watchers(
+        operation, now, response = self._operation, self._loop.time(), attempt.response
+        sent_at = now if attempt.sent_at is None else attempt.sent_at
+        abandoned = outcome == ABANDONED
+        observers(
             Attempt(
                 operation=operation.name,
                 effect=operation.effect,
                 number=self.attempt,
                 method=operation.method,
                 path=operation.path,
-                status=None if response is None else response.status,
+                status=None if response is None or abandoned else response.status,
                 outcome=str(outcome),
-                code=code,
+                code=None if attempt.failure is None or abandoned else attempt.failure.code,
                 request_bytes=len(self._request.body or b""),
-                response_bytes=0 if response is None else len(response.body),
-                waited=sent_at - self._began,
+                response_bytes=0 if response is None or abandoned else len(response.body),
+                waited=sent_at - attempt.began,
                 elapsed=now - sent_at,
                 pause=pause,
             )

@@ -1,4 +1,4 @@
-"""Which keys came by already, in little memory: what keeps a walk over a million rows free of duplicates."""
+"""Set of keys in little memory, which keeps a walk over a million rows free of duplicates."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
 
-__all__ = ["Seen"]
+__all__ = ["CompactSet"]
 
 _DIGEST = 10  # bytes: that any two of a million keys share a digest has a probability below 10**-12
 _BUCKETS = 1 << 14
 
 
-class Seen:
-    """A set of strings that can only grow, and tells which keys are new.
+class CompactSet:
+    """Set of strings that only grows, and reports which keys are new.
 
     Up to some ``exact`` keys it is a plain set. Beyond, it keeps 10 bytes for each further key instead of the key: a
     million keys take some 16 MB, where a set of strings takes 130.
@@ -32,7 +32,7 @@ class Seen:
         return bool(self._buckets) and _holds(*self._place(key))
 
     def add(self, key: str) -> bool:
-        """Remember ``key``; True when it is new."""
+        """Add ``key``; return True if it is new."""
         if key in self._keys:
             return False
         if len(self._keys) < self._exact:
@@ -45,7 +45,7 @@ class Seen:
         return True
 
     def new(self, keys: Iterable[str]) -> list[str]:
-        """Those of ``keys`` that are new, each once and in order; they are remembered."""
+        """Add ``keys``; return the new ones, each once and in order."""
         if len(self._keys) < self._exact:
             fresh = [key for key in dict.fromkeys(keys) if key not in self._keys]
             self._keys.update(fresh)
@@ -59,6 +59,6 @@ class Seen:
 
 def _holds(bucket: bytearray, digest: bytes) -> bool:
     at = bucket.find(digest)
-    while at > 0 and at % _DIGEST:  # a match that straddles two neighbours is none
+    while at > 0 and at % _DIGEST:  # a match that straddles two neighbours does not count
         at = bucket.find(digest, at + 1)
     return at >= 0

@@ -1,4 +1,4 @@
-"""What a failed send says about the request: did it leave, may it have been processed, was it answered?
+"""Classification of failed sends: did the request leave, may it have been processed, was it answered?
 
 One table over aiohttp's exceptions. The answer decides about money: only what provably never left may be repeated
 freely.
@@ -32,14 +32,14 @@ NEVER_SENT: tuple[type[BaseException], ...] = (
 """Raised only before the first byte of the request is written."""
 
 ANSWERED: tuple[type[BaseException], ...] = (
-    aiohttp.ClientResponseError,  # an answer that is no HTTP, or one that aiohttp refuses
+    aiohttp.ClientResponseError,  # an answer that is not HTTP, or one that aiohttp rejects
     aiohttp.ClientPayloadError,  # a body that ended early or does not decompress
 )
 """Raised only once an answer has begun: the request was received."""
 
 
 def classify(error: BaseException, *, written: bool) -> Delivery:
-    """How far the request came that ended with ``error``; ``written``: whether any of it was handed to a socket."""
+    """Return how far a request came that ended with ``error``; ``written``: whether a socket got any of it."""
     if isinstance(error, NEVER_SENT) or not written:
         return Delivery.NEVER_SENT
     if isinstance(error, ANSWERED):

@@ -1,4 +1,4 @@
-"""How many requests go out at once, and how fast: lanes, rates, and adaptation to 429.
+"""Bounds on concurrency and rate of requests: lanes, and their adaptation to 429.
 
 A `Lane` admits calls strictly in order of arrival. It needs no task of its own: a waiting call is a future, woken by
 the release of a slot or by one timer per lane. Admission without waiting is a plain function call.
@@ -17,14 +17,14 @@ from ..operation import Effect, Operation
 __all__ = ["Lane", "LaneName", "Limiter"]
 
 RECOVERY = 0.25
-"""How much of a place a full round of successes gives back to a lane whose bound a 429 has halved.
+"""Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
 
-A whole place, as in TCP, runs into the next 429 too soon, which costs everybody a pause
+A whole slot, as in TCP, runs into the next 429 too soon, which pauses every call
 (`python -m benchmarks.bulk --only throttled`)."""
 
 
 class LaneName(enum.StrEnum):
-    """The lanes: bulk reads never hold up a cancel, and neither holds up a token."""
+    """Lanes: bulk reads never hold up a cancel, and neither holds up a token."""
 
     READS = "reads"
     TRADES = "trades"
@@ -60,21 +60,21 @@ class Lane:
 
     @property
     def window(self) -> float:
-        """The present bound on concurrency."""
+        """Current bound on concurrency."""
         return self._window
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """Number of calls that wait."""
         return sum(not waiter.done() for waiter in self._waiters)
 
     @property
     def streak(self) -> int:
-        """How many 429 answers in a row closed the gate."""
+        """Number of consecutive 429 answers."""
         return self._streak
 
     def try_acquire(self, now: float) -> bool:
-        """Enter without waiting, if that overtakes nobody."""
+        """Enter without waiting if no call is ahead; return whether it did."""
         if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
             return False
         self.in_flight += 1
@@ -82,7 +82,7 @@ class Lane:
         return True
 
     async def acquire(self) -> None:
-        """Enter when it is this call's turn. Cancelling it, at any moment, leaves no trace."""
+        """Enter when it is this call's turn. A cancelled wait frees its slot."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         self._waiters.append(waiter)
@@ -97,11 +97,11 @@ class Lane:
             raise
 
     def is_open(self, now: float) -> bool:
-        """Whether the gate is open; one who was let in and then had to wait for something else should look again."""
+        """Return whether the gate is open; check again after waiting for anything else."""
         return now >= self._gate
 
     def release(self) -> None:
-        """Leave."""
+        """Leave the lane and admit the next waiter."""
         self.in_flight -= 1
         if self._waiters:
             self._admit(asyncio.get_running_loop())
@@ -117,8 +117,8 @@ class Lane:
     def throttled(self, now: float, started: float, pause: Callable[[int], float]) -> None:
         """Note a 429 for a call that was sent at ``started`` and has not left the lane yet.
 
-        ``pause(streak)`` tells how long to close the gate. Requests that were in flight together are refused together.
-        They count as one event.
+        ``pause(streak)`` returns the seconds to close the gate for. Requests that were in flight together are refused
+        together and count as one event.
         """
         if started >= self._window_since:
             self._streak += 1
@@ -128,7 +128,7 @@ class Lane:
         self._gate = max(self._gate, now + pause(max(1, self._streak)))
 
     def close(self, error: Callable[[], BaseException]) -> None:
-        """Turn everybody away who waits."""
+        """Fail every queued waiter with ``error()``."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -138,7 +138,7 @@ class Lane:
                 waiter.set_exception(error())
 
     def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let in whoever may enter now, and set the timer for the next one if only time holds it up."""
+        """Admit the waiters that may enter now; set the timer if only time holds up the next one."""
         while self._waiters:
             if self._waiters[0].done():
                 self._waiters.popleft()
@@ -166,7 +166,7 @@ class Lane:
 
 
 class Limiter:
-    """The lanes of one client, and which of them a call passes."""
+    """Lanes of one client, and the route of each operation through them."""
 
     __slots__ = ("_lanes", "_per_operation", "_routes")
 
@@ -183,7 +183,7 @@ class Limiter:
         return self._lanes[name]
 
     def route(self, operation: Operation[object]) -> tuple[Lane, Lane | None]:
-        """The lane of ``operation``, and the gate of its own rate, which comes first, if it has one."""
+        """Return the lane of ``operation`` and, if it has a rate of its own, the lane to pass before."""
         found = self._routes.get(operation.name)
         if found is None:
             lane = self._lanes[_lane_name(operation)]
@@ -191,7 +191,7 @@ class Limiter:
         return found
 
     def close(self, error: Callable[[], BaseException]) -> None:
-        """Turn everybody away who waits."""
+        """Fail every queued waiter with ``error()``."""
         for lane in (*self._lanes.values(), *self._per_operation.values()):
             lane.close(error)
 

@@ -1,6 +1,6 @@
-"""Makes calls: checks them, sends them, decodes what comes back.
+"""Session: checks calls, sends them and decodes the responses.
 
-`BrokerageSession` is what the generated endpoints call. Views of a client with other options are further sessions over
+The generated endpoints call a `BrokerageSession`. Views of a client with other options are further sessions over
 the same `Engine`, which holds everything that is shared: transport, lanes, tokens, retry budget, observers.
 """
 
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from ..errors import ConfigurationError, ResponseDecodeError
-from ..operation import Effect, Guard, Operation, Shape
+from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import next_offset
@@ -43,104 +42,60 @@ class BrokerageSession:
         self.engine: Engine = engine
         self.options: Options = options
 
-    async def execute(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> T:
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Make the call and return its decoded result, whole also where the service delivers it in pages.
 
         ``guard`` may withhold each send at the last moment.
         """
-        found = await self.fetch(operation, path=path, query=query, body=body, guard=guard)
-        if _is_only_a_part(operation, found):
-            return await self._gather(operation, path, query)
-        return found.value
+        found = await self.fetch(call, guard=guard)
+        return await self._gather(call) if _is_partial(call.operation, found) else found.value
 
-    async def reread(
-        self,
-        operation: Operation[T],
-        last: bytes | None,
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> tuple[T, bytes | None] | None:
-        """The result and the body that it was decoded from, or None when the body is the one given as ``last``."""
-        call = self._call(operation, path, query, None, known=last)
-        response = await call.run()
-        if response.body == last:
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Return the result and the body it was decoded from, or None if the body equals ``previous_body``."""
+        running = self._start(call, previous_body)
+        response = await running.run()
+        if response.body == previous_body:
             return None
-        found = await self._read(operation, response, call.attempt)
-        if _is_only_a_part(operation, found):
-            return await self._gather(operation, path, query), None
+        found = await self._read(call.operation, response, running.attempt)
+        if _is_partial(call.operation, found):
+            return await self._gather(call), None
         return found.value, response.body
 
-    async def fetch(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> Decoded[T]:
+    async def fetch(self, call: BoundCall[T], *, guard: Guard | None = None) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it.
 
         A success whose body holds an error beside its data is raised as that error.
         """
-        call = self._call(operation, path, query, body, guard=guard)
-        response = await call.run()
-        return await self._read(operation, response, call.attempt)
+        running = self._start(call, guard=guard)
+        response = await running.run()
+        return await self._read(call.operation, response, running.attempt)
 
-    def _call(
-        self,
-        operation: Operation[Any],
-        path: Mapping[str, object] | None,
-        query: Mapping[str, object] | None,
-        body: object | None,
-        known: bytes | None = None,
-        guard: Guard | None = None,
-    ) -> Call:
-        """The call, checked and ready to run; nothing is sent yet."""
-        loop = self.engine.enter()
-        self._check_permitted(operation)
-        options = self.options
-        request = build(
-            operation,
-            base_url=self.engine.environment.base_url,
-            headers=options.headers,
-            path=path,
-            query=query,
-            body=body,
-            strict=options.strict,
-            known=known,
-            guard=guard,
-        )
-        return Call(self.engine, options, operation, request, loop)
-
-    def paginate(
-        self,
-        operation: Operation[list[E]],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> OffsetPager[E]:
-        """The pages of a paginated read; nothing is sent yet."""
-        return OffsetPager(self.fetch, operation, path, query)
+    def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
+        """Return a pager over a paginated read; nothing is sent yet."""
+        return OffsetPager(self.fetch, call)
 
     def close_with_client(self, resource: Closeable) -> None:
         """Close ``resource`` when the client is closed, unless it is garbage-collected before."""
         self.engine.resources.add(resource)
 
-    async def _gather(
-        self, operation: Operation[T], path: Mapping[str, object] | None, query: Mapping[str, object] | None
-    ) -> T:
-        """Every page of a list that is documented to come whole, the first asked for again, so that they agree."""
-        pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("Operation[list[Any]]", operation), path, query)
+    def _start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
+        """Check ``call`` and return it ready to run; nothing is sent yet."""
+        loop = self.engine.enter()
+        self._check_permitted(call.operation)
+        options = self.options
+        request = build(
+            call,
+            base_url=self.engine.environment.base_url,
+            headers=options.headers,
+            strict=options.strict,
+            previous_body=previous_body,
+            guard=guard,
+        )
+        return Call(self.engine, options, call.operation, request, loop)
+
+    async def _gather(self, call: BoundCall[T]) -> T:
+        """Return every page of a list that is documented to come whole, the first fetched again, so that they agree."""
+        pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("BoundCall[list[Any]]", call))
         return cast("T", await pager.collect())
 
     def service_now(self) -> datetime | None:
@@ -157,7 +112,7 @@ class BrokerageSession:
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
 
     async def _read(self, operation: Operation[T], response: Response, attempts: int) -> Decoded[T]:
-        """What a success says, or the error that it is all the same."""
+        """Return the decoded success; raise the error that its body holds beside the data."""
         body = response.body
         try:
             if len(body) < SLICED_DECODE:
@@ -168,7 +123,7 @@ class BrokerageSession:
             error.status, error.attempts = response.status, attempts
             raise
         if found.error:
-            raise read_error(operation, response, attempts=attempts)
+            raise read_error(operation, response, attempts=attempts, decoded=found)
         return found
 
     async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:
@@ -182,13 +137,13 @@ class BrokerageSession:
             await asyncio.sleep(0)
 
 
-def _is_only_a_part(operation: Operation[Any], found: Decoded[Any]) -> bool:
-    """Whether a list that is documented to come whole has come as its first page, as newer interface versions do."""
+def _is_partial(operation: Operation[Any], found: Decoded[Any]) -> bool:
+    """Return whether a list that is documented to come whole has come as its first page only."""
     if operation.shape is not Shape.MANY or found.pagination is None:
         return False
     if next_offset(found.pagination.page_offset or 0, None, len(found.value), found.pagination) is None:
         return False
     if any(parameter.wire == OFFSET for parameter in operation.parameters):
         return True
-    logger.warning("%s: the service says that there is more, but not how to ask for it", operation.name)
+    logger.warning("%s: there are further pages, but the operation has no parameter to fetch them", operation.name)
     return False

@@ -1,4 +1,4 @@
-"""What all views of one client share, and what they may differ in."""
+"""State that all views of one client share, and the options in which they differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 
 from ..config import Environment, RetryPolicy
 from ..errors import ConfigurationError, RequestNotSentError
-from ..observers import Watchers
+from ..observers import ObserverList
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
 from .service_clock import ServiceClock
@@ -24,7 +24,7 @@ __all__ = ["Closeable", "Engine", "Options", "Tokens"]
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What a view of a client may differ in, and the switches that it may not."""
+    """Options of a view of a client, and the switches that all views share."""
 
     timeout: float | None
     deadline: float | None
@@ -35,18 +35,18 @@ class Options:
 
 
 class Tokens(Protocol):
-    """What the session asks for. Tokens are handled as whole ``Authorization`` values."""
+    """Source of tokens, as whole ``Authorization`` values."""
 
     def peek(self, now: float) -> str | None:
-        """The present value, if it can be had without waiting."""
+        """Return the current value if it can be had without waiting."""
         ...
 
     async def get(self) -> str:
-        """A value that serves now."""
+        """Return a value that is valid now."""
         ...
 
     def invalidate(self, authorization: str) -> bool:
-        """Hear that the service refused this value; answer whether another one can be had."""
+        """Called when the service rejects this value. Return True if another one can be had."""
         ...
 
     def accept(self, authorization: str) -> None:
@@ -54,7 +54,7 @@ class Tokens(Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop what runs in the background."""
+        """Stop the background refresh."""
         ...
 
 
@@ -67,7 +67,7 @@ class Closeable(Protocol):
 
 
 class Engine:
-    """What all views of one client share, and the checks that come before any I/O."""
+    """State that all views of one client share, and the checks that precede any I/O."""
 
     __slots__ = (
         "__weakref__",
@@ -76,11 +76,11 @@ class Engine:
         "closed",
         "environment",
         "limiter",
+        "observers",
         "resources",
         "service_clock",
         "tokens",
         "transport",
-        "watchers",
     )
 
     def __init__(
@@ -90,21 +90,21 @@ class Engine:
         limiter: Limiter,
         tokens: Tokens,
         budget: RetryBudget,
-        watchers: Watchers,
+        observers: ObserverList,
     ) -> None:
         self.environment: Environment = environment
         self.transport: Transport = transport
         self.limiter: Limiter = limiter
         self.tokens: Tokens = tokens
         self.budget: RetryBudget = budget
-        self.watchers: Watchers = watchers
+        self.observers: ObserverList = observers
         self.service_clock: ServiceClock = ServiceClock()
         self.closed: bool = False
         self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def enter(self) -> asyncio.AbstractEventLoop:
-        """The running event loop, which must always be the same one.
+        """Return the running event loop, which must always be the same one.
 
         Raises:
             ConfigurationError: the client is closed, or belongs to another event loop (or process).
@@ -119,7 +119,7 @@ class Engine:
         return loop
 
     async def close(self) -> None:
-        """Turn away who waits, stop the token refresh, release the connections. Calling it again does nothing."""
+        """Fail pending calls, stop the token refresh and release the connections; idempotent."""
         if self.closed:
             return
         self.closed = True

@@ -1,7 +1,7 @@
-"""The seam between deciding and doing: a transport sends one request exactly once.
+"""Transports: each sends one request exactly once.
 
-`Transport` is all that the rest of the library knows of the network. `AiohttpTransport` is the real one, and with
-`delivery` the only code that knows aiohttp's client. Tests and simulations plug in others.
+`Transport` is the only view of the network that the rest of the library has. `AiohttpTransport` and
+`delivery` are the only code that knows aiohttp's client. Tests and simulations plug in other transports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
 MAX_BODY = 64 * 1024 * 1024
-"""Largest body in bytes, after decompression, that is read from an answer."""
+"""Largest response body in bytes, after decompression."""
 
 
 class Transport(Protocol):
@@ -53,12 +53,12 @@ _GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=Non
 """The request that the running task is about to send: a pool calls its guard once it has a connection."""
 
 
-class _Once:
-    """A client middleware that sees one request out, and keeps aiohttp from silently sending it again.
+class SingleSend:
+    """Client middleware for one request that keeps aiohttp from silently sending it again.
 
     When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
-    recognises the occasion by exception class; here those exceptions leave in another one. The request itself tells
-    afterwards whether any of it was written: its response object is made at that moment.
+    recognises the occasion by exception class; here those exceptions leave in another one. Whether any of the request
+    was written shows afterwards in its response object, which is created at that moment.
     """
 
     __slots__ = ("_request",)
@@ -79,18 +79,17 @@ class _Once:
 
     @property
     def seen(self) -> bool:
-        """Whether aiohttp came as far as handing the request to its middlewares."""
+        """Whether aiohttp handed the request to its middlewares."""
         return self._request is not None
 
     @property
     def written(self) -> bool:
-        """Whether any part of the request may have been handed to a socket; nobody knows where aiohttp was replaced by
-        something that runs no middlewares, as mocks do."""
+        """Whether a socket may have got any part of the request; unknown, so True, under mocks without middlewares."""
         return self._request is None or self._request.response is not None
 
 
 class _Pool(aiohttp.TCPConnector):
-    """A pool that does not reuse a connection on which an answer has begun that nobody had asked for.
+    """Pool that does not reuse a connection on which an unsolicited answer has begun.
 
     It would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422 has one that
     was taken pass for refused.
@@ -103,7 +102,7 @@ class _Pool(aiohttp.TCPConnector):
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
     ) -> Connection:
-        """A connection on which nothing waits; a new one, where a service answers at once, is taken as it is."""
+        """Return a connection without unread bytes; a new one is taken as it is."""
         while True:
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
@@ -176,10 +175,10 @@ class AiohttpTransport:
 
     async def send(self, request: Request) -> Response:
         """Send ``request`` once; see `Transport.send`."""
-        once = _Once()
+        once = SingleSend()
         response: aiohttp.ClientResponse | None = None
-        request.check_guard()
-        guarded = _GUARDED.set(request)
+        failure: BrokerageError | None
+        guarded = None if request.guard is None else _GUARDED.set(request)
         try:
             response = await (self._session or self._open()).request(
                 request.method,
@@ -192,22 +191,22 @@ class AiohttpTransport:
                 auto_decompress=True,
                 middlewares=(once,),
             )
-            body = await self._read(response, request.known)
+            body = await self._read(response, request.previous_body)
         except asyncio.CancelledError:
-            if not self._is_turned_away():
+            if not self._is_cancelled_by_pool():
                 raise
-            error = aiohttp.ClientConnectionError("the client was closed")
-            raise _failure(request, error, once.written, None) from None
+            failure = _failure(request, aiohttp.ClientConnectionError("the client was closed"), once.written, None)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
-            if self._session is not None and self._session.closed and not once.seen:
-                raise ConfigurationError("the http_session of the client is closed") from None
-            if response is None or response.status < 400:
-                status = None if response is None else response.status
-                raise _failure(request, error, once.written, status) from _harmless(error)
-            body = b""  # the status of an error answer tells enough
+            failure = self._failure(request, error, once, response)
+        else:
+            return Response(status=response.status, headers=response.headers, body=body)
         finally:
-            _GUARDED.reset(guarded)
-        return Response(status=response.status, headers=response.headers, body=body)
+            if guarded is not None:
+                _GUARDED.reset(guarded)
+        if failure is None:
+            assert response is not None
+            return Response(status=response.status, headers=response.headers)
+        raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
 
     async def close(self) -> None:
         """Close the pool, unless it is borrowed."""
@@ -229,9 +228,20 @@ class AiohttpTransport:
                 return
             closing.close()
 
-    def _is_turned_away(self) -> bool:
-        """Whether nobody has cancelled the running task, but a pool that was closed the wait for one of its
-        connections."""
+    def _failure(
+        self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
+    ) -> BrokerageError | None:
+        """Return the failure to raise; None for an error answer whose body is unreadable: its status is enough."""
+        if self._session is not None and self._session.closed and not once.seen:
+            return ConfigurationError("the http_session of the client is closed")
+        if response is not None and response.status >= 400:
+            return None
+        failure = _failure(request, error, once.written, None if response is None else response.status)
+        failure.__cause__ = _harmless(error)
+        return failure.with_traceback(None)
+
+    def _is_cancelled_by_pool(self) -> bool:
+        """Return whether a closing pool, and not a caller, cancelled the wait for a connection."""
         task = asyncio.current_task()
         closed = self._closed or (self._session is not None and self._session.closed)
         return closed and task is not None and not task.cancelling()
@@ -250,29 +260,29 @@ class AiohttpTransport:
     def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
         found = self._timeouts.get(seconds)
         if found is None:
-            if len(self._timeouts) > 64:  # what is left of a deadline is a new number each time
+            if len(self._timeouts) > 64:  # the rest of a deadline is a new number each time
                 self._timeouts.clear()
             found = aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
             self._timeouts[seconds] = found
         return found
 
-    async def _read(self, response: aiohttp.ClientResponse, known: bytes | None) -> bytes:
-        """The whole body, counted while it arrives, because a small compressed one may be huge.
+    async def _read(self, response: aiohttp.ClientResponse, previous: bytes | None) -> bytes:
+        """Return the whole body, counted while it arrives, because a small compressed one may be huge.
 
-        As long as it is the ``known`` one, it is compared and not gathered.
+        As long as it equals the ``previous`` one, it is compared and not gathered.
         """
         chunks: list[bytes] = []
         size = 0
         try:
             length = response.content_length
-            if known is None and length is not None and "Content-Encoding" not in response.headers:
+            if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
                     raise _TooLargeError(self._max_body)
                 return await response.read()
             while chunk := await response.content.readany():
-                if known is not None and not known.startswith(chunk, size):
-                    chunks, known = [known[:size]], None
-                if known is None:
+                if previous is not None and not previous.startswith(chunk, size):
+                    chunks, previous = [previous[:size]], None
+                if previous is None:
                     chunks.append(chunk)
                 size += len(chunk)
                 if size > self._max_body:
@@ -281,9 +291,9 @@ class AiohttpTransport:
             response.close()
             raise
         response.release()
-        if known is None:
+        if previous is None:
             return b"".join(chunks)
-        return known if size == len(known) else known[:size]
+        return previous if size == len(previous) else previous[:size]
 
 
 class _TooLargeError(Exception):
@@ -291,7 +301,7 @@ class _TooLargeError(Exception):
 
 
 def _failure(request: Request, error: Exception, written: bool, status: int | None) -> BrokerageError:
-    """What ``error`` says about the request, in the library's own terms."""
+    """Return ``error`` as an error of the library."""
     if isinstance(error, BrokerageError):
         return error
     if isinstance(error, ConnectionDroppedError):
@@ -309,20 +319,23 @@ def _failure(request: Request, error: Exception, written: bool, status: int | No
     if delivery is Delivery.NEVER_SENT:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
     if delivery is Delivery.ANSWERED:
-        return ResponseLostError(f"the answer broke off or was no HTTP: {reason}", **context)
-    return ResponseLostError(f"sent, but no complete answer came: {reason}", **context)
+        return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
+    return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)
 
 
 def _harmless(error: Exception) -> Exception | None:
-    """``error`` as the cause of another, unless it holds the headers of the request, the access token among them."""
+    """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
     if isinstance(error, ConnectionDroppedError):
-        return error.error
-    return None if isinstance(error, aiohttp.ClientResponseError | BrokerageError) else error
+        error = error.error
+    if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
+        return None
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _describe(error: Exception, request: Request) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return type(error).__name__
     if isinstance(error, TimeoutError):
-        return f"nothing within {request.timeout:g} s" if request.timeout else "timeout"
+        return f"timeout after {request.timeout:g} s" if request.timeout else "timeout"
     return str(error) or type(error).__name__

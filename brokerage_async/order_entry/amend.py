@@ -92,7 +92,7 @@ async def replace(
     path = {"account_number": account_number, "id": order_id}
     try:
         with _describing(path, NOT_SENT):
-            preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN, path=path, body=body)
+            preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
@@ -173,7 +173,7 @@ async def edit_pairs(
 
 
 class _PairsReader:
-    """Reads a complex order back; ``shown`` is what it last showed about the edit."""
+    """Reads a complex order back; ``shown`` is the result of the edit, as far as it shows."""
 
     def __init__(self, executor: Executor, path: dict[str, str], edit: PairsEdit) -> None:
         self._executor = executor
@@ -185,7 +185,7 @@ class _PairsReader:
     async def poll(self) -> tuple[bool, Sighting]:
         """Read it once; see `poll_until`."""
         try:
-            seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET, path=self._path)
+            seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
         except BrokerageError as failure:
             return False, Sighting(orders={}, complete=False, error=failure)
         self.order = seen
@@ -217,7 +217,7 @@ async def _attempt(
 ) -> _Attempt[T]:
     """Send a change once."""
     try:
-        answer = await executor.execute(operation, path=path, body=body)
+        answer = await executor.execute(operation.bind(**path, body=body))
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:

@@ -142,7 +142,7 @@ class ReconcilePolicy:
 
 @attrs.frozen(kw_only=True)
 class Poll:
-    """One poll of the order lists: when it began, and what it showed.
+    """One poll of the order lists: its start, and its findings.
 
     ``complete``: every page could be read. ``permanent``: polling again fails in the same way (see `is_permanent`).
     ``conflict``: another order carries the identifier.

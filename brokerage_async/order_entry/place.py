@@ -66,7 +66,7 @@ class PlaceOrder:
         self._named = named
 
     async def run(self, allow_warnings: bool | Collection[str]) -> Placement:
-        """Take every step; see `OrderEntry.place` for what it returns and raises."""
+        """Take every step; `OrderEntry.place` documents its results and errors."""
         known = await self._find()
         if known is not None:
             return await self._resume(known)
@@ -108,9 +108,9 @@ class PlaceOrder:
         self, allow_warnings: bool | Collection[str]
     ) -> tuple[PlacedOrderResponse | None, Placement | None]:
         """Dry-run the order. Return the preview, and the placement if the order goes no further."""
-        path = {"account_number": self._key.account_number}
+        call = ORDERS_DRY_RUN.bind(account_number=self._key.account_number, body=self._body)
         try:
-            preview = await self._context.executor.execute(ORDERS_DRY_RUN, path=path, body=self._body)
+            preview = await self._context.executor.execute(call)
         except (ConfigurationError, InvalidRequestError):
             raise
         except BrokerageError as error:
@@ -230,7 +230,7 @@ class PlaceOrder:
 
 
 async def close(context: Context, claim: Claim, placement: Placement) -> Placement:
-    """Record the outcome of an order, and return the placement as it can be told after that.
+    """Record the outcome of an order, and return the placement to report.
 
     The write is finished even if the caller is cancelled just now; the cancellation carries the placement then.
     """

@@ -177,7 +177,7 @@ class _Sweep:
             await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
 
     async def _close(self, placement: Placement) -> None:
-        """Record an outcome. It is told before it is recorded: a cancelled write may have taken effect."""
+        """Record an outcome. It joins the results first: a cancelled write may have taken effect."""
         key = self._context.key_of(placement.account_number, placement.external_identifier)
         place = len(self._placements)
         self._placements.append(placement)

@@ -158,8 +158,7 @@ class OrderLists:
         return False
 
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
-        path, query = ORDERS_LIST_LIVE.arguments(account_number=account_number, per_page=PER_PAGE)
-        pager = self._executor.paginate(ORDERS_LIST_LIVE, path=path, query=query)
+        pager = self._executor.paginate(ORDERS_LIST_LIVE.bind(account_number=account_number, per_page=PER_PAGE))
         check = _CompletenessCheck(ORDERS_LIST_LIVE)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
@@ -169,11 +168,9 @@ class OrderLists:
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START).date()
-        path, query = ORDERS_LIST.arguments(
-            account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start
-        )
+        call = ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start)
         newest: datetime | None = None
-        pager = self._executor.paginate(ORDERS_LIST, path=path, query=query)
+        pager = self._executor.paginate(call)
         check = _CompletenessCheck(ORDERS_LIST)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
@@ -187,7 +184,7 @@ class OrderLists:
 
 
 class _CompletenessCheck:
-    """Finds out whether the pages of a list can be all of it: an order may hide in what is missing.
+    """Finds out whether the pages of a list can be all of it: an order may be on a missing one.
 
     The reading goes on, because a later page may still show the order; the list only does not count as complete.
     """

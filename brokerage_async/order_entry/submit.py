@@ -103,13 +103,9 @@ class Submission:
 
         The claim is checked at the last moment before each send.
         """
+        call = ORDERS_SUBMIT.bind(account_number=self._entry.key.account_number, body=self._entry.body)
         try:
-            answer = await self._context.executor.execute(
-                ORDERS_SUBMIT,
-                path={"account_number": self._entry.key.account_number},
-                body=self._entry.body,
-                guard=self._claim.objection,
-            )
+            answer = await self._context.executor.execute(call, guard=self._claim.objection)
         except BrokerageError as error:
             return _Delivery(delivery_of(error), error=error)
         order = answer.order

@@ -19,23 +19,23 @@ class _Block(Protocol):
 
 
 def next_offset(page_offset: int, per_page: int | None, count: int, pagination: _Block | None) -> int | None:
-    """The page to ask for after this one, or None when this one was the last.
+    """Return the offset of the next page, or None if this one was the last.
 
     The list ends
 
     1. when the block's ``total-pages`` is reached;
     2. when the block names no total, and the page holds fewer items than ``per-page``;
-    3. when there is no block, and the page is empty or shorter than the ``per-page`` that was asked for.
+    3. when the block is absent, and the page is empty or shorter than the ``per-page`` that was asked for.
 
     Where a total contradicts the item count, the total is believed: one request too many loses nothing, one too few
     would pass part of a list off as the whole. An empty page ends the list in any case, so that no answer can keep
-    a caller asking for ever.
+    a caller fetching endlessly.
 
     Args:
         page_offset: number of the page just received, the first is 0.
         per_page: page size that was asked for, None when that was left to the service.
         count: how many items the page held.
-        pagination: the block that came with the page, None when there was none.
+        pagination: the block that came with the page, None if it is absent.
     """
     following = page_offset + 1
     if pagination is None:

@@ -19,7 +19,7 @@ import attrs
 
 from ..config import base_address
 from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
-from ..operation import Guard, Operation, Parameter
+from ..operation import BoundCall, Guard, Operation, Parameter
 from .decoding import codec
 from .validation import requests as validation
 
@@ -44,9 +44,9 @@ class Request:
         url: absolute address, path and query already encoded.
         headers: every header to send.
         body: the exact bytes of the body, None for no body.
-        operation: what is being called, None outside of the generated operations.
+        operation: the operation called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
-        known: a body that the caller holds already; an answer with the same one may bring it instead of a copy.
+        previous_body: a body that the caller holds already; a response with an equal one may share it.
         guard: returns why the request must not be sent after all, or None. Called at the last moment before each send.
     """
 
@@ -56,7 +56,7 @@ class Request:
     body: bytes | None = attrs.field(default=None, repr=False)
     operation: Operation[Any] | None = attrs.field(default=None, repr=False)
     timeout: float | None = None
-    known: bytes | None = attrs.field(default=None, repr=False)
+    previous_body: bytes | None = attrs.field(default=None, repr=False)
     guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
 
     def check_guard(self) -> None:
@@ -86,42 +86,35 @@ _base = functools.lru_cache(maxsize=64)(base_address)
 
 
 def build(
-    operation: Operation[Any],
+    call: BoundCall[Any],
     *,
     base_url: str,
     headers: Mapping[str, str],
-    path: Mapping[str, object] | None = None,
-    query: Mapping[str, object] | None = None,
-    body: object | None = None,
     strict: bool = False,
     timeout: float | None = None,
-    known: bytes | None = None,
+    previous_body: bytes | None = None,
     guard: Guard | None = None,
 ) -> Request:
     """Check a call and build its request.
 
     Args:
-        operation: the operation to call.
+        call: the operation to call, and its arguments.
         base_url: base address of the environment, with or without a path prefix or a trailing slash.
         headers: every header to send; they are passed on as they are.
-        path: values of the path template by wire name; each becomes exactly one encoded segment.
-        query: query parameters by wire name; None values are left out.
-        body: a request model, or bytes that were encoded before and go out unchanged.
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
-        known: a body that the caller holds already; see `Request`.
+        previous_body: a body that the caller holds already; see `Request`.
         guard: may withhold the request at the last moment; see `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
         InvalidRequestError: the arguments break documented rules; every broken rule is listed.
     """
-    validation.check(operation, path, query, body, strict=strict)
-    url = _base(base_url) + encode_path(operation.path, path or {})
-    if query:
-        text = encode_query(operation.parameters, query)
-        if text:
-            url = f"{url}?{text}"
+    operation, body = call.operation, call.body
+    validation.check(operation, call.path, call.query, body, strict=strict)
+    url = _base(base_url) + encode_path(operation.path, call.path)
+    if query := encode_query(operation.parameters, call.query):
+        url = f"{url}?{query}"
     content = body if body is None or isinstance(body, bytes) else encode_body(operation, body)
     return Request(
         method=operation.method,
@@ -130,13 +123,13 @@ def build(
         body=content,
         operation=operation,
         timeout=timeout,
-        known=known,
+        previous_body=previous_body,
         guard=guard,
     )
 
 
 def encode_body(operation: Operation[Any], body: object) -> bytes:
-    """The bytes of a request model that keeps the rules of its fields.
+    """Encode a request model that keeps the rules of its fields.
 
     Raises:
         InvalidRequestError: its free-form parts hold what JSON cannot express.
@@ -157,7 +150,7 @@ def encode_body(operation: Operation[Any], body: object) -> bytes:
 
 @functools.lru_cache(maxsize=512)
 def _template(path: str) -> tuple[str, ...]:
-    """A path template as fixed text and names in turn: ``/orders/{id}`` -> ``("/orders/", "id", "")``."""
+    """Split a path template into fixed parts and names in turn: ``/orders/{id}`` -> ``("/orders/", "id", "")``."""
     return tuple(re.split(r"\{([^{}]+)\}", path))
 
 
@@ -168,7 +161,7 @@ def encode_path(template: str, values: Mapping[str, object]) -> str:
     '/instruments/warrants/BRK%2FB'
 
     Raises:
-        ConfigurationError: a value is missing, no text or integer, empty, ``.`` or ``..``; all such values are listed.
+        ConfigurationError: values that are missing, not `str` or `int`, empty, ``.`` or ``..``; all are listed.
     """
     parts = list(_template(template))
     problems: list[ErrorDetail] = []
@@ -192,18 +185,18 @@ def _encode(text: str) -> str:
     try:
         return quote(text, safe="")
     except UnicodeEncodeError as error:
-        detail = ErrorDetail("not_text", "holds a lone surrogate, which no text on the wire can carry")
+        detail = ErrorDetail("not_text", "contains a lone surrogate, which UTF-8 cannot encode")
         raise InvalidRequestError("the address cannot be encoded", errors=(detail,)) from error
 
 
 # Queries.
 
 _INTEGER_BITS = 128
-"""Longer integers are no identifiers, and the longest ones cannot even be written."""
+"""Longest integer in bits; longer ones are not identifiers, and the longest cannot even be written."""
 
 
 def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:
-    """The query string in the order of the parameters; None values are left out, arrays repeat their key.
+    """Encode a query in the order of the parameters; None values are left out, arrays repeat their key.
 
     Keys stand as documented (``status[]=Live&status[]=Filled``); values are percent-encoded, a space as ``%20``.
 
@@ -226,7 +219,7 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
 
 
 def _text(wire: str, value: object) -> str:
-    """A value as it is written in an address, before percent-encoding."""
+    """Return a value as it is written in a URL, before percent-encoding."""
     if type(value) is str:
         return value
     if isinstance(value, enum.Enum):
@@ -258,22 +251,24 @@ _VERSION = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def validate_user_agent(user_agent: str) -> None:
-    """Refuse a ``User-Agent`` that is not of the form ``product/version``, which the service answers with 401.
+    """Reject a ``User-Agent`` that is not of the form ``product/version``, which the service answers with 401.
 
     Raises:
         ConfigurationError: product or version is missing, or holds characters that a header token cannot.
     """
     if not isinstance(user_agent, str) or _USER_AGENT.fullmatch(user_agent) is None:
         raise ConfigurationError(
-            "the User-Agent must have the form product/version, such as my-app/1.0, without spaces"
+            f"user_agent must have the form product/version, such as my-app/1.0, got {user_agent!r}"
         )
 
 
 def validate_accept_version(version: str) -> None:
-    """Refuse an ``Accept-Version`` that cannot stand in a header; the service decides whether the version exists.
+    """Reject an ``Accept-Version`` that cannot stand in a header; the service decides whether the version exists.
 
     Raises:
         ConfigurationError: the version is empty, or holds other than letters, digits, dots and dashes.
     """
     if not isinstance(version, str) or _VERSION.fullmatch(version) is None:
-        raise ConfigurationError("Accept-Version must be a version such as 20260101, without spaces")
+        raise ConfigurationError(
+            f"accept_version must consist of letters, digits, dots and dashes, such as 20260101, got {version!r}"
+        )

@@ -1,4 +1,4 @@
-"""Reads what came back: whether it is a success, and which error it is if not (document section "Errors")."""
+"""Responses: success or error, and which error (document section "Errors")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
 from .decoding import codec
-from .error_body import parse_error_body
+from .decoding.codec import Decoded
+from .error_body import parse_error_body, read_error_object
 from .request import Response
 
 __all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
@@ -41,14 +42,19 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 
 
 def is_success(response: Response) -> bool:
-    """Whether the service did what was asked (any 2xx)."""
+    """Return whether a response is a success (any 2xx)."""
     return 200 <= response.status < 300
 
 
 def read_error(
-    operation: Operation[Any] | None, response: Response, *, attempts: int = 1, now: float | None = None
+    operation: Operation[Any] | None,
+    response: Response,
+    *,
+    attempts: int = 1,
+    now: float | None = None,
+    decoded: Decoded[Any] | None = None,
 ) -> APIError:
-    """The error that a response which is no success stands for; never raises.
+    """Return the error of a response that is not a success; never raises.
 
     The class follows the code in the body, then the status, then its hundred. A status of 500 or more is always a
     ``ServerError``, whatever the body claims: a proxy or a half-done service may have processed the request.
@@ -56,22 +62,31 @@ def read_error(
     one ``from_service``.
 
     Args:
-        operation: what was called, None outside of the operations.
+        operation: the operation called, None outside of the operations.
         response: the response, redirects included (they are never followed), and a success whose body holds an error
             beside its data, which counts as unprocessable unless its code says more.
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
+        decoded: the decoded body, of a success that holds an error beside its data.
     """
-    parsed = parse_error_body(response.body, response.status)
+    if decoded is None:
+        parsed = parse_error_body(response.body, response.status)
+    else:
+        parsed = read_error_object({"error": decoded.error}, response.status)
     code = None if parsed is None else _name(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
-    text = _unexpected(response) if parsed is None else redact(parsed.message or "the service gave no message")
+    text = _unexpected(response) if parsed is None else redact(parsed.message or "no message")
     kind = _kind(code, response.status)
     context: dict[str, Any] = {}
-    if issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
+    if issubclass(kind, UnprocessableError) and decoded is not None:
+        context["data"] = decoded.value
+    elif issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
         context["data"] = _preview(operation, response, parsed.data)
+    notes = [f"status {response.status}", *([f"code {code}"] if code else ())]
+    if parsed is not None and parsed.left_out:
+        notes.append(f"{parsed.left_out} further errors left out")
     return kind(
-        f"{text} (status {response.status}{f', code {code}' if code else ''})",
+        f"{text} ({', '.join(notes)})",
         operation=None if operation is None else operation.name,
         method=None if operation is None else operation.method,
         path=None if operation is None else operation.path,
@@ -92,7 +107,7 @@ def _kind(code: str | None, status: int) -> type[APIError]:
 
 
 def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:
-    """The ``data`` beside an error as the model that a success would have held, or raw where it is none."""
+    """Return the ``data`` beside an error as the model of a success, or raw if it does not fit."""
     if operation is None or operation.result is None:
         return raw
     try:
@@ -107,7 +122,7 @@ def _clean(detail: ErrorDetail) -> ErrorDetail:
 
 
 def _unexpected(response: Response) -> str:
-    """What to say of a body that is none of the known error forms."""
+    """Describe a body in an unknown form."""
     if 300 <= response.status < 400:
         target = redact(response.headers.get("location", "").partition("?")[0])
         return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
@@ -123,7 +138,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 
 
 def retry_after(value: str | None, now: float | None = None) -> float | None:
-    """The seconds that a ``Retry-After`` header asks to wait, uncapped; None when it is absent or makes no sense.
+    """Return the seconds of a ``Retry-After`` header, uncapped; None if it is absent or invalid.
 
     Both forms of RFC 9110 are read: seconds, and a date (which needs ``now`` in epoch seconds; a past date is 0.0).
     """
@@ -143,7 +158,7 @@ def retry_after(value: str | None, now: float | None = None) -> float | None:
         return None
 
 
-# Showing what came back, without showing a secret.
+# Excerpts without secrets.
 
 _EXCERPT_BYTES = 2048
 _EXCERPT_LENGTH = 200
@@ -160,21 +175,23 @@ _NAMED = re.compile(
 
 
 def redact(text: str) -> str:
-    """Text of others, fit to be shown: one line of at most 500 characters, no control characters, and nothing in it
-    that looks like a bearer token, a JWT, a named secret or another long opaque value."""
+    """Make foreign words fit to be shown.
+
+    The result is one line of at most 500 characters without control characters, and without anything that looks like
+    a bearer token, a JWT, a named secret or another long opaque value.
+    """
     text = _BEARER.sub(rf"\1 {_REDACTED}", _one_line(text[: 4 * _MESSAGE_LENGTH]))
     return _cut(_NAMED.sub(rf"\1{_REDACTED}", _LONG.sub(_opaque, text)), _MESSAGE_LENGTH)
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body that nobody expected, as :func:`redact` shows it, markup removed, at most 200 characters
-    of it."""
+    """Return the beginning of an unexpected body, redacted, without markup, at most 200 characters."""
     text = body[:_EXCERPT_BYTES].decode(errors="replace")
     return _cut(redact(_TAGS.sub(" ", text) if text.lstrip().startswith("<") else text), _EXCERPT_LENGTH)
 
 
 def _opaque(match: re.Match[str]) -> str:
-    """A long run of letters is still a name (of a code, say); one with digits in it is taken for a secret."""
+    """Keep a long run of letters, such as a code; one with digits counts as a secret."""
     run = match.group()
     return _REDACTED if run.startswith("eyJ") or any(map(str.isdigit, run)) else run
 
@@ -188,8 +205,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _name(text: str | None) -> str | None:
-    """A code or the name of a field, which programs compare and so must stay as it is, unless it is absurd or a token
-    stands in it."""
+    """Return a code or a field name unchanged, unless it is absurdly long or contains a token."""
     if text is None:
         return None
     bare = _JWT.sub(_REDACTED, _BEARER.sub(rf"\1 {_REDACTED}", text[: 4 * _MESSAGE_LENGTH]))

@@ -1,6 +1,6 @@
-"""Whether and when a failed call is sent again: one table, and the arithmetic of waiting. No clock, no randomness.
+"""Retry table, and the arithmetic of waiting. No clock, no randomness.
 
-The table is the whole policy on what is safe. `RetryPolicy` says only how often and how soon::
+The table alone decides about safety. `RetryPolicy` says only how often and how soon::
 
                      not sent   sent, no answer   5xx      429              401              401 page   other
     read, preflight  repeat     repeat            repeat   wait, repeat     refresh, repeat  as 401     final
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class Outcome(enum.StrEnum):
-    """What became of one attempt, as far as repeating is concerned."""
+    """Outcome of one attempt, as far as repeating is concerned."""
 
     SUCCESS = "success"
     NOT_SENT = "not-sent"
@@ -73,7 +73,7 @@ _MAYBE_PROCESSED = frozenset(
 
 
 class Action(enum.StrEnum):
-    """What to do about it."""
+    """Reaction to an outcome."""
 
     RAISE = "raise"
     REPEAT = "repeat"
@@ -98,7 +98,7 @@ TABLE = {
     Effect.PREFLIGHT: _SAFE,
     Effect.MUTATE: _SAFE | dict.fromkeys(_UNSAFE, Action.RAISE),
 }
-"""What to do about every outcome of every effect."""
+"""Reaction to every outcome of every effect."""
 
 
 def outcome_of(error: BrokerageError) -> Outcome:
@@ -124,7 +124,7 @@ def outcome_of(error: BrokerageError) -> Outcome:
 
 
 def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolicy, refreshed: bool) -> Action:
-    """What to do after send number ``attempt`` (the first is 1) ended with ``outcome``.
+    """Return the reaction to ``outcome`` of send number ``attempt`` (the first is 1).
 
     ``refreshed`` says that this call has had a fresh token already: a second 401 is final.
     """
@@ -135,23 +135,23 @@ def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolic
 
 
 def backoff(policy: RetryPolicy, attempt: int, fraction: float) -> float:
-    """Seconds to wait after send number ``attempt``, ``fraction`` in [0, 1) being the random part (full jitter)."""
+    """Return the seconds to wait after send number ``attempt``; ``fraction`` in [0, 1) is the full jitter."""
     return fraction * min(policy.max_delay, policy.base_delay * 2.0 ** min(attempt - 1, 60))
 
 
 def throttle_pause(policy: RetryPolicy, streak: int, fraction: float) -> float:
-    """Seconds to leave the service alone after ``streak`` refusals in a row; at least half of it is not random."""
+    """Return the seconds to pause after ``streak`` consecutive 429s; at least half of it is not random."""
     ceiling = min(policy.max_delay, policy.base_delay * 2.0 ** min(streak, 60))
     return ceiling * (0.5 + 0.5 * fraction)
 
 
 def bounded_wait(policy: RetryPolicy, wish: float | None) -> float | None:
-    """The service's wish to wait, cut to what the policy allows; None stays None."""
+    """Return the wait that the service asked for, cut to the maximum of the policy; None stays None."""
     return None if wish is None else min(wish, policy.max_retry_after)
 
 
 class RetryBudget:
-    """A purse of tokens that all calls of a client share: repeating spends, succeeding earns.
+    """Token bucket that all calls of a client share: repeating spends, succeeding earns.
 
     While most calls succeed it stays full and never matters. When everything fails it is soon empty, and each call is
     then sent once instead of ``max_attempts`` times.
@@ -168,7 +168,7 @@ class RetryBudget:
         self.tokens: int = capacity or 0
 
     def spend(self, outcome: Outcome) -> int | None:
-        """Pay for a repetition after ``outcome``; the price, or None when there is not enough left."""
+        """Pay for a repetition after ``outcome``; return the price, or None if the budget is too small."""
         price = self.COST_AFTER_LOSS if outcome is Outcome.LOST else self.COST
         if self.capacity is None:
             return 0
@@ -178,6 +178,6 @@ class RetryBudget:
         return price
 
     def earn(self, refund: int) -> None:
-        """Note a success: it gives back what its own last repetition cost, or a little when it needed none."""
+        """Refund the last repetition of a success, or a little if it needed none."""
         if self.capacity is not None and self.tokens < self.capacity:
             self.tokens = min(self.capacity, self.tokens + (refund or self.REWARD))

@@ -1,4 +1,4 @@
-"""What is said to the token endpoint, what its answers mean, and how long a token serves. No clock, no I/O."""
+"""Token requests, the answers to them, and the life of a token. No clock, no I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .response import Response, redact, retry_after
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
 LIFETIME = 900.0
-"""Seconds that an access token is valid when the answer does not say."""
+"""Seconds that an access token is valid if the answer does not name a lifetime."""
 
 _TRANSIENT_4XX = frozenset({408, 425, 429})
 _RENEW = "make a new grant in the customer profile and use its refresh token, or check the client secret"
@@ -46,7 +46,7 @@ class Lease:
 
     @classmethod
     def start(cls, token: str, expires_in: float, asked_at: float) -> Lease:
-        """The lease of a token that was asked for at ``asked_at`` and lives ``expires_in`` seconds."""
+        """Return the lease of a token requested at ``asked_at`` that lives ``expires_in`` seconds."""
         life = max(expires_in, 0.0)
         return cls(
             token=Secret(token),
@@ -57,12 +57,12 @@ class Lease:
 
 
 def is_token(value: object) -> TypeGuard[str]:
-    """Whether a value can be an access token: text that can stand in a header."""
+    """Return whether a value can be an access token: a `str` that can stand in a header."""
     return isinstance(value, str) and value != "" and value.isascii() and value.isprintable()
 
 
 def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest:
-    """The body of a token request."""
+    """Return the body of a token request."""
     if isinstance(credentials, RefreshToken):
         return TokenRequest(
             grant_type=GrantType.REFRESH_TOKEN,
@@ -81,7 +81,9 @@ def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest
 
 
 def read_grant(response: Response, *, now: float | None = None) -> Grant:
-    """The token in an answer of the token endpoint; ``now`` in epoch seconds is for a ``Retry-After`` that is a date.
+    """Read the token from an answer of the token endpoint.
+
+    ``now`` in epoch seconds is for a ``Retry-After`` that is a date.
 
     Raises:
         TokenError: transient for 5xx, 429 and anything that is not a token answer (a page of a proxy), terminal for
@@ -102,7 +104,7 @@ def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError
         return error
     token = fields.get("access_token")
     if not is_token(token):
-        return _error("the token endpoint answered without an access token", transient=True, status=response.status)
+        return _error("the response of the token endpoint has no access token", transient=True, status=response.status)
     refresh = fields.get("refresh_token")
     return Grant(
         access_token=Secret(token),
@@ -112,7 +114,7 @@ def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError
 
 
 def refusal(status: int, fields: dict[str, Any]) -> TokenError:
-    """What an error answer of the token endpoint means. Its own words are quoted only where they are a code."""
+    """Return the error of an error answer. The words of the endpoint are quoted only where they are a code."""
     nested = fields.get("error")
     code = fields.get("error_code") or (nested.get("code") if isinstance(nested, dict) else nested)
     code = code if isinstance(code, str) and code.isascii() and len(code) <= 64 and redact(code) == code else None
@@ -124,9 +126,9 @@ def refusal(status: int, fields: dict[str, Any]) -> TokenError:
 
 
 def unreachable(error: Exception) -> TokenError:
-    """No answer of the token endpoint."""
-    told = error.message if isinstance(error, BrokerageError) else error
-    return _error(f"no answer from the token endpoint: {told}", transient=True)
+    """Return the error of a token request without an answer."""
+    reason = error.message if isinstance(error, BrokerageError) else error
+    return _error(f"no answer from the token endpoint: {reason}", transient=True)
 
 
 def _error(message: str, *, transient: bool, status: int | None = None, code: str | None = None) -> TokenError:

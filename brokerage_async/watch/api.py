@@ -232,8 +232,8 @@ class Watch:
         )
 
     def _orders(self, customer_id: int | str, account_numbers: Iterable[str], schedule: Schedule) -> Feed[Order]:
-        path, query = ORDERS_LIVE.arguments(customer_id=customer_id, account_numbers=account_numbers)
-        check(ORDERS_LIVE, path, query, None)
+        call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers)
+        check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
         return self._feed(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from .._generated.endpoints import Endpoints
-from ..operation import Executor, Guard, Operation, Pager
+from ..operation import BoundCall, Executor, Guard, Pager
 from .diff import UNCHANGED
 from .feed import FetchItems
 
@@ -27,42 +27,21 @@ class ConditionalExecutor:
         self._executor = executor
         self._previous_body: bytes | None = None
 
-    async def reread(
-        self,
-        operation: Operation[T],
-        last: bytes | None,
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> tuple[T, bytes | None] | None:
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Delegate to the wrapped executor."""
-        return await self._executor.reread(operation, last, path=path, query=query)
+        return await self._executor.fetch_if_changed(call, previous_body)
 
-    async def execute(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-        body: object | None = None,
-        guard: Guard | None = None,
-    ) -> T:
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Return the decoded result, or raise `BodyUnchanged`."""
-        found = await self._executor.reread(operation, self._previous_body, path=path, query=query)
+        found = await self._executor.fetch_if_changed(call, self._previous_body)
         if found is None:
             raise BodyUnchanged
         value, self._previous_body = found
         return value
 
-    def paginate(
-        self,
-        operation: Operation[list[E]],
-        *,
-        path: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> Pager[E]:
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return the pages, changed or not."""
-        return self._executor.paginate(operation, path=path, query=query)
+        return self._executor.paginate(call)
 
 
 def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:

@@ -7,7 +7,20 @@ from typing import Any
 from ..spec import Rule
 from .document import Node
 
-_DEMANDS = ("require", "forbid", "require-value", "exclusive", "distinct", "max-items", "span")
+_DEMANDS = (
+    "require",
+    "forbid",
+    "require-value",
+    "exclusive",
+    "distinct",
+    "max-items",
+    "span",
+    "positive",
+    "not-negative",
+)
+_NAMING_FIELDS = {
+    "when", "unless", "require-value", "max-items", "require", "forbid", "exclusive", "positive", "not-negative",
+}  # fmt: skip
 _KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}
 
 
@@ -39,6 +52,8 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
         for key in ("when", "unless", *demands)
         if key in node.members
     ]
+    if node.members.get("x-provenance") == "library":
+        arguments.append(("library", True))
     return Rule(arguments=(*arguments, ("message", node.string("message"))))
 
 
@@ -62,7 +77,7 @@ def _argument(node: Node, key: str, value: Any) -> object:
 def _referenced_fields(rule: dict[str, Any]) -> set[str]:
     fields: set[str] = set()
     for key, value in rule.items():
-        if key in ("when", "unless", "require-value", "max-items", "require", "forbid", "exclusive"):
+        if key in _NAMING_FIELDS:
             fields.update(map(str, value) if isinstance(value, (dict, list)) else ())
         elif key == "distinct":
             fields.add(str(value))

@@ -7,7 +7,7 @@ from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
-PROVENANCES = ("documented", "observed")
+PROVENANCES = ("documented", "observed", "library")
 WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "mapping")
 
 #: RFC 6749 fixes the property names of token bodies, which have underscores.

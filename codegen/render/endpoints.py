@@ -44,9 +44,7 @@ class Method:
     signature: str
     returns: str
     docstring: str
-    path: tuple[tuple[str, str], ...]
-    query: tuple[tuple[str, str], ...]
-    body: str
+    arguments: str
     paginated: bool
 
 
@@ -86,18 +84,16 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     elif list_is_taken:
         returns = returns.replace("list[", "builtins.list[")
     flat = spec.models[operation.body].fields if operation.body and operation.flatten_body else ()
-    body = operation.body_name if operation.body else ""
+    body = [f"body={operation.body_name}"] if operation.body else []
     if flat:
-        body = f"{operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"
+        body = [f"body={operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"]
     return Method(
         name=operation.python_name,
         constant=constant(operation.name),
         signature=_signature(operation, flat),
         returns=returns,
         docstring=_docstring(operation, flat),
-        path=_arguments(operation, "path"),
-        query=_arguments(operation, "query"),
-        body=body,
+        arguments=", ".join([*(f"{each.name}={each.name}" for each in operation.parameters), *body]),
         paginated=operation.shape == "page",
     )
 
@@ -107,10 +103,6 @@ def _model_argument(field: Field) -> str:
     if field.type.kind != "enum":
         return field.name
     return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
-
-
-def _arguments(operation: Operation, location: str) -> tuple[tuple[str, str], ...]:
-    return tuple((each.wire, each.name) for each in operation.parameters if each.location == location)
 
 
 def _annotation(type_: Type) -> str:

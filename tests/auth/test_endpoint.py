@@ -90,5 +90,5 @@ async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
     tasks[0].cancel()
     tasks[1].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert (transport.most_in_flight, lane.in_flight, lane.waiting) == (1, 0, 0)
+    assert (transport.max_in_flight, lane.in_flight, lane.waiting) == (1, 0, 0)
     assert tasks[2].result().access_token == "t2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ class Endpoint:
         )
 
 
-def manager(endpoint: Endpoint, credentials=REFRESH, **options) -> TokenManager:
+def manager(endpoint: Endpoint, credentials: Any = REFRESH, **options: Any) -> TokenManager:
     return TokenManager(credentials, endpoint, policy=POLICY, **options)
 
 
@@ -68,7 +69,7 @@ async def sleep_until(moment: float) -> None:
 
 class TestSingleFlight:
     @on_virtual_time
-    async def test_get_ten_thousand_waiters_share_one_request(self):
+    async def test_get_ten_thousand_waiters_share_one_request(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(10_000)))
@@ -77,7 +78,7 @@ class TestSingleFlight:
         assert now() == 1
 
     @on_virtual_time
-    async def test_refresh_survives_cancellation_of_its_starter(self):
+    async def test_refresh_survives_cancellation_of_its_starter(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         starter, other = asyncio.create_task(tokens.get()), asyncio.create_task(tokens.get())
@@ -88,7 +89,7 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_refresh_survives_cancellation_of_all_waiters(self):
+    async def test_refresh_survives_cancellation_of_all_waiters(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         only = asyncio.create_task(tokens.get())
@@ -99,7 +100,7 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_get_failure_raises_a_separate_exception_per_waiter(self):
+    async def test_get_failure_raises_a_separate_exception_per_waiter(self) -> None:
         tokens = manager(Endpoint(terminal()))
         found = await asyncio.gather(*(tokens.get() for _ in range(100)), return_exceptions=True)
         assert {type(error) for error in found} == {TokenError}
@@ -108,7 +109,7 @@ class TestSingleFlight:
 
 class TestAheadOfExpiry:
     @on_virtual_time
-    async def test_peek_old_token_serves_during_the_refresh(self):
+    async def test_peek_old_token_serves_during_the_refresh(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -120,7 +121,7 @@ class TestAheadOfExpiry:
         assert endpoint.asked == [0, 781]
 
     @on_virtual_time
-    async def test_get_waits_only_for_an_expiring_token(self):
+    async def test_get_waits_only_for_an_expiring_token(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -129,7 +130,7 @@ class TestAheadOfExpiry:
         assert await tokens.get() == "Bearer t2"
 
     @on_virtual_time
-    async def test_idle_manager_requests_nothing(self):
+    async def test_idle_manager_requests_nothing(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.get()
@@ -137,7 +138,7 @@ class TestAheadOfExpiry:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_get_transient_background_failure_is_hidden(self):
+    async def test_get_transient_background_failure_is_hidden(self) -> None:
         endpoint = Endpoint(None, *[transient() for _ in range(6)])
         tokens = manager(endpoint)
         await tokens.get()
@@ -149,7 +150,7 @@ class TestAheadOfExpiry:
 
     @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
     @on_virtual_time
-    async def test_get_token_expired_on_arrival_is_used_once(self, lifetime):
+    async def test_get_token_expired_on_arrival_is_used_once(self, lifetime: float) -> None:
         endpoint = Endpoint(latency=1.0, lifetime=lifetime)
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(100)))
@@ -157,7 +158,7 @@ class TestAheadOfExpiry:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_one_refresh_per_lifetime_under_load(self):
+    async def test_one_refresh_per_lifetime_under_load(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
 
@@ -174,7 +175,7 @@ class TestAheadOfExpiry:
 
 class TestRejectedToken:
     @on_virtual_time
-    async def test_invalidate_current_token_is_replaced(self):
+    async def test_invalidate_current_token_is_replaced(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         old = await tokens.get()
@@ -182,7 +183,7 @@ class TestRejectedToken:
         assert await tokens.get() == "Bearer t2"
 
     @on_virtual_time
-    async def test_invalidate_old_token_keeps_the_newer_one(self):
+    async def test_invalidate_old_token_keeps_the_newer_one(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         old = await tokens.get()
@@ -194,7 +195,7 @@ class TestRejectedToken:
         assert len(endpoint.asked) == 2
 
     @on_virtual_time
-    async def test_invalidate_every_fresh_token_rejected_pauses(self):
+    async def test_invalidate_every_fresh_token_rejected_pauses(self) -> None:
         endpoint = Endpoint(latency=0.1)
         tokens = manager(endpoint)
         used: list[str] = []
@@ -207,7 +208,7 @@ class TestRejectedToken:
         assert len(used) == pytest.approx(5 + 300 / 20, abs=1)
 
     @on_virtual_time
-    async def test_get_during_the_pause_raises_and_afterwards_continues(self):
+    async def test_get_during_the_pause_raises_and_afterwards_continues(self) -> None:
         tokens = manager(Endpoint(latency=0.0))
         answers = [tokens.invalidate(await tokens.get()) for _ in range(5)]
         assert answers == [True, True, True, True, False]
@@ -220,7 +221,7 @@ class TestRejectedToken:
         assert tokens.invalidate("Bearer t6") is True
 
     @on_virtual_time
-    async def test_invalidate_accepted_tokens_never_pauses(self):
+    async def test_invalidate_accepted_tokens_never_pauses(self) -> None:
         endpoint = Endpoint(latency=0.0)
         tokens = manager(endpoint)
         for number in range(1, 101):
@@ -230,7 +231,7 @@ class TestRejectedToken:
         assert now() == 0
 
     @on_virtual_time
-    async def test_invalidate_one_success_in_between_starts_the_count_again(self):
+    async def test_invalidate_one_success_in_between_starts_the_count_again(self) -> None:
         tokens = manager(Endpoint(latency=0.0))
         for _ in range(4):
             tokens.invalidate(await tokens.get())
@@ -239,7 +240,7 @@ class TestRejectedToken:
         assert tokens.invalidate(await tokens.get()) is False
 
     @on_virtual_time
-    async def test_invalidate_after_suspension_replaces_the_token(self):
+    async def test_invalidate_after_suspension_replaces_the_token(self) -> None:
         """Simulate a monotonic clock that stood still while the token expired."""
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -248,7 +249,7 @@ class TestRejectedToken:
         tokens.invalidate(old)
         assert await tokens.get() == "Bearer t2"
 
-    def test_peek_after_suspension_with_running_clock_is_none(self):
+    def test_peek_after_suspension_with_running_clock_is_none(self) -> None:
         loop = VirtualLoop()
 
         async def scene() -> None:
@@ -265,13 +266,13 @@ class TestRejectedToken:
 
 class TestFailures:
     @on_virtual_time
-    async def test_get_transient_failures_are_retried_with_backoff(self):
+    async def test_get_transient_failures_are_retried_with_backoff(self) -> None:
         endpoint = Endpoint(transient(), transient())
         assert await manager(endpoint).get() == "Bearer t3"
         assert endpoint.asked == [0, 1.75, 4.25]
 
     @on_virtual_time
-    async def test_get_retry_after_is_honoured_up_to_the_cap(self):
+    async def test_get_retry_after_is_honoured_up_to_the_cap(self) -> None:
         patient, absurd = transient(), transient()
         patient.retry_after, absurd.retry_after = 5.0, 1e9
         endpoint = Endpoint(patient, absurd)
@@ -279,7 +280,7 @@ class TestFailures:
         assert endpoint.asked == [0, 6, 67]
 
     @on_virtual_time
-    async def test_get_after_all_retries_pauses(self):
+    async def test_get_after_all_retries_pauses(self) -> None:
         endpoint = Endpoint(*[transient() for _ in range(3)])
         tokens = manager(endpoint)
         with pytest.raises(TokenError) as caught:
@@ -293,7 +294,7 @@ class TestFailures:
         assert await tokens.get() == "Bearer t4"
 
     @on_virtual_time
-    async def test_get_during_an_outage_limits_requests(self):
+    async def test_get_during_an_outage_limits_requests(self) -> None:
         endpoint = Endpoint(*[transient() for _ in range(1000)], latency=0.01)
         tokens = manager(endpoint)
         while now() < 600:
@@ -303,7 +304,7 @@ class TestFailures:
         assert len(endpoint.asked) < 50
 
     @on_virtual_time
-    async def test_get_rejected_credentials_are_remembered(self):
+    async def test_get_rejected_credentials_are_remembered(self) -> None:
         endpoint = Endpoint(terminal(), terminal())
         tokens = manager(endpoint)
         while now() < 100:
@@ -317,7 +318,7 @@ class TestFailures:
         assert await tokens.get() == "Bearer t3"
 
     @on_virtual_time
-    async def test_get_unexpected_error_hides_its_message(self):
+    async def test_get_unexpected_error_hides_its_message(self) -> None:
         async def broken(credentials: object) -> Grant:
             raise ValueError("s3cr3t")
 
@@ -329,7 +330,7 @@ class TestFailures:
 
 class TestCode:
     @on_virtual_time
-    async def test_code_is_exchanged_once_for_a_refresh_token(self):
+    async def test_code_is_exchanged_once_for_a_refresh_token(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, CODE)
         first = await tokens.get()
@@ -339,21 +340,21 @@ class TestCode:
         assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
 
     @on_virtual_time
-    async def test_code_possibly_used_is_not_retried(self):
+    async def test_code_possibly_used_is_not_retried(self) -> None:
         endpoint = Endpoint(transient(ResponseLostError("lost")))
         with pytest.raises(TokenError):
             await manager(endpoint, CODE).get()
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_code_never_sent_is_retried(self):
+    async def test_code_never_sent_is_retried(self) -> None:
         endpoint = Endpoint(transient(RequestNotSentError("refused")))
         assert await manager(endpoint, CODE).get() == "Bearer t2"
 
 
 class TestClose:
     @on_virtual_time
-    async def test_close_cancels_the_refresh_and_fails_waiters(self):
+    async def test_close_cancels_the_refresh_and_fails_waiters(self) -> None:
         tokens = manager(Endpoint(latency=1000))
         waiters = [asyncio.create_task(tokens.get()) for _ in range(3)]
         await asyncio.sleep(1)
@@ -363,7 +364,7 @@ class TestClose:
         assert now() == 1
 
     @on_virtual_time
-    async def test_close_does_not_return_an_expired_token(self):
+    async def test_close_does_not_return_an_expired_token(self) -> None:
         endpoint = Endpoint(lifetime=10)
         tokens = manager(endpoint)
         await tokens.get()
@@ -376,7 +377,7 @@ class TestClose:
             await waiter
 
     @on_virtual_time
-    async def test_get_after_close_raises(self):
+    async def test_get_after_close_raises(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         await tokens.close()
@@ -388,7 +389,7 @@ class TestClose:
 
 class TestProviders:
     @on_virtual_time
-    async def test_static_token_is_fixed(self):
+    async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
         assert await tokens.get() == "Bearer abc"
         assert "abc" not in repr(await tokens.get())
@@ -396,7 +397,7 @@ class TestProviders:
         await tokens.close()
 
     @on_virtual_time
-    async def test_custom_provider_is_called(self):
+    async def test_custom_provider_is_called(self) -> None:
         class Rotating:
             number = 0
 
@@ -414,7 +415,7 @@ class TestProviders:
 
     @pytest.mark.parametrize("given", ["", None, "a\nb", "ä", ValueError("s3cr3t")])
     @on_virtual_time
-    async def test_unusable_token_raises(self, given):
+    async def test_unusable_token_raises(self, given: Any) -> None:
         class Useless:
             async def get_token(self) -> str:
                 if isinstance(given, Exception):
@@ -447,13 +448,13 @@ class MemoryStore:
 
 class TestStore:
     @on_virtual_time
-    async def test_new_token_is_stored_with_its_wall_clock_expiry(self):
+    async def test_new_token_is_stored_with_its_wall_clock_expiry(self) -> None:
         store = MemoryStore()
         await manager(Endpoint(), store=store, wall_clock=lambda: 5000.0).get()
         assert store.token == StoredToken("t1", 5900.0)
 
     @on_virtual_time
-    async def test_stored_token_saves_the_request(self):
+    async def test_stored_token_saves_the_request(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == "Bearer kept"
@@ -461,12 +462,12 @@ class TestStore:
 
     @pytest.mark.parametrize("wall_clock", [5895.0, 6000.0, 1e9])
     @on_virtual_time
-    async def test_stored_token_about_to_expire_is_ignored(self, wall_clock):
+    async def test_stored_token_about_to_expire_is_ignored(self, wall_clock: float) -> None:
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: wall_clock)
         assert await tokens.get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_stored_token_just_rejected_is_ignored(self):
+    async def test_stored_token_just_rejected_is_ignored(self) -> None:
         """Simulate a wall clock that was set back and makes an old token look young."""
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
         kept = await tokens.get()
@@ -474,7 +475,7 @@ class TestStore:
         assert await tokens.get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_stored_token_of_another_process_is_used(self):
+    async def test_stored_token_of_another_process_is_used(self) -> None:
         endpoint, store = Endpoint(), MemoryStore()
         tokens = manager(endpoint, store=store, wall_clock=lambda: 5000.0)
         tokens.invalidate(await tokens.get())
@@ -483,31 +484,31 @@ class TestStore:
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
-    async def test_stored_token_does_not_replace_the_exchange_of_a_code(self):
+    async def test_stored_token_does_not_replace_the_exchange_of_a_code(self) -> None:
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == "Bearer t1"
         assert isinstance(tokens.credentials, RefreshToken)
 
     @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
     @on_virtual_time
-    async def test_stored_invalid_value_is_ignored(self, token):
+    async def test_stored_invalid_value_is_ignored(self, token: Any) -> None:
         kept = StoredToken("kept", 5900.0)
         object.__setattr__(kept, "access_token", token)
         assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_stored_token_with_invalid_expiry_is_ignored(self):
+    async def test_stored_token_with_invalid_expiry_is_ignored(self) -> None:
         store = MemoryStore(StoredToken("kept", float("nan")))
         assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == "Bearer t1"
 
     @on_virtual_time
-    async def test_broken_store_is_logged(self, caplog):
+    async def test_broken_store_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
         assert "no disk" in caplog.text
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
     @on_virtual_time
-    async def test_failing_or_silent_store_is_ignored(self, caplog, failure):
+    async def test_failing_or_silent_store_is_ignored(self, caplog: pytest.LogCaptureFixture, failure: Any) -> None:
         class Store:
             async def load(self, key: str) -> StoredToken | None:
                 await asyncio.sleep(0.0 if failure else 1e9)
@@ -523,12 +524,12 @@ class TestStore:
         assert "s3cr3t" not in caplog.text
 
     @on_virtual_time
-    async def test_synchronous_store_is_ignored(self, caplog):
+    async def test_synchronous_store_is_ignored(self, caplog: pytest.LogCaptureFixture) -> None:
         class Store:
-            def load(self, key):
+            def load(self, key: Any) -> Any:
                 return {}[key]
 
-            def save(self, key, token):
+            def save(self, key: Any, token: Any) -> None:
                 raise RuntimeError
 
         assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"

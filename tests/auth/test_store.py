@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,35 @@ async def test_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     assert await FileTokenStore(path).load("k") is None
     await FileTokenStore(path).save("k", StoredToken("abc", 1.0))
     assert await FileTokenStore(path).load("k") == StoredToken("abc", 1.0)
+
+
+KILLED = """
+import asyncio, os, sys
+from brokerage_async.auth.store import FileTokenStore, StoredToken
+os.fsync = lambda descriptor: os._exit(9)
+asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
+"""
+
+
+@on_real_time
+async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tokens.json"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", f"import os; os.umask(0)\n{KILLED}", str(path), cwd=Path(__file__).parents[2]
+    )
+    assert await process.wait() == 9
+    (name,) = os.listdir(tmp_path)
+    left = tmp_path / name
+    assert left.name.startswith(".tokens.json.")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    (other := tmp_path / ".tokens.json.bak").touch()
+    await FileTokenStore(path).save("k", TOKEN)
+    assert {left.name, other.name, path.name} == set(
+        os.listdir(tmp_path)
+    )  # another process may be writing it at this moment
+    os.utime(left, (0, 0))
+    os.utime(other, (0, 0))
+    await FileTokenStore(path).save("k", TOKEN)
+    assert {other.name, path.name} == set(os.listdir(tmp_path))

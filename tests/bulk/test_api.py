@@ -5,6 +5,7 @@ import math
 import random
 from datetime import date, timedelta
 from itertools import pairwise
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -16,32 +17,32 @@ from brokerage_async.bulk.api import _by_requested
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 LATENCY = 0.05
 
 
-def simulator(**options):
+def simulator(**options: Any) -> Any:
     return Simulator(**{"equities": 1_000, "equity_options": 300, "chain_rows": 500, "warrants": 20, **options})
 
 
-def equity_symbols(sim):
+def equity_symbols(sim: Any) -> Any:
     return [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
 
 
-def requests_of(sim, operation):
+def requests_of(sim: Any, operation: Any) -> Any:
     return [entry for entry in sim.ledger.requests if entry.operation == operation]
 
 
-def symbols_of(entry):
+def symbols_of(entry: Any) -> Any:
     return parse_qs(urlsplit(entry.target).query).get("symbol[]", [])
 
 
-def now():
+def now() -> Any:
     return asyncio.get_running_loop().time()
 
 
-async def test_equities_by_symbol():
+async def test_equities_by_symbol() -> None:
     sim = simulator(latency=LATENCY)
     symbols = ["NOPE", *reversed(equity_symbols(sim)), "NADA"]
     async with sim.client() as client:
@@ -58,7 +59,7 @@ async def test_equities_by_symbol():
     assert now() - began == pytest.approx(math.ceil(len(requests) / 8) * LATENCY)
 
 
-async def test_repeated_symbols_are_requested_once():
+async def test_repeated_symbols_are_requested_once() -> None:
     sim = simulator()
     async with sim.client() as client:
         result = await client.bulk.equities(["AAPL", "MSFT"] * 500, batch_size=3)
@@ -66,7 +67,7 @@ async def test_repeated_symbols_are_requested_once():
     assert [symbols_of(entry) for entry in requests_of(sim, "instruments.equities")] == [["AAPL", "MSFT"]]
 
 
-async def test_equity_options_by_symbol():
+async def test_equity_options_by_symbol() -> None:
     sim = simulator()
     definitions = sim.brokerage.state.catalogue.equity_options.definitions
     symbols = [row.symbol for row in definitions]
@@ -78,7 +79,7 @@ async def test_equity_options_by_symbol():
     assert all(symbol in option.symbol for symbol, option in every.found.items())
 
 
-async def test_url_length_is_bounded():
+async def test_url_length_is_bounded() -> None:
     sim = simulator()
     symbols = [f"AAPL  {number:015}" for number in range(1_000)]
     async with sim.client() as client:
@@ -88,7 +89,7 @@ async def test_url_length_is_bounded():
     assert 4_000 < max(map(len, targets)) < 6_100
 
 
-async def test_warrants_one_by_one():
+async def test_warrants_one_by_one() -> None:
     sim = simulator()
     symbols = [row.symbol for row in sim.brokerage.state.catalogue.warrants.definitions]
     async with sim.client() as client:
@@ -99,7 +100,7 @@ async def test_warrants_one_by_one():
     assert len(requests_of(sim, "instruments.warrant")) == len(symbols) + 2
 
 
-async def test_futures_option_chains():
+async def test_futures_option_chains() -> None:
     sim = simulator()
     async with sim.client() as client:
         fetch = client.bulk.futures_option_chains(["ES", "XX", "CL"])
@@ -109,7 +110,7 @@ async def test_futures_option_chains():
     assert fetch.missing == ["XX"]
 
 
-async def test_dividends_and_earnings():
+async def test_dividends_and_earnings() -> None:
     sim = simulator()
     start, end = date(2024, 1, 1), date(2024, 12, 31)
     async with sim.client() as client:
@@ -122,7 +123,7 @@ async def test_dividends_and_earnings():
     assert len(since.found["AAPL"]) > len(earnings.found["AAPL"]) > 0
 
 
-async def test_sessions_over_years_are_fetched_nine_months_at_a_time():
+async def test_sessions_over_years_are_fetched_nine_months_at_a_time() -> None:
     sim = simulator()
     async with sim.client() as client:
         sessions = await client.bulk.sessions(date(2024, 1, 1), date(2026, 6, 30), instrument_collection="CME")
@@ -137,19 +138,19 @@ async def test_sessions_over_years_are_fetched_nine_months_at_a_time():
 class Poisoned:
     """The in-memory transport of a service that refuses every request for certain symbols."""
 
-    def __init__(self, sim, symbols):
+    def __init__(self, sim: Any, symbols: Any) -> None:
         self.inner, self.symbols = sim.transport(), symbols
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if self.symbols.intersection(parse_qs(urlsplit(request.url).query).get("symbol[]", [])):
             return Response(status=422, body=b'{"error": {"code": "validation_error", "message": "no"}}')
         return await self.inner.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self.inner.close()
 
 
-async def test_offending_symbols_are_isolated():
+async def test_offending_symbols_are_isolated() -> None:
     sim = simulator()
     symbols = equity_symbols(sim)
     offending = {symbols[17], symbols[18], symbols[700]}
@@ -161,7 +162,7 @@ async def test_offending_symbols_are_isolated():
     assert result.missing == []
 
 
-async def test_transient_failure_costs_a_retry_only():
+async def test_transient_failure_costs_a_retry_only() -> None:
     sim = simulator(latency=LATENCY)
     sim.faults.add("GET", "/instruments/equities", "status(503)", times=3)
     sim.faults.add("GET", "/instruments/equities", "drop_after", times=2)
@@ -171,7 +172,7 @@ async def test_transient_failure_costs_a_retry_only():
     assert len(requests_of(sim, "instruments.equities")) == 10 + 5
 
 
-async def test_revoked_grant_ends_the_fetch():
+async def test_revoked_grant_ends_the_fetch() -> None:
     sim = simulator()
     sim.revoke()
     async with sim.client() as client:
@@ -180,7 +181,7 @@ async def test_revoked_grant_ends_the_fetch():
     assert not caught.value.transient
 
 
-async def test_closed_client_or_deadline_ends_the_fetch():
+async def test_closed_client_or_deadline_ends_the_fetch() -> None:
     sim = simulator(latency=LATENCY)
     async with sim.client(deadline=LATENCY / 4) as client:
         with pytest.raises(errors.DeadlineExceededError):
@@ -189,7 +190,7 @@ async def test_closed_client_or_deadline_ends_the_fetch():
         await client.bulk.equities(["AAPL", "MSFT"])
 
 
-async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass():
+async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass() -> None:
     sim = simulator(latency=LATENCY)
     async with sim.client(limits=Limits(reads=2)) as client:
         await client.authorize()
@@ -206,11 +207,11 @@ async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass():
         assert now() - began == pytest.approx(5 * LATENCY)
 
 
-async def everything(client, sim):
+async def everything(client: Any, sim: Any) -> Any:
     return await client.bulk.equities(equity_symbols(sim))
 
 
-async def test_rate_limit_without_headers_completes_with_few_rejections():
+async def test_rate_limit_without_headers_completes_with_few_rejections() -> None:
     sim = simulator(equities=10_000, latency=LATENCY, rate_limit=20)
     async with sim.client(retry=RetryPolicy(jitter=random.Random(0).random)) as client:
         result = await client.bulk.equities(equity_symbols(sim))
@@ -218,7 +219,7 @@ async def test_rate_limit_without_headers_completes_with_few_rejections():
     assert len(requests_of(sim, "instruments.equities")) / 100 <= 1.3
 
 
-async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch():
+async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch() -> None:
     sim = simulator(latency=LATENCY)
     sim.faults.add("GET", "/instruments/equities", "rate_limited", times=9)
     async with sim.client(retry=RetryPolicy(max_attempts=2)) as client:
@@ -226,7 +227,7 @@ async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch():
     assert len(result.found) == 1_000
 
 
-async def test_break_leaves_nothing_in_flight():
+async def test_break_leaves_nothing_in_flight() -> None:
     sim = simulator(latency=LATENCY)
     async with sim.client() as client:
         await client.authorize()
@@ -240,7 +241,7 @@ SYMBOL = st.text("aB/. 1", min_size=1, max_size=4)
 
 
 @given(st.lists(SYMBOL, unique=True), st.data())
-def test_by_requested_keys_are_requested_symbols(asked, data):
+def test_by_requested_keys_are_requested_symbols(asked: Any, data: st.DataObject) -> None:
     rows = {symbol: models.Equity(symbol=symbol) for symbol in data.draw(st.lists(SYMBOL, unique=True))}
     found = _by_requested(asked, rows.values())
     for symbol in asked:
@@ -249,7 +250,7 @@ def test_by_requested_keys_are_requested_symbols(asked, data):
     assert set(found) <= set(asked)
 
 
-def test_by_requested_other_spelling_keeps_the_requested_key():
+def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
     rows = [models.Equity(symbol=symbol) for symbol in ("AAPL", "./ESZ6 EW3U6  260918P9100", "BRK/B", "UNASKED")]
     asked = ["aapl", "./ESZ6 EW3U6 260918P9100", "BRK/B", "MSFT"]
     found = _by_requested(asked, [*rows, models.Equity()])
@@ -278,7 +279,7 @@ def test_by_requested_other_spelling_keeps_the_requested_key():
         lambda bulk: bulk.sessions(date(2026, 1, 1), date(2026, 1, 2), concurrency=0),
     ],
 )
-async def test_invalid_arguments_raise_before_anything_is_sent(wrong):
+async def test_invalid_arguments_raise_before_anything_is_sent(wrong: Any) -> None:
     sim = simulator()
     async with sim.client() as client:
         with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):

@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,10 @@ class Service:
     """Answers each key with its small letters, knows nothing of ``unknown``, and raises what ``failures`` holds for a
     key of the batch."""
 
-    def __init__(self, unknown=(), **failures):
+    def __init__(self, unknown: Any = (), **failures: Any) -> None:
         self.unknown, self.failures, self.asked = unknown, failures, []
 
-    async def fetch(self, keys):
+    async def fetch(self, keys: Any) -> Any:
         self.asked.append("".join(keys))
         for key in keys:
             if key in self.failures:
@@ -28,24 +29,24 @@ class Service:
         return {key: key.lower() for key in keys if key not in self.unknown}
 
 
-def bisection(service, *, scope=failure_scope, concurrency=1, max_size=8):
+def bisection(service: Any, *, scope: Any = failure_scope, concurrency: Any = 1, max_size: Any = 8) -> Any:
     return Bisection(service.fetch, scope, concurrency=concurrency, max_size=max_size)
 
 
-async def resolved(service, keys="ABCDEFGH", **options):
+async def resolved(service: Any, keys: str = "ABCDEFGH", **options: Any) -> Any:
     batch = Batch(tuple(keys))
     await bisection(service, **options).resolve(batch)
     return batch
 
 
-async def test_resolve_success_records_found_and_missing():
+async def test_resolve_success_records_found_and_missing() -> None:
     service = Service(unknown="CF")
     batch = await resolved(service)
     assert (batch.found, batch.missing, batch.failed) == ({key: key.lower() for key in "ABDEGH"}, ["C", "F"], {})
     assert service.asked == ["ABCDEFGH"]
 
 
-async def test_resolve_failing_batch_isolates_the_offending_keys():
+async def test_resolve_failing_batch_isolates_the_offending_keys() -> None:
     error = errors.BadRequestError("what is C?")
     service = Service(unknown="F", C=error)
     batch = await resolved(service)
@@ -55,25 +56,25 @@ async def test_resolve_failing_batch_isolates_the_offending_keys():
     assert service.asked == ["ABCDEFGH", "ABCD", "AB", "CD", "C", "D", "EFGH"]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(("wish", "waited"), [(None, 1), (0.0, 1), (30.0, 30), (1e12, MAX_THROTTLE_PAUSE)])
-async def test_resolve_throttled_waits_for_a_bounded_time(looptime, wish, waited):
+async def test_resolve_throttled_waits_for_a_bounded_time(wish: float | None, waited: Any) -> None:
     service = Service(A=errors.RateLimitError("slow down", retry_after=wish))
     asyncio.get_running_loop().call_later(waited - 0.5, service.failures.clear)
     batch = await resolved(service, "AB")
-    assert looptime == waited
+    assert asyncio.get_running_loop().time() == waited
     assert batch.found == {"A": "a", "B": "b"}
     assert service.asked == ["AB", "AB"]
 
 
-async def test_resolve_error_of_the_fetch_is_raised():
+async def test_resolve_error_of_the_fetch_is_raised() -> None:
     error = errors.TokenError("the grant was revoked")
     with pytest.raises(errors.TokenError) as caught:
         await resolved(Service(C=error))
     assert caught.value is error
 
 
-async def test_resolve_too_many_ambiguous_failures_raises():
+async def test_resolve_too_many_ambiguous_failures_raises() -> None:
     error = errors.ServerError("out of order", status=500)
     service = Service(**dict.fromkeys("ABCDEFGH", error))
     one = bisection(service)
@@ -84,14 +85,14 @@ async def test_resolve_too_many_ambiguous_failures_raises():
     assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS
 
 
-async def test_resolve_success_resets_the_ambiguous_count():
+async def test_resolve_success_resets_the_ambiguous_count() -> None:
     one = bisection(Service(A=errors.ServerError("out of order", status=500)))
     for _ in range(MAX_CONSECUTIVE_AMBIGUOUS):
         await one.resolve(batch := Batch(("A", "B")))
         assert list(batch.failed) == ["A"]
 
 
-async def test_resolve_custom_scope_is_used():
+async def test_resolve_custom_scope_is_used() -> None:
     batch = await resolved(Service(A=KeyError()), "AB", scope=lambda error: FailureScope.KEYS)
     assert list(batch.failed) == ["A"]
 
@@ -115,5 +116,5 @@ async def test_resolve_custom_scope_is_used():
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )
-def test_failure_scope_by_error(error, scope):
+def test_failure_scope_by_error(error: Any, scope: Any) -> None:
     assert failure_scope(error) is scope

@@ -1,6 +1,7 @@
 import asyncio
 import itertools
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,11 @@ from brokerage_async.protocol.validation.rules import add_months
 DAY = timedelta(days=1)
 
 
-def test_split_range_short_range_stays_whole():
+def test_split_range_short_range_stays_whole() -> None:
     assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
 
 
-def test_split_range_long_range_gives_the_fewest_parts():
+def test_split_range_long_range_gives_the_fewest_parts() -> None:
     assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
         (date(2025, 1, 1), date(2025, 9, 30)),
         (date(2025, 10, 1), date(2026, 6, 30)),
@@ -26,7 +27,7 @@ def test_split_range_long_range_gives_the_fewest_parts():
 
 
 @given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
-def test_split_range_covers_every_day_once_within_the_span(start, days, months):
+def test_split_range_covers_every_day_once_within_the_span(start: date, days: int, months: int) -> None:
     end = start + timedelta(days=min(days, (date.max - start).days))
     parts = split_range(start, end, months=months)
 
@@ -40,31 +41,31 @@ def test_split_range_covers_every_day_once_within_the_span(start, days, months):
 @pytest.mark.parametrize(
     ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
 )
-def test_split_range_invalid_raises(start, end, months):
+def test_split_range_invalid_raises(start: Any, end: Any, months: int) -> None:
     with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
         split_range(start, end, months=months)
 
 
 @pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
 @pytest.mark.parametrize("end", ["from_date", "to_date"])
-def test_split_range_ends_must_be_dates(end, wrong):
+def test_split_range_ends_must_be_dates(end: str, wrong: Any) -> None:
     days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
     with pytest.raises(InvalidRequestError, match=end):
         split_range(**days)
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
-async def test_over_range_invalid_concurrency_raises(wrong):
+async def test_over_range_invalid_concurrency_raises(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="concurrency"):
         await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
 
 
-@pytest.mark.looptime
-async def test_over_range_fetches_concurrently_and_joins_in_order(looptime):
+@pytest.mark.virtual_time
+async def test_over_range_fetches_concurrently_and_joins_in_order() -> None:
     asked = []
 
-    async def fetch(start, end):
+    async def fetch(start: Any, end: Any) -> Any:
         asked.append((start, end))
         await asyncio.sleep(10 - start.month % 7)  # later parts may answer first
         return [start, end]
@@ -73,13 +74,13 @@ async def test_over_range_fetches_concurrently_and_joins_in_order(looptime):
 
     assert days == [day for part in split_range(date(2020, 1, 1), date(2023, 12, 31)) for day in part] == sorted(days)
     assert len(asked) == 6
-    assert looptime <= 10
+    assert asyncio.get_running_loop().time() <= 10
 
 
-async def test_over_range_failing_part_cancels_the_others():
+async def test_over_range_failing_part_cancels_the_others() -> None:
     cancelled = []
 
-    async def fetch(start, end):
+    async def fetch(start: Any, end: Any) -> None:
         if start.year == 2022:
             raise LookupError(start)
         try:

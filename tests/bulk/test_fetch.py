@@ -2,6 +2,8 @@ import asyncio
 import gc
 import itertools
 import math
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,15 +18,17 @@ class Service:
     """Answers batches after ``latency`` seconds of the loop's clock, knows nothing of ``unknown``, and fails on any
     batch with a key of ``poison``."""
 
-    def __init__(self, *, latency=1.0, unknown=(), poison=(), error=errors.ServerError):
+    def __init__(
+        self, *, latency: Any = 1.0, unknown: Any = (), poison: Any = (), error: Any = errors.ServerError
+    ) -> None:
         self.latency, self.unknown, self.poison, self.error = latency, set(unknown), set(poison), error
         self.batches = []
-        self.in_flight = self.most_in_flight = self.cancelled = 0
+        self.in_flight = self.max_in_flight = self.cancelled = 0
 
-    async def fetch(self, batch):
+    async def fetch(self, batch: Any) -> Any:
         self.batches.append(batch)
         self.in_flight += 1
-        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        self.max_in_flight = max(self.in_flight, self.max_in_flight)
         try:
             await asyncio.sleep(self.latency(batch) if callable(self.latency) else self.latency)
         except asyncio.CancelledError:
@@ -37,29 +41,29 @@ class Service:
         return {key: key.lower() for key in batch if key not in self.unknown}
 
     @property
-    def asked(self):
+    def asked(self) -> Any:
         return [key for batch in self.batches for key in batch]
 
 
-def keys(count):
+def keys(count: Any) -> Any:
     return [f"K{number}" for number in range(count)]
 
 
-async def later(items, every=0.0):
+async def later(items: Any, every: Any = 0.0) -> AsyncIterator[Any]:
     for item in items:
         await asyncio.sleep(every)
         yield item
 
 
-async def settle():
+async def settle() -> None:
     """Let an abandoned generator be closed by the event loop."""
     gc.collect()
     for _ in range(5):
         await asyncio.sleep(0)
 
 
-@pytest.mark.looptime
-async def test_await_batches_run_concurrently_and_keep_the_input_order(looptime):
+@pytest.mark.virtual_time
+async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None:
     service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
     result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
 
@@ -67,56 +71,56 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order(looptime)
     assert result.found["K7"] == "k7"
     assert (result.missing, result.failed) == ([], {})
     assert len(service.batches) == 10
-    assert service.most_in_flight == 4
-    assert looptime < 10
+    assert service.max_in_flight == 4
+    assert asyncio.get_running_loop().time() < 10
 
 
-@pytest.mark.looptime
-async def test_await_takes_as_long_as_the_number_of_rounds(looptime):
+@pytest.mark.virtual_time
+async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
     await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
-    assert looptime == math.ceil(100 / 8)
+    assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
 
 
-@pytest.mark.looptime
-async def test_iteration_yields_pairs_as_they_arrive(looptime):
+@pytest.mark.virtual_time
+async def test_iteration_yields_pairs_as_they_arrive() -> None:
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
-async def test_await_any_kind_of_source_is_read(source):
+async def test_await_any_kind_of_source_is_read(source: Any) -> None:
     result = await BulkFetch(source(25), Service().fetch, batch_size=7)
     assert sorted(result.found) == sorted(keys(25))
 
 
-@pytest.mark.looptime
-async def test_empty_source_sends_nothing():
+@pytest.mark.virtual_time
+async def test_empty_source_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
     assert service.batches == []
 
 
-@pytest.mark.looptime
-async def test_unused_fetch_reads_and_sends_nothing():
+@pytest.mark.virtual_time
+async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
     assert (read, service.batches) == ([], [])
 
 
-@pytest.mark.looptime
-async def test_repeated_keys_are_requested_once():
+@pytest.mark.virtual_time
+async def test_repeated_keys_are_requested_once() -> None:
     service = Service(latency=lambda batch: len(batch))
     result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
     assert list(result.found) == ["B", "A", "C"]
     assert sorted(service.asked) == ["A", "B", "C"]
 
 
-@pytest.mark.looptime
-async def test_iteration_reads_no_further_than_what_is_in_flight():
+@pytest.mark.virtual_time
+async def test_iteration_reads_no_further_than_what_is_in_flight() -> None:
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
     most = 0
@@ -128,24 +132,24 @@ async def test_iteration_reads_no_further_than_what_is_in_flight():
     assert most <= 10 * (8 + 8 + 1)  # waiting for the consumer, in flight, and the batch at hand
 
 
-@pytest.mark.looptime
-async def test_busy_consumer_does_not_stop_the_requests(looptime):
+@pytest.mark.virtual_time
+async def test_busy_consumer_does_not_stop_the_requests() -> None:
     service = Service(latency=1)
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
         await asyncio.sleep(0.05)  # half a second for each batch: the consumer is exactly as fast as the service
-    assert looptime == pytest.approx(1 + 100 * 0.05)
+    assert asyncio.get_running_loop().time() == pytest.approx(1 + 100 * 0.05)
 
 
-@pytest.mark.looptime
-async def test_batch_length_bounds_batches():
+@pytest.mark.virtual_time
+async def test_batch_length_bounds_batches() -> None:
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
     await BulkFetch(long, service.fetch, batch_length=250)
     assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # one that is too long by itself goes alone
 
 
-@pytest.mark.looptime
-async def test_missing_keys_are_exact_and_in_order():
+@pytest.mark.virtual_time
+async def test_missing_keys_are_exact_and_in_order() -> None:
     service = Service(unknown=["K3", "K17", "K40"], latency=lambda batch: 1 / len(batch))
     fetch = BulkFetch(keys(41), service.fetch, batch_size=10)
     result = await fetch
@@ -154,11 +158,11 @@ async def test_missing_keys_are_exact_and_in_order():
     assert list(result.found) == [key for key in keys(41) if key not in service.unknown]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
 )
-async def test_failing_batch_isolates_the_offending_keys(error):
+async def test_failing_batch_isolates_the_offending_keys(error: Any) -> None:
     service = Service(poison=["K13", "K14", "K77"], unknown=["K15"], error=error)
     result = await BulkFetch(keys(100), service.fetch, batch_size=50)
 
@@ -176,7 +180,9 @@ async def test_failing_batch_isolates_the_offending_keys(error):
     st.integers(1, 9),
     st.integers(1, 4),
 )
-def test_every_key_is_found_or_missing_or_failed(asked, unknown, poison, batch_size, concurrency):
+def test_every_key_is_found_or_missing_or_failed(
+    asked: Any, unknown: Any, poison: Any, batch_size: int, concurrency: int
+) -> None:
     service = Service(latency=0, unknown=unknown, poison=poison, error=errors.BadRequestError)
     fetch = BulkFetch(asked, service.fetch, batch_size=batch_size, concurrency=concurrency)
     result = asyncio.run(collect(fetch))
@@ -185,14 +191,14 @@ def test_every_key_is_found_or_missing_or_failed(asked, unknown, poison, batch_s
     assert list(result.found) == [key for key in distinct if key and key not in unknown | poison]
     assert result.missing == [key for key in distinct if key in unknown - poison]
     assert set(result.failed) == {key for key in distinct if not key or key in poison}
-    assert service.most_in_flight <= concurrency
+    assert service.max_in_flight <= concurrency
 
 
-async def collect(fetch):
+async def collect(fetch: Any) -> Any:
     return await fetch
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error",
     [
@@ -206,10 +212,10 @@ async def collect(fetch):
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_error_of_the_whole_fetch_ends_it(error):
+async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     calls = 0
 
-    async def fetch(batch):
+    async def fetch(batch: Any) -> None:
         nonlocal calls
         calls += 1
         await asyncio.sleep(calls)
@@ -222,60 +228,60 @@ async def test_error_of_the_whole_fetch_ends_it(error):
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
-async def test_service_failing_on_everything_ends_the_fetch_early():
+@pytest.mark.virtual_time
+async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
     service = Service(poison=keys(10_000))
     with pytest.raises(errors.ServerError):
         await BulkFetch(keys(10_000), service.fetch, concurrency=4, batch_size=10)
     assert len(service.batches) <= MAX_CONSECUTIVE_AMBIGUOUS + 4
 
 
-@pytest.mark.looptime
-async def test_first_key_of_every_large_batch_may_fail():
+@pytest.mark.virtual_time
+async def test_first_key_of_every_large_batch_may_fail() -> None:
     service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
     result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
-@pytest.mark.looptime
-async def test_throttled_batch_is_requested_again(looptime):
+@pytest.mark.virtual_time
+async def test_throttled_batch_is_requested_again() -> None:
     refusals = [errors.RateLimitError("slow down", retry_after=retry_after) for retry_after in (None, 30.0)]
 
-    async def fetch(batch):
+    async def fetch(batch: Any) -> Any:
         if refusals:
             raise refusals.pop(0)
         return dict.fromkeys(batch, 1)
 
     result = await BulkFetch(keys(10), fetch)
     assert len(result.found) == 10
-    assert looptime == 31
+    assert asyncio.get_running_loop().time() == 31
 
 
-@pytest.mark.looptime
-async def test_endless_throttling_ends_the_fetch():
-    async def fetch(batch):
+@pytest.mark.virtual_time
+async def test_endless_throttling_ends_the_fetch() -> None:
+    async def fetch(batch: Any) -> None:
         raise errors.RateLimitError("slow down")
 
     with pytest.raises(errors.RateLimitError):
         await BulkFetch(keys(10), fetch)
 
 
-async def test_failure_scope_can_be_passed():
+async def test_failure_scope_can_be_passed() -> None:
     service = Service(latency=0, poison=["K1"], error=KeyError)
     result = await BulkFetch(keys(4), service.fetch, failure_scope=lambda error: FailureScope.KEYS)
     assert list(result.failed) == ["K1"]
     assert failure_scope(KeyError()) is FailureScope.FETCH
 
 
-async def test_empty_key_fails_without_a_request():
+async def test_empty_key_fails_without_a_request() -> None:
     service = Service(latency=0)
     result = await BulkFetch(["A", "", "B"], service.fetch)
     assert service.batches == [("A", "B")]
     assert isinstance(result.failed[""], errors.InvalidRequestError)
 
 
-@pytest.mark.looptime
-async def test_progress_counts_every_key_once():
+@pytest.mark.virtual_time
+async def test_progress_counts_every_key_once() -> None:
     seen = []
     service = Service(unknown=["K1"], poison=["K2"])
     source = [*keys(25), "K3", "K4"]  # the last two are duplicates
@@ -286,21 +292,21 @@ async def test_progress_counts_every_key_once():
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
 
 
-@pytest.mark.looptime
-async def test_progress_of_source_without_length_has_no_total():
+@pytest.mark.virtual_time
+async def test_progress_of_source_without_length_has_no_total() -> None:
     seen = []
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
-@pytest.mark.looptime
-async def test_progress_callback_error_ends_the_fetch():
+@pytest.mark.virtual_time
+async def test_progress_callback_error_ends_the_fetch() -> None:
     service = Service()
 
-    def stop(*_):
+    def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    async def main():
+    async def main() -> None:
         await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
 
     with pytest.raises(KeyboardInterrupt):
@@ -308,9 +314,9 @@ async def test_progress_callback_error_ends_the_fetch():
     assert service.in_flight == 0
 
 
-@pytest.mark.looptime
-async def test_source_error_ends_the_fetch():
-    async def source():
+@pytest.mark.virtual_time
+async def test_source_error_ends_the_fetch() -> None:
+    async def source() -> AsyncIterator[Any]:
         yield "A"
         raise OSError("the file is gone")
 
@@ -319,8 +325,8 @@ async def test_source_error_ends_the_fetch():
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
-async def test_break_cancels_the_requests_in_flight():
+@pytest.mark.virtual_time
+async def test_break_cancels_the_requests_in_flight() -> None:
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
         break
@@ -329,8 +335,8 @@ async def test_break_cancels_the_requests_in_flight():
     assert service.cancelled == 5
 
 
-@pytest.mark.looptime
-async def test_leaving_the_block_cancels_at_once():
+@pytest.mark.virtual_time
+async def test_leaving_the_block_cancels_at_once() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
         async for _ in fetch:
@@ -341,8 +347,8 @@ async def test_leaving_the_block_cancels_at_once():
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.looptime
-async def test_leaving_the_block_ends_the_iteration():
+@pytest.mark.virtual_time
+async def test_leaving_the_block_ends_the_iteration() -> None:
     async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
         await anext(pairs)
@@ -350,12 +356,12 @@ async def test_leaving_the_block_ends_the_iteration():
     assert len(rest) < 5
 
 
-@pytest.mark.looptime
-async def test_aclose_from_another_task_ends_the_iteration():
+@pytest.mark.virtual_time
+async def test_aclose_from_another_task_ends_the_iteration() -> None:
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
 
-    async def consume():
+    async def consume() -> None:
         async for pair in fetch:
             pairs.append(pair)
 
@@ -367,18 +373,18 @@ async def test_aclose_from_another_task_ends_the_iteration():
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
-@pytest.mark.looptime
-async def test_cancelled_caller_leaves_no_task_behind():
+@pytest.mark.virtual_time
+async def test_cancelled_caller_leaves_no_task_behind() -> None:
     service, closed = Service(latency=10), []
 
-    async def source():
+    async def source() -> AsyncIterator[Any]:
         try:
             for key in itertools.count():
                 yield str(key)
         finally:
             closed.append(True)
 
-    async def main():
+    async def main() -> None:
         await BulkFetch(source(), service.fetch, batch_size=1)
 
     caller = asyncio.create_task(main())
@@ -389,8 +395,8 @@ async def test_cancelled_caller_leaves_no_task_behind():
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
-@pytest.mark.looptime
-async def test_second_use_raises():
+@pytest.mark.virtual_time
+async def test_second_use_raises() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
     with pytest.raises(RuntimeError, match="runs once"):
@@ -399,65 +405,65 @@ async def test_second_use_raises():
         aiter(fetch)
 
 
-@pytest.mark.looptime
-async def test_unused_block_sends_nothing():
+@pytest.mark.virtual_time
+async def test_unused_block_sends_nothing() -> None:
     async with BulkFetch(keys(3), Service().fetch):
         pass
 
 
-def test_single_string_as_keys_raises():
+def test_single_string_as_keys_raises() -> None:
     with pytest.raises(errors.InvalidRequestError, match="'AAPL'"):
         BulkFetch("AAPL", Service().fetch)
 
 
 @pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
-def test_bounds_must_be_positive(bound):
+def test_bounds_must_be_positive(bound: str) -> None:
     for wrong in (0, -1, None, "8", 1.5, True):
         with pytest.raises(errors.ConfigurationError, match=bound):
             BulkFetch([], Service().fetch, **{bound: wrong})
 
 
 @pytest.mark.parametrize("keys", [5, None, b"AAPL", [1], ("AAPL", None), {1}, 1.5], ids=repr)
-def test_invalid_keys_raise(keys):
+def test_invalid_keys_raise(keys: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
         BulkFetch(keys, Service().fetch)
 
 
-@pytest.mark.looptime
-async def test_invalid_key_of_an_iterator_raises_before_it_is_sent():
+@pytest.mark.virtual_time
+async def test_invalid_key_of_an_iterator_raises_before_it_is_sent() -> None:
     service = Service()
     with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
         await BulkFetch(iter(["A", 7]), service.fetch)
     assert service.batches == []
 
 
-def test_on_progress_must_be_callable():
+def test_on_progress_must_be_callable() -> None:
     with pytest.raises(errors.ConfigurationError, match="on_progress"):
         BulkFetch([], Service().fetch, on_progress=5)
 
 
 @pytest.mark.parametrize("name", ["fetch", "length", "failure_scope"])
-def test_invalid_function_raises_when_made(name):
+def test_invalid_function_raises_when_made(name: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch(**{"keys": [], "fetch": Service().fetch, name: 5})
 
 
 @pytest.mark.parametrize("name", ["length", "failure_scope", "on_progress"])
-def test_coroutine_function_as_plain_function_raises(name):
+def test_coroutine_function_as_plain_function_raises(name: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         BulkFetch([], Service().fetch, **{name: Service().fetch})
 
 
-@pytest.mark.looptime
-async def test_workers_never_outnumber_keys():
+@pytest.mark.virtual_time
+async def test_workers_never_outnumber_keys() -> None:
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
         async for _ in fetch:
             assert len(asyncio.all_tasks()) <= 1 + 3
 
 
-@pytest.mark.looptime
-async def test_closed_before_use_sends_nothing():
+@pytest.mark.virtual_time
+async def test_closed_before_use_sends_nothing() -> None:
     service = Service()
     fetch = BulkFetch(keys(3), service.fetch)
     await fetch.aclose()
@@ -465,11 +471,11 @@ async def test_closed_before_use_sends_nothing():
     assert service.batches == []
 
 
-@pytest.mark.looptime
-async def test_await_closed_early_raises():
+@pytest.mark.virtual_time
+async def test_await_closed_early_raises() -> None:
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
 
-    async def main():
+    async def main() -> Any:
         return await fetch
 
     whole = asyncio.create_task(main())

@@ -1,4 +1,4 @@
-"""The command tree as a person meets it."""
+"""Command tree: help, start-up, interruption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brokerage_async.cli.app import app
 def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    for command in ("demo", "simulator", "call", "fetch", "watch", "orders"):
+    for command in ("demo", "simulator", "call", "fetch", "watch", "orders", "completion"):
         assert command in result.output
 
 
@@ -41,10 +41,49 @@ def test_the_module_runs_like_the_script() -> None:
 
 
 def test_a_terminal_that_cannot_show_everything_ends_no_command_half_way() -> None:
-    order = ["orders", "place", "buy-to-open", "AAPL", "1", "--yes", "--allow-warnings"]
+    order = ["orders", "place", "buy-to-open", "AAPL", "1", "--yes", "--allow-warnings", "--simulator"]
     result = subprocess.run(
         [sys.executable, "-m", "brokerage_async", *order],
         env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "placed: " in result.stdout
+
+
+HEAVY = {"aiohttp", "attrs", "cattrs", "msgspec", "asyncio", "pydantic", "rich.console", "rich.table"}
+
+
+@pytest.mark.parametrize(("arguments", "completing"), [(["--help"], ""), (["orders", "place", "--l"], "1")])
+def test_help_and_completion_import_nothing_that_they_do_not_use(arguments: list[str], completing: str) -> None:
+    program = (
+        f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\nfrom brokerage_async.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
+    )
+    environment = os.environ | ({"_BROKERAGE_ASYNC_COMPLETE": completing} if completing else {})
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    imported = set(result.stderr.split())
+    assert "brokerage_async.cli.app" in imported
+    assert not imported & HEAVY
+    ours = {name for name in imported if name.startswith("brokerage_async.") and ".cli" not in name}
+    assert ours == {"brokerage_async._version"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_during_start_up_leaves_without_a_traceback() -> None:
+    program = (
+        "import builtins, signal, sys\nsys.argv = ['brokerage-async', 'orders', 'list', '--simulator']\n"
+        "from brokerage_async.cli import main\nplain = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name == {module!r} or name.endswith({module!r}): signal.raise_signal(signal.SIGINT)\n"
+        "    return plain(name, *rest)\n"
+        "builtins.__import__ = interrupted\nmain()"
+    )
+    for module in ("typer", "client"):
+        result = subprocess.run(
+            [sys.executable, "-c", program.format(module=module)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert "Traceback" not in result.stderr
+        assert result.returncode == 130

@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.app import app
-from brokerage_async.cli.call import read_arguments, read_body
+from brokerage_async.cli.call import BETTER, read_arguments, read_body
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewQuoteAlert
-from brokerage_async.operation import Operation
+from brokerage_async.operation import Effect, Operation
 
 
-def call(*arguments: str, **options: str) -> Result:
-    return CliRunner().invoke(app, ["call", *arguments], **options)
+def call(*arguments: str, **options: Any) -> Result:
+    """Call an operation of a simulator."""
+    return CliRunner().invoke(app, ["call", *arguments, "--simulator"], **options)
 
 
 def test_a_list_is_printed_as_json() -> None:
@@ -41,7 +42,7 @@ def test_repeated_parameters_make_a_list() -> None:
 
 def test_a_body_comes_from_standard_input() -> None:
     body = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
-    result = call("watchlists.create", "--body", "-", input=body)
+    result = call("watchlists.create", "--body", "-", "--yes", input=body)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["name"] == "Mine"
 
@@ -65,7 +66,7 @@ def test_list_tells_all_of_one_operation(operation: Operation[Any]) -> None:
 def test_list_of_an_unknown_operation() -> None:
     result = call("list", "no.such")
     assert result.exit_code == 1
-    assert "no operation 'no.such'" in result.stderr
+    assert "unknown operation 'no.such'" in result.stderr
 
 
 def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
@@ -79,17 +80,17 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no.such"], "no operation 'no.such'"),
-        (["oauth.token"], "no operation 'oauth.token'"),
+        (["no.such"], "unknown operation 'no.such'"),
+        (["oauth.token"], "unknown operation 'oauth.token'"),
         (["market_metrics.dividend"], "did you mean market_metrics.dividends?"),
         (["market_time.sessions"], "--to-date: is required"),
         (["market_time.current_sessions"], "--instrument-collections: is required"),
         (["instruments.warrant"], "--symbol: is required"),
-        (["watchlists.create"], "needs a body"),
-        (["watchlists.create", "--body", "order.json"], "a file is given as @FILE"),
-        (["watchlists.create", "--body", "{"], "cannot be read"),
-        (["watchlists.list", "--body", "{}"], "takes no body"),
-        (["watchlists.create", "--body", "@/no/such/file"], "cannot be read"),
+        (["watchlists.create"], "a body is required"),
+        (["watchlists.create", "--body", "order.json"], "for a file, pass @FILE"),
+        (["watchlists.create", "--body", "{"], "cannot read the body"),
+        (["watchlists.list", "--body", "{}"], "must not have a body"),
+        (["watchlists.create", "--body", "@/no/such/file"], "cannot read the body"),
         (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
     ],
 )
@@ -107,7 +108,7 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         "REFRESH_TOKEN": "r3fresh",
     }.items():
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
-    result = call("watchlists.list")
+    result = CliRunner().invoke(app, ["call", "watchlists.list"])
     assert result.exit_code == 1
     assert "127.0.0.1:9" in result.stderr
     assert "Is BROKERAGE_BASE_URL right (http://127.0.0.1:9), and the network up?" in result.stderr
@@ -116,11 +117,25 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "r3fresh" not in result.output
 
 
-@pytest.mark.parametrize("body", ["[]", "5", "null", "{", "@/none"])
-def test_a_body_of_another_kind_is_told(body: str) -> None:
+@pytest.mark.parametrize("body", ["{", "@/none", '{"name": "a", "name": "b"}', '{"name": NaN}'])
+def test_body_that_cannot_be_read_is_refused(body: str) -> None:
     result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
     assert result.exit_code == 1
-    assert "InvalidRequestError: watchlists.create: the body cannot be read" in result.stderr
+    assert "InvalidRequestError: watchlists.create: cannot read the body" in result.stderr
+
+
+@pytest.mark.parametrize("body", ["[]", "5", "null", '{"nmae": "a"}'])
+def test_body_of_another_form_is_refused(body: str) -> None:
+    result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
+    assert result.exit_code == 1
+    assert "InvalidRequestError: watchlists.create: the JSON must" in result.stderr
+
+
+@pytest.mark.parametrize("number", ["1_000", "１０", " 5", "0x10"])
+def test_integer_parameter_must_be_plain(number: str) -> None:
+    result = call("instruments.equities", "--per-page", number)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "--per-page" in result.stderr
 
 
 def test_the_numbers_of_a_body_keep_their_digits() -> None:
@@ -134,4 +149,61 @@ def test_the_numbers_of_a_body_keep_their_digits() -> None:
 def test_a_body_that_is_nested_absurdly_is_told() -> None:
     result = call("watchlists.create", "--body", "[" * 100_000)
     assert result.exit_code == 1
-    assert "cannot be read: nested too deeply" in " ".join(result.stderr.split())
+    assert "cannot read the body: the JSON is nested too deeply" in " ".join(result.stderr.split())
+
+
+WATCHLIST = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
+
+
+def test_operation_that_changes_something_asks() -> None:
+    result = call("watchlists.create", "--body", WATCHLIST, input="n\n")
+    assert result.exit_code == 1
+    assert "Send watchlists.create to the simulator at http://127.0.0.1:" in result.stdout
+    assert "Nothing was sent." in result.stdout
+
+
+def test_operation_that_changes_something_is_sent_after_a_yes() -> None:
+    result = call("watchlists.create", "--body", WATCHLIST, input="y\n")
+    assert result.exit_code == 0, result.output
+    assert '"name": "Mine"' in result.stdout
+
+
+def test_body_on_standard_input_leaves_no_answer_and_is_not_sent() -> None:
+    result = call("watchlists.create", "--body", "-", input=WATCHLIST)
+    assert result.exit_code == 1
+    assert "Nothing was sent." in result.stdout
+    assert "--yes" in result.stdout
+
+
+ORDER = json.dumps({
+    "order-type": "Market", "time-in-force": "Day",
+    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "symbol": "AAPL", "quantity": "1"}],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "command"),
+    [
+        ("orders.submit", ["--body", ORDER], "orders place"),
+        ("orders.cancel", ["--id", "7"], "orders cancel"),
+        ("orders.replace", ["--id", "7", "--body", ORDER], "orders replace"),
+        ("orders.edit", ["--id", "7", "--body", ORDER], "orders replace"),
+    ],
+)
+def test_order_sent_by_call_asks_and_points_to_orders(name: str, arguments: list[str], command: str) -> None:
+    result = call(name, "--account-number", "5WT00001", *arguments, input="n\n")
+    assert result.exit_code == 1
+    assert ", account 5WT00001?" in result.stdout
+    assert f"`brokerage-async {command}`" in result.stderr
+
+
+def test_every_operation_that_changes_something_needs_a_yes() -> None:
+    mutations = {each.name for each in OPERATIONS.values() if each.effect is Effect.MUTATE and each.scope is not None}
+    assert set(BETTER) < mutations
+    assert {name for name in mutations if name.startswith("orders.")} == set(BETTER)
+
+
+def test_preflight_does_not_ask() -> None:
+    account = "5WT00001"
+    result = call("orders.dry_run", "--account-number", account, "--body", ORDER, input="")
+    assert "Send" not in result.stdout

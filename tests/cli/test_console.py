@@ -1,4 +1,4 @@
-"""What the commands share."""
+"""Printing and running of commands."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from brokerage_async.cli import console
+from brokerage_async.cli.terminal import printable
 from brokerage_async.errors import NotFoundError
 
 
@@ -88,8 +89,30 @@ def test_any_other_exception_is_a_bug_and_shows_itself() -> None:
         console.run(fail())
 
 
-async def test_without_settings_a_simulator_of_its_own_is_used() -> None:
-    assert not console.on_real_service()
-    async with console.connect() as client:
-        assert await client.watchlists.list() is not None
-        assert "127.0.0.1" in client.environment.base_url
+def printed(thing: object, *, terminal: bool) -> str:
+    file = io.StringIO()
+    plain = console.PlainConsole(file=file, force_terminal=terminal, width=200, color_system=None)
+    plain.print(thing)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b31m", "\u202eab", "\x1b]8;;x\x07"], ids=ascii)
+def test_console_prints_strings_and_tables_without_control_sequences(hostile: str, terminal: bool) -> None:
+    table = Table(hostile, title=hostile, caption=hostile)
+    table.add_row(hostile)
+    for thing in (hostile, table):
+        output = printed(thing, terminal=terminal)
+        assert printable(hostile) in output
+    style_codes = ("\x1b[3m", "\x1b[1m", "\x1b[2;3m", "\x1b[2m", "\x1b[0m")  # those of the table itself
+    for code in style_codes:
+        output = output.replace(code, "")
+    assert printable(output) == output
+
+
+def test_console_takes_nothing_for_markup() -> None:
+    table = Table("[b]heading[/b]", title="[red]title[/red]")
+    table.add_row("[link=http://example.com]AAPL[/link] :smile:")
+    output = printed(table, terminal=True) + printed("[bold]x[/bold]", terminal=True)
+    for literal in ("[b]heading[/b]", "[red]title[/red]", "[link=http://example.com]AAPL[/link] :smile:", "[bold]x"):
+        assert literal in output

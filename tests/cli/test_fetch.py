@@ -9,18 +9,21 @@ import signal
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from brokerage_async.cli import fetch as command
+from brokerage_async.cli.commands import fetch as signatures
 from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.cli.fetch_formats import FORMATS
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.callback()(lambda: None)
-command.register(app)
+signatures.register(app)
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
@@ -28,37 +31,54 @@ FOUND = ["AAPL", "SPY", "QQQ", "MSFT", "NVDA"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "symbols").write_text("\n".join(SYMBOLS) + "\n")
     return tmp_path
 
 
-def fetch(*arguments, stdin=None, code=0):
-    result = CliRunner().invoke(app, ["fetch", *arguments], input=stdin)
+def fetch(*arguments: Any, stdin: Any = None, code: Any = 0) -> Any:
+    result = CliRunner().invoke(app, ["fetch", *arguments, "--simulator"], input=stdin)
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
-def keys_of(path):
+def keys_of(path: Any) -> Any:
     return [json.loads(line)["key"] for line in path.read_text().splitlines()]
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results ----------------------------------------------------------------------------------------------------------
 
 
-def test_equities_as_json_lines(folder):
+def test_equities_as_json_lines(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
     first = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
     assert list(first)[:2] == ["key", "active"]
     assert first["borrow-rate"] == "0.0"
     assert "5 of 6 symbols found" in result.stderr
-    assert "not known to the service: NOPE" in result.stderr
+    assert "unknown to the service: NOPE" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
 
 
-def test_standard_input_and_csv(folder):
+def test_fetch_without_a_service_refuses_and_leaves_no_file(folder: Any) -> None:
+    result = CliRunner().invoke(app, ["fetch", "equities", "--symbols", "symbols", "--out", "out.jsonl"])
+    assert result.exit_code == 1
+    assert "BROKERAGE_BASE_URL: is required" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["symbols"]
+
+
+def test_fetch_from_a_simulator_says_so_on_stderr(folder: Any) -> None:
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
+    assert "SIMULATED" in result.stderr
+    assert "SIMULATED" not in result.stdout
+
+
+def test_formats_of_the_command_are_those_that_can_be_written() -> None:
+    assert set(signatures.FORMATS) == set(FORMATS)
+
+
+def test_standard_input_and_csv(folder: Any) -> None:
     fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
     with (folder / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -67,7 +87,7 @@ def test_standard_input_and_csv(folder):
     assert all(Decimal(row["amount"]) > 0 for row in rows)
 
 
-def test_chains_as_parquet(folder):
+def test_chains_as_parquet(folder: Any) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     fetch("chains", "--symbols", "-", "--out", "out.parquet", stdin="CL\nnothing\n")
     table = parquet.read_table(folder / "out.parquet")
@@ -76,20 +96,20 @@ def test_chains_as_parquet(folder):
     assert set(table.column("key").to_pylist()) == {"CL"}
 
 
-def test_earnings_take_a_start_date(folder):
+def test_earnings_take_a_start_date(folder: Any) -> None:
     fetch("earnings", "--symbols", "symbols", "--out", "out.jsonl", "--start-date", "2025-01-01")
     assert all(
         json.loads(line)["occurred-date"] >= "2025-01-01" for line in (folder / "out.jsonl").read_text().splitlines()
     )
 
 
-def test_options_come_expired_or_not(folder):
+def test_options_come_expired_or_not(folder: Any) -> None:
     symbol = "AAPL  260515C00140000"
     fetch("options", "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\n")
     assert keys_of(folder / "out.jsonl") == [symbol]
 
 
-def test_no_symbols_give_an_empty_file(folder):
+def test_no_symbols_give_an_empty_file(folder: Any) -> None:
     fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="\n\n")
     assert (folder / "out.jsonl").read_bytes() == b""
 
@@ -97,7 +117,7 @@ def test_no_symbols_give_an_empty_file(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["equities", "--symbols", "symbols", "--out", "out.txt"], "has to end in"),
+        (["equities", "--symbols", "symbols", "--out", "out.txt"], "must end in"),
         (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
         (["earnings", "--symbols", "symbols", "--out", "out.csv"], "earnings need their first day"),
         (
@@ -108,18 +128,20 @@ def test_no_symbols_give_an_empty_file(folder):
         (["equities", "--symbols", sys.executable, "--out", "out.csv"], "not a text file"),
     ],
 )
-def test_what_cannot_be_done_is_said_at_once(folder, arguments, message):
+def test_what_cannot_be_done_is_said_at_once(folder: Any, arguments: Any, message: str) -> None:
     assert message in fetch(*arguments, code=2).output
     assert [path.name for path in folder.iterdir()] == ["symbols"]
 
 
-def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(folder, monkeypatch):
+def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(
+    folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(command, "connect", None)
     message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
-    assert "nowhere/out.csv.partial cannot be written: No such file or directory" in " ".join(message.split())
+    assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
 
 
-def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
+def test_parquet_without_pyarrow_says_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "brokerage_async.arrow", raising=False)
     monkeypatch.delattr("brokerage_async.arrow", raising=False)
@@ -130,10 +152,10 @@ def test_parquet_without_pyarrow_says_what_to_install(folder, monkeypatch):
 # -- interruptions -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_goes_on_where_the_last_one_stopped(folder, monkeypatch):
+def test_a_run_goes_on_where_the_last_one_stopped(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def begin(bulk, job, symbols, note, begin=command.begin):
+    def begin(bulk: Any, job: Any, symbols: Any, note: Any, begin: Any = command.begin) -> Any:
         asked.append(list(symbols))
         return begin(bulk, job, symbols, note)
 
@@ -148,7 +170,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(folder, monkeypatch):
     assert asked == [["AAPL", "NOPE"], ["SPY", "QQQ", "MSFT", "NVDA"]]
 
 
-def test_another_fetch_is_not_mixed_in(folder):
+def test_another_fetch_is_not_mixed_in(folder: Any) -> None:
     with Checkpoint(folder / "out.jsonl.partial", {"fetch": "dividends", "from": "simulator"}):
         pass
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
@@ -157,10 +179,10 @@ def test_another_fetch_is_not_mixed_in(folder):
     assert keys_of(folder / "out.jsonl") == FOUND
 
 
-def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch):
+def test_symbols_that_failed_are_asked_again_by_the_next_run(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = Simulator.__init__
 
-    def with_fault(self, *args, **kwargs):
+    def with_fault(self: Any, *args: Any, **kwargs: Any) -> None:
         plain(self, *args, **kwargs)
         self.faults.add("GET", r"dividends/MSFT", "status(422)", times=None)
 
@@ -176,8 +198,9 @@ def test_symbols_that_failed_are_asked_again_by_the_next_run(folder, monkeypatch
     assert not (folder / "out.jsonl.partial").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-async def test_killed_at_random_moments_the_file_is_the_same(folder):
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> None:
     async with Simulator(equities=300, latency=0.02) as sim:
         symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
         (folder / "many").write_text("\n".join(symbols))
@@ -188,13 +211,13 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder):
             "BROKERAGE_REFRESH_TOKEN": sim.refresh_token,
         }
 
-        async def served(batches):
+        async def served(batches: Any) -> None:
             """Once the service has answered so many further batches."""
             enough = sim.ledger.count("instruments.equities") + batches
-            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger calls nobody
+            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger has no callbacks
                 await asyncio.sleep(0.001)
 
-        async def run(out, batches=1000):
+        async def run(out: Any, batches: Any = 1000) -> Any:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "brokerage_async", "fetch", "equities",
                 "--symbols", folder / "many", "--out", folder / out, "--batch-size", "4", "--concurrency", "4",

@@ -1,7 +1,9 @@
-"""What a fetch has brought so far, whatever happened to the run before."""
+"""Checkpoints of fetches after any end of the run before."""
 
 import sys
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +17,9 @@ HEADER = len('{"fetch":"x"}\n')
 
 @given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(tmp_path, cut, tail):
+def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(
+    tmp_path: Path, cut: int, tail: Any
+) -> None:
     purpose, path = {"fetch": "x"}, tmp_path / "partial"
     path.unlink(missing_ok=True)
     entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
@@ -41,7 +45,7 @@ def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_
 
 
 @pytest.mark.parametrize("cut", range(HEADER))
-def test_a_header_that_was_not_written_whole_is_written_again(tmp_path, cut):
+def test_a_header_that_was_not_written_whole_is_written_again(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "partial"
     path.write_bytes(b'{"fetch":"x"}\n'[:cut])
     with Checkpoint(path, {"fetch": "x"}):
@@ -50,7 +54,7 @@ def test_a_header_that_was_not_written_whole_is_written_again(tmp_path, cut):
 
 
 @pytest.mark.parametrize("content", ["precious\n", "precious"])
-def test_a_checkpoint_of_something_else_is_left_alone(tmp_path, content):
+def test_a_checkpoint_of_something_else_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "partial"
     path.write_text(content)
     with pytest.raises(ConfigurationError, match="precious"):
@@ -58,7 +62,7 @@ def test_a_checkpoint_of_something_else_is_left_alone(tmp_path, content):
     assert path.read_text() == content
 
 
-def test_an_empty_checkpoint_knows_nothing(tmp_path):
+def test_an_empty_checkpoint_knows_nothing(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         assert len(checkpoint) == 0
         assert "A" not in checkpoint
@@ -66,7 +70,7 @@ def test_an_empty_checkpoint_knows_nothing(tmp_path):
             checkpoint.rows("A")
 
 
-def test_a_key_can_be_added_after_rows_were_read(tmp_path):
+def test_a_key_can_be_added_after_rows_were_read(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         for key in "ABC":
             checkpoint.add(key, [{"symbol": key}])
@@ -75,7 +79,7 @@ def test_a_key_can_be_added_after_rows_were_read(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["1.10", "0.12345678901234567890123", "1E+400", "1E-400"])
-def test_numbers_keep_their_digits(tmp_path, number):
+def test_numbers_keep_their_digits(tmp_path: Path, number: str) -> None:
     path = tmp_path / "partial"
     with Checkpoint(path, {"fetch": "x"}) as first:
         first.add("A", [{"new": Decimal(number)}])
@@ -84,13 +88,13 @@ def test_numbers_keep_their_digits(tmp_path, number):
     assert str(row["new"]) == number
 
 
-def test_whole_numbers_may_be_long(tmp_path):
+def test_whole_numbers_may_be_long(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"id": 10**30}])
         assert checkpoint.rows("A") == [{"id": 10**30}]
 
 
-def test_what_is_no_text_does_not_cost_the_row(tmp_path):
+def test_what_is_no_text_does_not_cost_the_row(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"symbol": "a\ud800b", "\udc80": [None, {"x": "\udfff"}], "id": 7, "emoji": "\U0001f600"}])
         assert checkpoint.rows("A") == [
@@ -98,7 +102,7 @@ def test_what_is_no_text_does_not_cost_the_row(tmp_path):
         ]
 
 
-def test_what_was_flushed_survives_the_process(tmp_path):
+def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
     path = tmp_path / "partial"
     with Checkpoint(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"a": 1}])
@@ -106,8 +110,8 @@ def test_what_was_flushed_survives_the_process(tmp_path):
         assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
-def test_two_runs_do_not_share_a_checkpoint(tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
+def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "partial"
     with Checkpoint(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
         Checkpoint(path, {"fetch": "x"})
@@ -115,12 +119,12 @@ def test_two_runs_do_not_share_a_checkpoint(tmp_path):
         assert len(after) == 0
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(ConfigurationError, match="cannot be written"):
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot write"):
         Checkpoint(tmp_path / "nowhere" / "partial", {"fetch": "x"})
 
 
-def test_it_is_removed_when_everything_stands_elsewhere(tmp_path):
+def test_it_is_removed_when_everything_stands_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "partial"
     with Checkpoint(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", None)

@@ -1,9 +1,12 @@
-"""The files that a fetch ends in: whole or not at all, and no digit lost."""
+"""Output files of a fetch: whole or absent, with every digit."""
 
 import csv
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,24 +22,24 @@ ROWS = [
 ]
 
 
-def written(tmp_path, suffix, rows, model=Equity):
+def written(tmp_path: Any, suffix: Any, rows: Any, model: Any = Equity) -> Any:
     path = tmp_path / f"out{suffix}"
     put_in_place(path, lambda: rows, model)
     return path
 
 
-def test_json_lines_are_what_the_service_sent(tmp_path):
+def test_json_lines_are_what_the_service_sent(tmp_path: Path) -> None:
     lines = written(tmp_path, ".jsonl", ROWS).read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"key": key, **row} for key, row in ROWS]
     assert all(line.startswith('{"key":') for line in lines)
 
 
-def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields(tmp_path):
+def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields(tmp_path: Path) -> None:
     [line] = written(tmp_path, ".jsonl", [("A", {"key": "other", "symbol": "A"})]).read_text().splitlines()
     assert json.loads(line) == {"key": "A", "symbol": "A"}
 
 
-def test_csv_has_a_column_for_each_field(tmp_path):
+def test_csv_has_a_column_for_each_field(tmp_path: Path) -> None:
     with written(tmp_path, ".csv", ROWS).open(newline="", encoding="utf-8") as file:
         first, second, third = csv.DictReader(file)
     assert [row["key"] for row in (first, second, third)] == ["A", "B", "B"]
@@ -47,7 +50,37 @@ def test_csv_has_a_column_for_each_field(tmp_path):
     assert set(third.values()) == {"B", ""}
 
 
-def test_parquet_is_typed(tmp_path):
+FORMULAS = [
+    '=HYPERLINK("http://example.com")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "'",
+]  # fmt: skip
+
+
+def csv_rows(path: Any) -> Any:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_csv_marks_strings_that_a_spreadsheet_would_run(tmp_path: Path, formula: Any) -> None:
+    row = {"symbol": formula, "lendability": formula, "borrow-rate": "-0.5", "id": -7}
+    (written_row,) = csv_rows(written(tmp_path, ".csv", [(formula, row)]))
+    assert [written_row[name] for name in ("key", "symbol", "lendability")] == ["'" + formula] * 3
+    assert [written_row[name] for name in ("borrow_rate", "id")] == ["-0.5", "-7"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_raw_csv_leaves_strings_as_they_are(tmp_path: Path, formula: Any) -> None:
+    put_in_place(tmp_path / "raw.csv", lambda: [(formula, {"symbol": formula})], Equity, raw=True)
+    (row,) = csv_rows(tmp_path / "raw.csv")
+    assert (row["key"], row["symbol"]) == (formula, formula)
+
+
+def test_raw_changes_no_other_format(tmp_path: Path) -> None:
+    put_in_place(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], Equity, raw=True)
+    assert json.loads((tmp_path / "raw.jsonl").read_text()) == {"key": "=1", "symbol": "=1"}
+
+
+def test_parquet_is_typed(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(written(tmp_path, ".parquet", ROWS))
     assert table.column("key").to_pylist() == ["A", "B", "B"]
@@ -55,7 +88,7 @@ def test_parquet_is_typed(tmp_path):
     assert table.column("halted_at").to_pylist()[0] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def test_parquet_is_written_group_by_group(tmp_path, monkeypatch):
+def test_parquet_is_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(fetch_formats, "GROUP", 2)
     file = parquet.ParquetFile(written(tmp_path, ".parquet", ROWS))
@@ -63,17 +96,17 @@ def test_parquet_is_written_group_by_group(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_nothing_found_is_a_file_all_the_same(tmp_path, suffix):
+def test_nothing_found_is_a_file_all_the_same(tmp_path: Path, suffix: Any) -> None:
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
     assert written(tmp_path, suffix, []).exists()
 
 
-def test_the_file_is_replaced_at_once(tmp_path):
+def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("before")
 
-    def rows():
+    def rows() -> Iterator[Any]:
         yield "A", {}
         assert out.read_text() == "before"
         raise KeyboardInterrupt
@@ -84,7 +117,7 @@ def test_the_file_is_replaced_at_once(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
-def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path):
+def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
     put_in_place(tmp_path / "out.parquet", lambda: rows, Equity)
@@ -93,18 +126,18 @@ def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path
 
 
 @pytest.mark.parametrize("row", [{"borrow-rate": "1e60"}, {"borrow-rate": "1e-60"}, {"id": 10**20}])
-def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path, row):
+def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Path, row: Any) -> None:
     pytest.importorskip("pyarrow")
     out = tmp_path / "out.parquet"
     out.write_text("before")
-    with pytest.raises(ConfigurationError, match="JSON lines and CSV can"):
+    with pytest.raises(ConfigurationError, match="use JSON lines or CSV"):
         put_in_place(out, lambda: [("A", {}), ("B", row)], Equity)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").mkdir()
-    with pytest.raises(ConfigurationError, match=r"out\.jsonl cannot be written"):
+    with pytest.raises(ConfigurationError, match=r"cannot write .*out\.jsonl"):
         put_in_place(tmp_path / "out.jsonl", lambda: ROWS, Equity)
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

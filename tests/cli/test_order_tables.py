@@ -23,6 +23,7 @@ from brokerage_async.cli.order_tables import (
     placement_table,
     plain,
     preview_table,
+    price_of,
     raw,
     ticket_line,
 )
@@ -35,7 +36,7 @@ AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
 
 
 def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
-    """A table as the console of the commands prints it."""
+    """Return a table as the console prints it."""
     text = io.StringIO()
     monkeypatch.setattr(console.out, "_file", text)
     monkeypatch.setattr(console.out, "_width", width)
@@ -47,6 +48,12 @@ def leg(quantity: str | None = "10", remaining: str | None = "4", **fields: Any)
     amounts = (None if each is None else Decimal(each) for each in (quantity, remaining))
     settings = dict(zip(("quantity", "remaining_quantity"), amounts, strict=True))
     return models.OrderLeg(**{"action": "Buy to Open", "symbol": "AAPL"} | settings | fields)
+
+
+def filled_leg(action: str, *fills: tuple[str, str]) -> models.OrderLeg:
+    quantity = sum(Decimal(each) for each, _ in fills) or 1
+    made = [models.Fill(quantity=Decimal(each), fill_price=Decimal(price)) for each, price in fills]
+    return models.OrderLeg(action=models.LegAction(action), symbol="X", quantity=Decimal(quantity), fills=tuple(made))
 
 
 class TestWords:
@@ -75,6 +82,28 @@ class TestWords:
     )
     def test_how_much_is_filled(self, legs: Any, expected: str) -> None:
         assert filled(models.Order(legs=legs)) == expected
+
+    @pytest.mark.parametrize(
+        ("legs", "expected"),
+        [
+            ((), "1.50"),
+            ((filled_leg("Buy to Open", ("10", "2.00")),), "2.00"),
+            ((filled_leg("Sell to Close", ("5", "2.00"), ("5", "2.01")),), "2.005"),
+            ((filled_leg("Buy to Open", ("1", "1"), ("2", "2")),), "1.6667"),
+            ((filled_leg("Buy to Open", ("1", "5.00")), filled_leg("Sell to Open", ("1", "3.15"))), "1.85 Debit"),
+            ((filled_leg("Sell to Open", ("2", "5.00")), filled_leg("Buy to Open", ("4", "1.20"))), "2.60 Credit"),
+            ((filled_leg("Buy to Open", ("1", "1.00")), filled_leg("Sell to Open", ("1", "1.00"))), "0.00"),
+            ((filled_leg("Buy", ("0.5", "4")), filled_leg("Sell", ("1.5", "1"))), "1 Debit"),
+            ((filled_leg("Buy to Open", ("1", "5.00")), filled_leg("Sell to Open")), "1.50 Credit"),
+        ],
+        ids=["limit", "one", "average", "rounded", "debit", "ratio", "even", "fractions", "half-filled"],
+    )
+    def test_price_is_the_net_price_of_the_fills_or_the_limit(self, legs: Any, expected: str) -> None:
+        order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT, legs=legs)
+        assert price_of(order) == expected
+
+    def test_price_of_an_order_without_any_is_empty(self) -> None:
+        assert price_of(models.Order(legs=(leg(),))) == ""
 
     @pytest.mark.parametrize(
         ("order", "expected"),

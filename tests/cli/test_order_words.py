@@ -1,4 +1,4 @@
-"""What the words on a command line make of an order, and which of them do not go together."""
+"""Orders from the words of a command line, and words that do not go together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.models import NewOrder
-from brokerage_async.cli.order_words import read_order, read_ticket
+from brokerage_async.cli.order_words import Words, read_order, read_ticket
 from brokerage_async.errors import InvalidRequestError
 
 BLANK = dict.fromkeys(("limit", "stop", "value", "tif", "until", "source"))
@@ -32,14 +32,14 @@ DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
     ],
 )
 def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
-    ticket = read_ticket(**SHARE | words)  # type: ignore[arg-type]
+    ticket = read_ticket(Words(**SHARE | words))
     assert isinstance(ticket, NewOrder)
     assert {name: getattr(ticket, name) for name in expected} == expected
 
 
 def test_a_symbol_is_needed() -> None:
-    with pytest.raises(InvalidRequestError, match="say what to do"):
-        read_ticket("buy", None, "1", None, None, None, "Day", None, None)
+    with pytest.raises(InvalidRequestError, match="then a symbol"):
+        read_ticket(Words(action="buy", quantity="1"))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_symbol_is_needed() -> None:
 )
 def test_no_word_is_left_out_of_an_order(words: dict[str, Any], expected: str) -> None:
     with pytest.raises(InvalidRequestError, match=expected):
-        read_ticket(**SHARE | words)  # type: ignore[arg-type]
+        read_ticket(Words(**SHARE | words))
 
 
 def test_an_order_in_a_file(tmp_path: Path) -> None:
@@ -66,14 +66,29 @@ def test_an_order_in_a_file(tmp_path: Path) -> None:
     assert read_order(str(file)).legs[0].symbol == "AAPL"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", '"text"', "\ud800"], ids=ascii)
-def test_what_is_no_order_is_told(tmp_path: Path, text: str) -> None:
+def test_numbers_of_an_order_in_a_file_are_exact(tmp_path: Path) -> None:
     file = tmp_path / "order.json"
-    file.write_text(text, errors="surrogatepass")
-    with pytest.raises(InvalidRequestError, match="the order cannot be read"):
+    digits = "0.1000000000000000055511151231257827021181583404541015625"
+    file.write_text(f'{{"order-type": "Limit", "time-in-force": "Day", "price": {digits}, "legs": []}}')
+    assert str(read_order(str(file)).price) == digits
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"a": 1, "a": 2}', '{"price": NaN}', "\ud800"], ids=ascii)
+def test_file_that_is_not_plain_json_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "order.json"
+    file.write_text(content, errors="surrogatepass")
+    with pytest.raises(InvalidRequestError, match=r"cannot read the order from .*order\.json: "):
         read_order(str(file))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequestError, match="the order cannot be read"):
+@pytest.mark.parametrize("content", ["[]", "5", "null", '"order"', '{"data": {}}', '{"price_effect": "Debit"}'])
+def test_file_that_does_not_hold_an_order_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "order.json"
+    file.write_text(content)
+    with pytest.raises(InvalidRequestError, match="NewOrder"):
+        read_order(str(file))
+
+
+def test_missing_order_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match="none: No such file"):
         read_order(str(tmp_path / "none"))

@@ -22,7 +22,8 @@ from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.orders import open_journal
 from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.simulator import Simulator
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import Simulator, faults
 
 T = TypeVar("T")
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
@@ -33,8 +34,12 @@ def orders(*arguments: str, **options: Any) -> Result:
     return CliRunner().invoke(app, ["orders", *arguments], **options)
 
 
+def simulated(*arguments: str, **options: Any) -> Result:
+    return orders(*arguments, "--simulator", **options)
+
+
 class Service:
-    """A simulator in a thread of its own, so that commands can come and go."""
+    """Simulator in a thread of its own, which outlives the commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, simulator: Simulator) -> None:
         self._loop = loop
@@ -60,7 +65,7 @@ class Service:
         return len(self.do(lambda: self.simulator.ledger.orders(account_number=self.account)))
 
 
-async def everybody_leaves() -> None:
+async def cancel_other_tasks() -> None:
     """Requests that the simulator left hanging are still waiting for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -87,7 +92,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
     yield running
     running.wait(simulator.__aexit__(None, None, None))
-    running.wait(everybody_leaves())
+    running.wait(cancel_other_tasks())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
@@ -97,7 +102,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service
 
 
 def test_a_dry_run_shows_buying_power_and_fees() -> None:
-    result = orders("dry-run", *BUY)
+    result = simulated("dry-run", *BUY)
     assert result.exit_code == 0, result.output
     assert "Buy to Open 10 AAPL; Limit at 10 Debit, Day" in result.output
     assert "change in buying power" in result.output
@@ -105,19 +110,19 @@ def test_a_dry_run_shows_buying_power_and_fees() -> None:
 
 
 def test_a_dry_run_as_json() -> None:
-    result = orders("dry-run", *BUY, "--json")
+    result = simulated("dry-run", *BUY, "--json")
     assert json.loads(result.stdout)["buying-power-effect"]["change-in-buying-power"]
 
 
 def test_nothing_is_placed_without_a_yes() -> None:
-    result = orders("place", *BUY, input="n\n")
+    result = simulated("place", *BUY, input="n\n")
     assert result.exit_code == 1
     assert "Place this order?" in result.output
     assert "Nothing was sent." in result.output
 
 
 def test_the_end_of_the_input_is_no_yes() -> None:
-    result = orders("place", *BUY, input="")
+    result = simulated("place", *BUY, input="")
     assert result.exit_code == 1
     assert "Nothing was sent." in result.output
 
@@ -132,20 +137,20 @@ def test_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) ->
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(typer, "confirm", ask)
-    result = orders("place", *BUY)
+    result = simulated("place", *BUY)
     assert result.exit_code == 1
     assert "Nothing was sent." in result.output
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_placing_after_a_yes_shows_the_order() -> None:
-    result = orders("place", *BUY, input="y\n")
+    result = simulated("place", *BUY, input="y\n")
     assert result.exit_code == 0, result.output
     assert "placed: " in result.output
 
 
 def test_what_makes_no_order_is_told() -> None:
-    result = orders("place", "fly", "AAPL", "--yes")
+    result = simulated("place", "fly", "AAPL", "--yes")
     assert result.exit_code == 1
     assert "buy-to-open" in result.stderr
 
@@ -170,7 +175,113 @@ def test_the_life_of_an_order_in_json(service: Service) -> None:
 def test_a_cancellation_asks_first(service: Service) -> None:
     result = orders("cancel", "1", input="n\n")
     assert result.exit_code == 1
-    assert "Cancel order 1" in result.output
+    assert "Cancel order 1?" in result.output
+
+
+WORKING = ["buy-to-open", "AAPL", "10", "--limit", "10", "--yes", "--json"]
+
+
+def placed_order(service: Service) -> str:
+    return str(json.loads(orders("place", *WORKING).stdout)["order"]["id"])
+
+
+def test_prompts_name_environment_address_and_account(service: Service) -> None:
+    where = f"(sandbox at {service.simulator.base_url}, account {service.account})"
+    order_id = placed_order(service)
+    for command in (["place", *BUY], ["cancel", order_id], ["replace", order_id, "--limit", "11"]):
+        result = orders(*command, input="n\n")
+        assert result.exit_code == 1
+        assert where in " ".join(result.stdout.split())
+        assert "Nothing was sent." in result.stdout
+    assert service.placed == 1
+
+
+def test_prompt_of_a_simulator_says_so() -> None:
+    result = simulated("place", *BUY, input="n\n")
+    assert "(the simulator at http://127.0.0.1:" in result.stdout
+    assert "SIMULATED" in result.stderr
+
+
+def test_replace_changes_the_given_terms_and_keeps_the_others(service: Service) -> None:
+    order_id = placed_order(service)
+    result = orders("replace", order_id, "--limit", "11.5", "--yes", "--json")
+    changed = json.loads(result.stdout)
+    assert (changed["outcome"], changed["order"]["price"]) == ("applied", "11.50")
+    assert (changed["order"]["order-type"], changed["order"]["time-in-force"]) == ("Limit", "Day")
+    assert changed["order"]["legs"][0]["quantity"] == "10"
+    assert changed["order"]["id"] != order_id
+
+
+def test_replace_previews_and_asks(service: Service) -> None:
+    order_id = placed_order(service)
+    result = orders("replace", order_id, "--tif", "GTC", input="y\n")
+    assert result.exit_code == 0, result.output
+    assert "Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC" in result.stdout
+    assert "change in buying power" in result.stdout
+    assert "applied" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "a replacement needs new terms"),
+        (["--stop", "9"], "--stop does not go with order"),
+        (["--limit", "1_1"], "--limit must be a plain number"),
+        (["--limit", "-1"], "price must not be negative"),
+        (["--tif", "GTC", "--until", "2030-01-01"], "--until does not go together with --tif"),
+        (["--order", "x", "--limit", "1"], "--order does not go together with --limit"),
+    ],
+)
+def test_replace_refuses_terms_that_make_no_sense(service: Service, words: list[str], said: str) -> None:
+    result = orders("replace", placed_order(service), *words, "--yes")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
+
+
+def test_replace_takes_all_terms_from_a_file(service: Service, tmp_path: Path) -> None:
+    terms = {
+        "order-type": "Stop Limit",
+        "time-in-force": "Day",
+        "price": 12.5,
+        "price-effect": "Debit",
+        "stop-trigger": 12,
+    }
+    (tmp_path / "terms.json").write_text(json.dumps(terms))
+    result = orders("replace", placed_order(service), "--order", str(tmp_path / "terms.json"), "--yes", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["order"]["stop-trigger"] == "12.00"
+
+
+def test_replace_of_an_unknown_order_is_refused(service: Service) -> None:
+    result = orders("replace", "999", "--limit", "1", "--yes")
+    assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "command", [["place", *BUY, "--yes", "--json"], ["list"], ["recover"], ["cancel", "1", "--yes"]]
+)
+@pytest.mark.parametrize("given", [{}, {"BROKERAGE_BASEURL": "http://127.0.0.1:1"}])
+def test_without_an_address_nothing_is_simulated(
+    monkeypatch: pytest.MonkeyPatch, command: list[str], given: dict[str, str]
+) -> None:
+    names = ("ENVIRONMENT", "CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT")
+    for name, value in {f"BROKERAGE_{name}": "production" for name in names}.items() | given.items():
+        monkeypatch.setenv(name, value)
+    result = orders(*command)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "BROKERAGE_BASE_URL: is required" in result.stderr
+    for name in given:
+        assert f"{name}: unknown variable, probably a typing error for BROKERAGE_BASE_URL" in result.stderr
+
+
+def test_simulated_orders_stay_out_of_account_and_journal_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BROKERAGE_ACCOUNT", "REAL")
+    monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "real.journal"))
+    result = simulated("place", *BUY, "--yes", "--json")
+    assert json.loads(result.stdout)["account-number"] != "REAL"
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_refused_order_says_why(service: Service) -> None:
@@ -230,7 +341,27 @@ def test_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
     assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
     assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
     assert service.placed == 2
-    assert "cannot be read" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
+    assert "cannot read the order" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
+
+
+HOSTILE = "\x1b]8;;http://example.com\x07[red]mine\x9b2J\u202e"
+OBEYED = set("\x1b\x07\x9b\u202e")
+
+
+def test_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> None:
+    error = {"error": {"code": "validation_error", "message": HOSTILE}}
+    answer = Response(status=422, headers={"content-type": "application/json"}, body=json.dumps(error).encode())
+    service.fault("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
+    result = orders("list")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "[red]mine" in result.stderr
+    assert not OBEYED & set(result.stderr)
+    order = {"id": "7", "status": HOSTILE, "legs": [{"action": "Buy", "quantity": "1", "symbol": HOSTILE}]}
+    service.fault("GET", "/orders", faults.body(json.dumps({"data": {"items": [order]}}).encode()), times=None)
+    for arguments in (["list"], ["list", "--json"]):
+        output = orders(*arguments).output
+        assert not OBEYED & set(output)
+        assert "[red]mine" in output
 
 
 def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
@@ -263,7 +394,7 @@ def test_ctrl_c_says_that_a_cancellation_may_have_been_sent(monkeypatch: pytest.
         await asyncio.sleep(60)
 
     monkeypatch.setattr(OrderEntry, "cancel", interrupted)
-    result = orders("cancel", "7", "--yes")
+    result = simulated("cancel", "7", "--yes")
     assert result.exit_code == INTERRUPTED
     assert "the cancellation of order 7 may have been sent" in result.stderr
 
@@ -282,10 +413,10 @@ def test_a_folder_that_cannot_be_made_is_one_message(monkeypatch: pytest.MonkeyP
 
 
 def test_where_orders_are_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert isinstance(open_journal(None), MemoryJournal)
-    assert isinstance(open_journal(str(tmp_path / "j")), SqliteJournal)
+    assert isinstance(open_journal(None, simulated=True), MemoryJournal)
+    assert isinstance(open_journal(str(tmp_path / "j"), simulated=False), SqliteJournal)
     monkeypatch.setenv("BROKERAGE_BASE_URL", "http://localhost")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    default = open_journal(None)
+    default = open_journal(None, simulated=False)
     assert isinstance(default, SqliteJournal)
     assert default.path == tmp_path / "brokerage-async" / "orders.journal"

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from brokerage_async import Client
 from brokerage_async.cli import watch as command
-from brokerage_async.models import NewOrder, NewOrderLeg, NewQuoteAlert
+from brokerage_async.cli.commands import watch as signatures
+from brokerage_async.cli.console import PlainConsole, complain
+from brokerage_async.cli.service import Service
+from brokerage_async.models import Fill, NewOrder, NewOrderLeg, NewQuoteAlert, Order, OrderLeg
 from brokerage_async.simulator import Simulator
+from brokerage_async.watch.diff import Change
 
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
 LEG = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
 app = typer.Typer()
-command.register(app)
+signatures.register(app)
 ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
 
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Simulator:
-    """A simulator in which an order and an alert are waiting, and to which the commands connect."""
+    """Let commands connect to a simulator with a waiting order and an alert."""
     simulator = Simulator(**SMALL)
 
     @contextlib.asynccontextmanager
-    async def connect() -> AsyncIterator[Client]:
+    async def connect(*, simulated: bool) -> AsyncIterator[Service]:
+        assert not simulated
         async with simulator.client() as client:
             await client.orders.submit(simulator.account_numbers[0], ORDER)
             await client.quote_alerts.create(NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=9999))
-            yield client
+            yield Service(client)
 
     monkeypatch.setattr(command, "connect", connect)
     return simulator
@@ -97,7 +103,7 @@ def test_failures_are_told_on_stderr(service: Simulator) -> None:
 
 
 def test_a_poll_that_will_be_repeated_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    command.complain(ConnectionResetError("gone"))
+    complain(ConnectionResetError("gone"))
     assert capsys.readouterr().err.strip() == "ConnectionResetError: gone"
 
 
@@ -112,9 +118,62 @@ async def test_the_table_keeps_the_items_that_changed_last(service: Simulator, m
     async with service.client() as client:
         for _ in range(40):
             await client.orders.submit(service.account_numbers[0], ORDER)
-        board = command.Board("Orders", ("order",), lambda order: (order.id,))
+        board = command.Board("Orders", lambda order: {"order": order.id})
         with board.shown() as show:
             async with client.watch.orders("me", service.account_numbers, interval=1) as changes:
                 for _ in range(40):
                     show(await asyncio.wait_for(anext(changes), 5))
         assert board.table().row_count == command.ROWS
+
+
+SPREAD = Order(
+    id="400869569", status="Cancel Requested", price=Decimal("1.85"), price_effect="Debit",
+    legs=tuple(
+        OrderLeg(action=action, quantity=Decimal(1), symbol=f"AAPL  260612C{strike}000",
+                 fills=(Fill(quantity=Decimal(1), fill_price=Decimal(price)),))
+        for action, strike, price in (("Buy to Open", "00110", "5.00"), ("Sell to Open", "00115", "3.20"))
+    ),
+)  # fmt: skip
+SHARE = Order(
+    id="400869570",
+    status="Live",
+    price=Decimal("150.25"),
+    legs=(OrderLeg(action="Buy to Open", quantity=Decimal(10), symbol="AAPL"),),
+)
+
+
+def change(order: Order) -> Change[Order]:
+    before = attrs.evolve(order, status="Received", updated_at=None, cancellable=True, editable=True)
+    return Change(kind="changed", key=order.id, before=before, after=order, at=datetime(2026, 6, 1, tzinfo=UTC))
+
+
+def drawn(width: int, *orders: Order) -> str:
+    terminal = PlainConsole(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(command, "out", terminal)
+        board = command.Board("Orders", command.order_row)
+        with board.shown() as show:
+            for order in orders:
+                show(change(order))
+        terminal.file.seek(0)  # type: ignore[attr-defined]
+        terminal.file.truncate()  # type: ignore[attr-defined]
+        terminal.print(board.table())
+    return terminal.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_orders_are_readable_at_any_usual_width(width: int) -> None:
+    output = drawn(width, SPREAD, SHARE)
+    assert "…" not in output
+    assert max(map(len, output.splitlines())) <= width
+    for whole in ("400869569", "400869570", "Cancel Requested", "1.80 Debit", "150.25", "Buy to Open 10 AAPL"):
+        assert whole in output
+    assert "260612C00110000" in output
+    assert "260612C00115000" in output
+    assert "3.20" not in output
+
+
+def test_columns_without_room_are_named() -> None:
+    assert "No room for: change" in drawn(80, SPREAD)
+    assert "No room for" not in drawn(200, SPREAD)
+    assert "changed cancellable, editable, status" in drawn(200, SPREAD)

@@ -70,6 +70,7 @@ def test_main_check_missing_and_left_over_files_are_stale(tmp_path: Path, capsys
     assert not (tmp_path / "obsolete.py").exists()
 
 
+@pytest.mark.slow
 def test_main_output_depends_on_the_schema_only(tmp_path: Path) -> None:
     """Hash seed and working directory have no influence; the output contains neither time nor path."""
     contents = []

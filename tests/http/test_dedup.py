@@ -1,14 +1,15 @@
 import tracemalloc
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.http.dedup import Seen
+from brokerage_async.http.dedup import CompactSet
 
 
 @given(st.lists(st.text(max_size=3)), st.integers(0, 5))
-def test_it_answers_like_a_set_whatever_it_keeps_exactly(keys, exact):
-    seen, model = Seen(exact=exact), set()
+def test_it_answers_like_a_set_whatever_it_keeps_exactly(keys: Any, exact: Any) -> None:
+    seen, model = CompactSet(exact=exact), set()
     for key in keys:
         assert (key in seen) is (key in model)
         assert seen.add(key) is (key not in model)
@@ -16,28 +17,28 @@ def test_it_answers_like_a_set_whatever_it_keeps_exactly(keys, exact):
 
 
 @given(st.lists(st.lists(st.text(max_size=2))), st.integers(0, 5))
-def test_new_keys_come_once_and_in_order(lists, exact):
-    seen, model = Seen(exact=exact), set()
+def test_new_keys_come_once_and_in_order(lists: Any, exact: Any) -> None:
+    seen, model = CompactSet(exact=exact), set()
     for keys in lists:
         assert seen.new(keys) == [key for key in dict.fromkeys(keys) if key not in model]
         model.update(keys)
 
 
-def test_lone_surrogates_are_keys_too():
-    seen = Seen(exact=0)
+def test_lone_surrogates_are_keys_too() -> None:
+    seen = CompactSet(exact=0)
     assert seen.add("\ud800")
     assert not seen.add("\ud800")
 
 
-def test_a_digest_that_straddles_two_neighbours_is_no_match():
-    seen = Seen(exact=0)
+def test_a_digest_that_straddles_two_neighbours_is_no_match() -> None:
+    seen = CompactSet(exact=0)
     keys = [f"key {number}" for number in range(300_000)]  # several in each bucket
     assert sum(map(seen.add, keys)) == len(keys)
     assert not any(map(seen.add, keys[::7]))
 
 
-def test_a_key_beyond_the_exact_ones_takes_few_bytes():
-    seen = Seen(exact=0)
+def test_a_key_beyond_the_exact_ones_takes_few_bytes() -> None:
+    seen = CompactSet(exact=0)
     for number in range(65_536 * 2):  # the buckets themselves are paid for
         seen.add(f"{number}")
     tracemalloc.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +35,7 @@ async def visit(lane: Lane, log: list[tuple[float, int]], number: int, stay: flo
 
 
 @on_virtual_time
-async def test_bound_and_order_of_arrival():
+async def test_bound_and_order_of_arrival() -> None:
     lane, log = Lane(2), []
     await asyncio.gather(*(visit(lane, log, number) for number in range(7)))
     assert log == [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6)]
@@ -42,7 +43,7 @@ async def test_bound_and_order_of_arrival():
 
 
 @on_virtual_time
-async def test_nobody_overtakes_a_waiting_call():
+async def test_nobody_overtakes_a_waiting_call() -> None:
     lane = Lane(1)
     await enter(lane)
     waiting = asyncio.create_task(lane.acquire())
@@ -53,14 +54,14 @@ async def test_nobody_overtakes_a_waiting_call():
 
 
 @on_virtual_time
-async def test_rate_spaces_admissions():
+async def test_rate_spaces_admissions() -> None:
     lane, log = Lane(None, rate=2.0), []
     await asyncio.gather(*(visit(lane, log, number, stay=0) for number in range(4)))
     assert log == [(0, 0), (0.5, 1), (1.0, 2), (1.5, 3)]
 
 
 @on_virtual_time
-async def test_no_bound_at_all():
+async def test_no_bound_at_all() -> None:
     lane, log = Lane(None), []
     await asyncio.gather(*(visit(lane, log, number) for number in range(1000)))
     assert {moment for moment, _ in log} == {0}
@@ -68,7 +69,7 @@ async def test_no_bound_at_all():
 
 class TestAdaptation:
     @on_virtual_time
-    async def test_429_halves_the_bound_once_for_all_in_flight(self):
+    async def test_429_halves_the_bound_once_for_all_in_flight(self) -> None:
         lane = Lane(16)
         for _ in range(16):
             assert lane.try_acquire(0.0)
@@ -79,7 +80,7 @@ class TestAdaptation:
         assert lane.streak == 1
 
     @on_virtual_time
-    async def test_gate_is_shared_by_all_calls_of_the_lane(self):
+    async def test_gate_is_shared_by_all_calls_of_the_lane(self) -> None:
         lane, log = Lane(4), []
         assert lane.try_acquire(0.0)
         lane.throttled(0.0, 0.0, lambda streak: 3.0)
@@ -88,7 +89,7 @@ class TestAdaptation:
         assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
 
     @on_virtual_time
-    async def test_pauses_grow_with_refusals_in_a_row(self):
+    async def test_pauses_grow_with_refusals_in_a_row(self) -> None:
         lane, pauses = Lane(4), []
 
         def pause(streak: int) -> float:
@@ -104,7 +105,7 @@ class TestAdaptation:
         assert pauses == [1, 2, 3, 3, 1]
 
     @on_virtual_time
-    async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self):
+    async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self) -> None:
         lane = Lane(8)
         for moment in range(5):
             lane.throttled(float(moment), float(moment), lambda streak: 0.0)
@@ -121,7 +122,7 @@ class TestAdaptation:
         assert lane.window == 8
 
     @on_virtual_time
-    async def test_can_be_switched_off(self):
+    async def test_can_be_switched_off(self) -> None:
         lane = Lane(8, adaptive=False)
         lane.throttled(0.0, 0.0, lambda streak: 5.0)
         assert lane.window == 8
@@ -131,7 +132,7 @@ class TestAdaptation:
 
 class TestCancellation:
     @on_virtual_time
-    async def test_waiting_call_leaves_no_trace(self):
+    async def test_waiting_call_leaves_no_trace(self) -> None:
         lane = Lane(1)
         await enter(lane)
         first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
@@ -144,7 +145,7 @@ class TestCancellation:
         assert (lane.in_flight, lane.waiting) == (0, 0)
 
     @on_virtual_time
-    async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self):
+    async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self) -> None:
         lane = Lane(1)
         await enter(lane)
         first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
@@ -164,7 +165,7 @@ class TestCancellation:
         refusals=st.lists(st.integers(0, 20), max_size=4),
     )
     @settings(max_examples=200)
-    def test_no_slot_is_ever_lost(self, capacity, rate, visitors, refusals):
+    def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
         """Visitors come, stay and are cancelled at any time, 429 falls in between; in the end all slots are free."""
 
         @on_virtual_time
@@ -202,7 +203,7 @@ class TestCancellation:
 
 
 @on_virtual_time
-async def test_closing_turns_away_who_waits():
+async def test_closing_turns_away_who_waits() -> None:
     lane = Lane(1)
     await enter(lane)
     waiting = [asyncio.create_task(lane.acquire()) for _ in range(3)]
@@ -225,12 +226,12 @@ class TestLimiter:
             (operation("oauth.token", Effect.READ, None), LaneName.TOKENS),
         ],
     )
-    def test_lanes(self, call, lane):
+    def test_lanes(self, call: Any, lane: Any) -> None:
         limiter = Limiter(Limits())
         assert limiter.route(call) == (limiter[lane], None)
 
     @on_virtual_time
-    async def test_bulk_reads_do_not_hold_up_a_cancel(self):
+    async def test_bulk_reads_do_not_hold_up_a_cancel(self) -> None:
         limiter = Limiter(Limits(reads=2, trades=1))
         reads = limiter[LaneName.READS]
         crowd = [asyncio.create_task(visit(reads, [], number, stay=60)) for number in range(500)]
@@ -241,7 +242,7 @@ class TestLimiter:
         await asyncio.wait(crowd)
         assert reads.in_flight == 0
 
-    def test_rate_of_one_operation(self):
+    def test_rate_of_one_operation(self) -> None:
         limiter = Limiter(Limits(per_operation={"orders.live": 0.5}))
         lane, rate = limiter.route(operation("orders.live"))
         assert lane is limiter[LaneName.READS]
@@ -251,6 +252,6 @@ class TestLimiter:
         assert not rate.try_acquire(1.9)
         assert rate.try_acquire(2.0)
 
-    def test_unlimited(self):
+    def test_unlimited(self) -> None:
         limiter = Limiter(Limits.unlimited())
         assert all(limiter[LaneName.READS].try_acquire(0.0) for _ in range(10_000))

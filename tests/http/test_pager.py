@@ -3,6 +3,7 @@ import gc
 import logging
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import attrs
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.http.pager import OffsetPager
-from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.simulator import Simulator
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 
 @attrs.frozen
@@ -33,11 +34,11 @@ class Nameless:
     text: str
 
 
-def operation(model=Row):
+def operation(model: Any = Row) -> Any:
     return Operation(name="rows.list", method="GET", path="/rows", effect=Effect.READ, shape=Shape.PAGE, result=model)
 
 
-def rows(count, start=0):
+def rows(count: Any, start: Any = 0) -> Any:
     return [Row(str(number)) for number in range(start, start + count)]
 
 
@@ -48,25 +49,33 @@ class Service:
     """
 
     def __init__(
-        self, content, *, default=10, block="full", most=10_000, ignores_offset=False, echo=True, model=Row, latency=1
-    ):
+        self,
+        content: Any,
+        *,
+        default: Any = 10,
+        block: str = "full",
+        most: Any = 10_000,
+        ignores_offset: bool = False,
+        echo: bool = True,
+        model: Any = Row,
+        latency: Any = 1,
+    ) -> None:
         self.latency = latency
         self.content, self.default, self.block, self.most = list(content), default, block, most
         self.ignores_offset, self.echo, self.model = ignores_offset, echo, model
         self.asked, self.failures = [], {}
-        self.in_flight = self.most_in_flight = self.cancelled = 0
+        self.in_flight = self.max_in_flight = self.cancelled = 0
         self.before_answer = lambda offset: None
 
-    def pager(self, **query):
-        return OffsetPager(
-            self.fetch, operation(self.model), None, {key.replace("_", "-"): v for key, v in query.items()}
-        )
+    def pager(self, **query: Any) -> Any:
+        wire = {key.replace("_", "-"): value for key, value in query.items()}
+        return OffsetPager(self.fetch, BoundCall(operation(self.model), query=wire))
 
-    async def fetch(self, operation, *, path=None, query=None, body=None):
-        offset, size = query["page-offset"], min(query.get("per-page") or self.default, self.most)
+    async def fetch(self, call: Any) -> Any:
+        offset, size = call.query["page-offset"], min(call.query.get("per-page") or self.default, self.most)
         self.asked.append(offset)
         self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.latency)
         except asyncio.CancelledError:
@@ -79,7 +88,7 @@ class Service:
         self.before_answer(offset)
         return self.answer(0 if self.ignores_offset else offset, size)
 
-    def answer(self, offset, size):
+    def answer(self, offset: Any, size: Any) -> Any:
         items = self.content[offset * size : (offset + 1) * size]
         block = SimpleNamespace(
             per_page=size,
@@ -94,11 +103,11 @@ class Service:
         return SimpleNamespace(value=items, pagination=None if self.block == "none" else block)
 
 
-async def every(pager):
+async def every(pager: Any) -> Any:
     return [item async for item in pager]
 
 
-def now():
+def now() -> Any:
     return asyncio.get_running_loop().time()
 
 
@@ -107,7 +116,7 @@ def now():
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 20, 95])
 @pytest.mark.parametrize("ahead", [0, 1, 3, 50])
-async def test_all_items_come_once_and_in_order(count, ahead):
+async def test_all_items_come_once_and_in_order(count: int, ahead: int) -> None:
     service = Service(rows(count))
     assert await every(service.pager(per_page=10).prefetch(ahead)) == rows(count)
     assert service.asked == list(range(max(1, math.ceil(count / 10))))
@@ -125,33 +134,33 @@ async def test_all_items_come_once_and_in_order(count, ahead):
         ("none", 0, 10, 1),
     ],
 )
-async def test_the_list_ends_as_documented(block, count, per_page, requests):
+async def test_the_list_ends_as_documented(block: str, count: int, per_page: int | None, requests: int) -> None:
     service = Service(rows(count), block=block)
     assert await every(service.pager(per_page=per_page)) == rows(count)
     assert len(service.asked) == requests
 
 
-async def test_pages_say_what_they_are():
+async def test_pages_say_what_they_are() -> None:
     service = Service(rows(12))
     pages = [page async for page in service.pager(per_page=5).pages()]
     assert [(len(page.items), page.page_offset) for page in pages] == [(5, 0), (5, 1), (2, 2)]
     assert pages[0].pagination.total_items == 12
 
 
-async def test_a_walk_goes_on_from_a_page_offset():
+async def test_a_walk_goes_on_from_a_page_offset() -> None:
     service = Service(rows(100))
     assert await every(service.pager(per_page=10, page_offset=7).prefetch(2)) == rows(30, 70)
     assert service.asked == [7, 8, 9]
 
 
-async def test_each_iteration_asks_anew():
+async def test_each_iteration_asks_anew() -> None:
     service = Service(rows(5))
     pager = service.pager()
     assert await every(pager) == await every(pager)
     assert service.asked == [0, 0]
 
 
-async def test_nothing_is_asked_before_it_is_needed():
+async def test_nothing_is_asked_before_it_is_needed() -> None:
     service = Service(rows(50))
     pager = service.pager(per_page=10).prefetch(3)
     aiter(pager)
@@ -165,8 +174,8 @@ async def test_nothing_is_asked_before_it_is_needed():
 
 
 @given(st.integers(0, 60), st.none() | st.integers(0, 70), st.integers(1, 12), st.integers(0, 9))
-def test_no_page_is_fetched_that_is_not_needed(count, max_items, per_page, ahead):
-    async def main():
+def test_no_page_is_fetched_that_is_not_needed(count: int, max_items: Any, per_page: int, ahead: int) -> None:
+    async def main() -> None:
         service = Service(rows(count), latency=0)
         items = await service.pager(per_page=per_page).prefetch(ahead).collect(max_items)
         assert items == rows(count)[:max_items]
@@ -182,19 +191,19 @@ def test_no_page_is_fetched_that_is_not_needed(count, max_items, per_page, ahead
 # -- ahead of the consumer ---------------------------------------------------------------------------------------------
 
 
-async def test_pages_ahead_hide_the_latency():
+async def test_pages_ahead_hide_the_latency() -> None:
     service = Service(rows(1000))
     await every(service.pager(per_page=10).prefetch(8))
     assert now() == 1 + math.ceil(99 / 8)
-    assert service.most_in_flight == 8
+    assert service.max_in_flight == 8
 
 
-async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free():
+async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free() -> None:
     service = Service(rows(200))
     finished = []
 
-    async def fetch(*args, query, answer=service.fetch, **kwargs):
-        page = await answer(*args, query=query, **kwargs)
+    async def fetch(call: Any, answer: Any = service.fetch) -> Any:
+        page = await answer(call)
         finished.append(len(service.asked))
         return page
 
@@ -204,7 +213,7 @@ async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free():
     assert finished[:5] == [1, 5, 6, 7, 8]
 
 
-async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_before_it():
+async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_before_it() -> None:
     service = Service(rows(500))
     async for page in service.pager(per_page=10).prefetch(4).pages():
         await asyncio.sleep(10)
@@ -213,11 +222,11 @@ async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_befo
             break
 
 
-async def test_after_a_failed_page_no_further_ones_are_asked_for():
+async def test_after_a_failed_page_no_further_ones_are_asked_for() -> None:
     service = Service(rows(500))
     service.failures[3] = [errors.ServerError("broken", status=500)]
 
-    async def walk():
+    async def walk() -> None:
         async for _ in service.pager(per_page=10).prefetch(4):
             await asyncio.sleep(0.3)
 
@@ -226,26 +235,26 @@ async def test_after_a_failed_page_no_further_ones_are_asked_for():
     assert max(service.asked) <= 8
 
 
-async def test_pages_that_overtake_wait_for_their_turn():
+async def test_pages_that_overtake_wait_for_their_turn() -> None:
     service = Service(rows(50))
     answer = service.fetch
 
-    async def fetch(*args, query, **kwargs):
-        await asyncio.sleep(10 - query["page-offset"])
-        return await answer(*args, query=query, **kwargs)
+    async def fetch(call: Any) -> Any:
+        await asyncio.sleep(10 - call.query["page-offset"])
+        return await answer(call)
 
     service.fetch = fetch
     assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
 
 
 @pytest.mark.parametrize("block", ["none", "counts"])
-async def test_without_a_total_pages_are_asked_one_by_one(block):
+async def test_without_a_total_pages_are_asked_one_by_one(block: str) -> None:
     service = Service(rows(45), block=block)
     assert await every(service.pager(per_page=10).prefetch(8)) == rows(45)
-    assert (service.most_in_flight, len(service.asked)) == (1, 5)
+    assert (service.max_in_flight, len(service.asked)) == (1, 5)
 
 
-async def test_leaving_the_loop_cancels_what_is_in_flight():
+async def test_leaving_the_loop_cancels_what_is_in_flight() -> None:
     service = Service(rows(500))
     async for _ in service.pager(per_page=10).prefetch(5):
         break
@@ -254,7 +263,7 @@ async def test_leaving_the_loop_cancels_what_is_in_flight():
     assert (service.in_flight, service.cancelled) == (0, 5)
 
 
-async def test_cancelling_the_caller_cancels_what_is_in_flight():
+async def test_cancelling_the_caller_cancels_what_is_in_flight() -> None:
     service = Service(rows(500))
     walk = asyncio.create_task(service.pager(per_page=10).prefetch(5).collect())
     await asyncio.sleep(2.5)
@@ -264,14 +273,14 @@ async def test_cancelling_the_caller_cancels_what_is_in_flight():
     assert (service.in_flight, service.cancelled) == (0, 5)
 
 
-def test_a_negative_number_of_pages_is_refused():
+def test_a_negative_number_of_pages_is_refused() -> None:
     with pytest.raises(errors.ConfigurationError, match="-1"):
         Service([]).pager().prefetch(-1)
 
 
 @pytest.mark.parametrize("wrong", [-1, "5", 1.5, True])
 @pytest.mark.parametrize("method", ["collect", "to_arrow"])
-async def test_the_most_items_are_a_number(method, wrong):
+async def test_the_most_items_are_a_number(method: str, wrong: Any) -> None:
     service = Service(rows(3))
     with pytest.raises(errors.ConfigurationError, match="max_items"):
         await getattr(service.pager(), method)(wrong)
@@ -282,12 +291,12 @@ async def test_the_most_items_are_a_number(method, wrong):
 
 
 @pytest.mark.parametrize("ahead", [0, 4])
-async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead):
+async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> None:
     service = Service(rows(100))
     service.failures[4] = [errors.ServerError("broken", status=500)]
     got = []
 
-    async def walk():
+    async def walk() -> None:
         async for item in service.pager(per_page=10).prefetch(ahead):
             got.append(item)
 
@@ -305,7 +314,7 @@ async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead):
     "fault", ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
 )
 @pytest.mark.parametrize("ahead", [0, 4])
-async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault, ahead):
+async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault: str, ahead: int) -> None:
     sim = Simulator(equities=500, latency=0.05)
     seen = []
     async with sim.client() as client:
@@ -321,7 +330,9 @@ async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fa
 @pytest.mark.parametrize("ahead", [0, 4])
 @pytest.mark.parametrize("block", ["full", "none"])
 @pytest.mark.parametrize("model", [Row, Nameless])
-async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(ahead, block, model):
+async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(
+    ahead: int, block: str, model: Any
+) -> None:
     content = rows(100) if model is Row else [Nameless(str(number)) for number in range(100)]
     service = Service(content, block=block, ignores_offset=True, model=model)
     items = await service.pager(per_page=10).prefetch(ahead).collect()
@@ -331,18 +342,18 @@ async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever
         assert items == content[:10]
 
 
-async def test_a_list_that_repeats_itself_is_told(caplog):
+async def test_a_list_that_repeats_itself_is_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
         await Service(rows(100), ignores_offset=True).pager(per_page=10).collect()
     assert [record.getMessage() for record in caplog.records] == [
-        "rows.list: the same pages come again and again; the list may be longer"
+        "rows.list: the service repeats the same pages; the list may be longer"
     ]
 
 
 class Endless(Service):
     """Sends its first page for ever, and says each time that it is the page asked for and that others follow."""
 
-    def answer(self, offset, size):
+    def answer(self, offset: Any, size: Any) -> Any:
         answer = super().answer(0, size)
         answer.pagination.page_offset = offset
         answer.pagination.total_pages = offset + 2 if self.block == "full" else None
@@ -351,7 +362,7 @@ class Endless(Service):
 
 @pytest.mark.parametrize("block", ["full", "counts"])
 @pytest.mark.parametrize("content", [rows(10), [Nameless("x")] * 10], ids=["rows", "nameless"])
-async def test_a_list_without_an_end_is_an_error(block, content):
+async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> None:
     service = Endless(content, block=block, model=type(content[0]))
     with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
         await service.pager(per_page=10).collect()
@@ -360,16 +371,18 @@ async def test_a_list_without_an_end_is_an_error(block, content):
 
 @pytest.mark.parametrize("block", ["full", "counts"])
 @pytest.mark.parametrize("ahead", [0, 4])
-async def test_a_service_that_sends_smaller_pages_loses_nothing(block, ahead):
+async def test_a_service_that_sends_smaller_pages_loses_nothing(block: str, ahead: int) -> None:
     service = Service(rows(45), most=7, block=block)
     assert await every(service.pager(per_page=100).prefetch(ahead)) == rows(45)
 
 
 @pytest.mark.parametrize("ahead", [0, 4])
-async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_once(ahead, caplog):
+async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_once(
+    ahead: int, caplog: pytest.LogCaptureFixture
+) -> None:
     service = Service(rows(60))
 
-    def grow(offset):
+    def grow(offset: Any) -> None:
         if offset in (1, 3):
             service.content[:0] = rows(3, start=1000 + offset * 10)
 
@@ -384,14 +397,14 @@ async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_
     assert "rows.list: the list changed from 60 to 63 items" in caplog.text
 
 
-async def test_a_list_that_grew_by_a_whole_page_is_walked_to_its_end():
+async def test_a_list_that_grew_by_a_whole_page_is_walked_to_its_end() -> None:
     service = Service(rows(60))
     service.before_answer = lambda offset: offset == 2 and service.content.__setitem__(slice(0, 0), rows(30, 1000))
     items = await every(service.pager(per_page=10))
     assert set(rows(60)) <= set(items)
 
 
-async def test_a_list_that_shrinks_ends_early():
+async def test_a_list_that_shrinks_ends_early() -> None:
     service = Service(rows(100))
     service.before_answer = lambda offset: offset == 3 and service.content.__delitem__(slice(45, None))
     items = await every(service.pager(per_page=10).prefetch(4))
@@ -399,19 +412,19 @@ async def test_a_list_that_shrinks_ends_early():
     assert service.in_flight == 0
 
 
-async def test_within_one_page_and_without_identity_nothing_is_dropped():
+async def test_within_one_page_and_without_identity_nothing_is_dropped() -> None:
     twice = [Row("1"), Row("1", "b"), Row(None, "x"), Row(None, "x"), *rows(6, 10)]
     service = Service([*twice, Row(None, "x"), Row("1", "c")])
     assert await every(service.pager(per_page=10)) == [*twice, Row(None, "x")]
 
 
-async def test_instruments_are_told_apart_by_symbol():
+async def test_instruments_are_told_apart_by_symbol() -> None:
     service = Service([Listed("A"), Listed("B"), Listed("B"), Listed("C")], model=Listed)
     assert await every(service.pager(per_page=2)) == [Listed("A"), Listed("B"), Listed("C")]
 
 
 @pytest.mark.parametrize("wrong", ["5", 1.5, [], b"1"])
-async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong):
+async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong: Any) -> None:
     async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
         with pytest.raises(errors.InvalidRequestError) as caught:
             await client.instruments.equities(page_offset=wrong, per_page="x").collect()
@@ -419,6 +432,6 @@ async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong):
 
 
 @pytest.mark.parametrize("wrong", [-1, None, "2", 1.5])
-def test_pages_ahead_are_a_number(wrong):
+def test_pages_ahead_are_a_number(wrong: Any) -> None:
     with pytest.raises(errors.ConfigurationError):
         Service([]).pager().prefetch(wrong)

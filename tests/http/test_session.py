@@ -7,6 +7,7 @@ import logging
 import pickle
 import time
 from email.utils import formatdate
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,9 @@ STEADY = RetryPolicy(base_delay=1.0, jitter=lambda: 0.5)
 ORDER = {"account_number": "5WT1", "id": "7"}
 
 
-def client_of(transport: FakeTransport, credentials=REFRESH, environment=SANDBOX, **options) -> Client:
+def client_of(
+    transport: FakeTransport, credentials: Any = REFRESH, environment: Any = SANDBOX, **options: Any
+) -> Client:
     return Client(environment, credentials, transport=transport, **({"retry": STEADY} | options))
 
 
@@ -43,16 +46,16 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def read(client: Client):
-    return await client.session.execute(WATCHLISTS_LIST)
+async def read(client: Client) -> Any:
+    return await client.session.execute(WATCHLISTS_LIST.bind())
 
 
-async def mutate(client: Client):
-    return await client.session.execute(ORDERS_CANCEL, path=ORDER)
+async def mutate(client: Client) -> Any:
+    return await client.session.execute(ORDERS_CANCEL.bind(**ORDER))
 
 
-async def preflight(client: Client):
-    return await client.session.execute(ORDERS_DRY_RUN, path={"account_number": "5WT1"}, body=b"{}")
+async def preflight(client: Client) -> Any:
+    return await client.session.execute(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}"))
 
 
 CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
@@ -60,7 +63,7 @@ CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
 
 class TestRequest:
     @on_virtual_time
-    async def test_headers_of_every_request(self):
+    async def test_headers_of_every_request(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, user_agent="me/1", accept_version="20261012") as client:
             await read(client)
@@ -84,7 +87,7 @@ class TestRequest:
         assert get.keys() >= {"Authorization"}
 
     @on_virtual_time
-    async def test_token_does_not_show_in_a_dump_of_the_request(self):
+    async def test_token_does_not_show_in_a_dump_of_the_request(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, StaticToken("s3cr3t")) as client:
             await read(client)
@@ -95,7 +98,7 @@ class TestRequest:
 
 class TestBeforeAnyIO:
     @on_virtual_time
-    async def test_read_only(self):
+    async def test_read_only(self) -> None:
         transport = FakeTransport(ok())
         async with client_of(transport, read_only=True) as client:
             with pytest.raises(errors.ConfigurationError, match="read-only") as caught:
@@ -106,25 +109,25 @@ class TestBeforeAnyIO:
         assert len(transport.requests) == 2
 
     @on_virtual_time
-    async def test_margin_is_for_production(self):
-        path = {"account_number": "5WT1"}
+    async def test_margin_is_for_production(self) -> None:
+        requirements = MARGIN_REQUIREMENTS.bind(account_number="5WT1")
         transport = FakeTransport(ok())
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError, match="sandbox environment does not offer"):
-                await client.session.execute(MARGIN_REQUIREMENTS, path=path)
+                await client.session.execute(requirements)
         assert not transport.requests
         assert not transport.token_requests
         production = Environment.production("https://api.example.com")
         async with client_of(transport, environment=production) as client:
-            await client.session.execute(MARGIN_REQUIREMENTS, path=path)
+            await client.session.execute(requirements)
         assert len(transport.requests) == 1
 
     @on_virtual_time
-    async def test_wrong_arguments(self):
+    async def test_wrong_arguments(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError):
-                await client.session.execute(MARKET_METRICS_DIVIDENDS, path={"symbol": ".."})
+                await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=".."))
         assert not transport.requests
         assert not transport.token_requests
 
@@ -147,7 +150,7 @@ class TestRepeating:
     @pytest.mark.parametrize("fault", FAULTS)
     @pytest.mark.parametrize("effect", Effect)
     @on_virtual_time
-    async def test_once_is_repaired_where_it_may_be(self, effect, fault):
+    async def test_once_is_repaired_where_it_may_be(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault], ok())
         async with client_of(transport) as client:
             if (effect, fault) in REPEATED:
@@ -161,7 +164,7 @@ class TestRepeating:
     @pytest.mark.parametrize("fault", FAULTS)
     @pytest.mark.parametrize("effect", Effect)
     @on_virtual_time
-    async def test_for_ever_ends_in_the_error_itself(self, effect, fault):
+    async def test_for_ever_ends_in_the_error_itself(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault])
         async with client_of(transport) as client:
             with pytest.raises(KINDS[fault]) as caught:
@@ -173,7 +176,7 @@ class TestRepeating:
     @pytest.mark.parametrize("fault", FAULTS)
     @pytest.mark.parametrize("effect", Effect)
     @on_virtual_time
-    async def test_policy_none_sends_once(self, effect, fault):
+    async def test_policy_none_sends_once(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault])
         async with client_of(transport, retry=RetryPolicy.none()) as client:
             with pytest.raises(KINDS[fault]):
@@ -182,7 +185,7 @@ class TestRepeating:
 
     @pytest.mark.parametrize("status", [400, 403, 404, 406, 409, 422, 302])
     @on_virtual_time
-    async def test_refusals_are_final(self, status):
+    async def test_refusals_are_final(self, status: int) -> None:
         transport = FakeTransport(fail(status))
         async with client_of(transport) as client:
             with pytest.raises(errors.APIError) as caught:
@@ -191,14 +194,14 @@ class TestRepeating:
         assert len(transport.requests) == 1
 
     @on_virtual_time
-    async def test_body_is_sent_again_unchanged(self):
+    async def test_body_is_sent_again_unchanged(self) -> None:
         transport = FakeTransport(fail(503), LOST, ok())
         async with client_of(transport) as client:
             await preflight(client)
         assert len({(request.body, request.url, request.method) for request in transport.requests}) == 1
 
     @on_virtual_time
-    async def test_backoff_doubles(self):
+    async def test_backoff_doubles(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport) as client:
             with pytest.raises(errors.ServerError):
@@ -208,7 +211,7 @@ class TestRepeating:
     @pytest.mark.parametrize(("header", "waited"), [("7", 7), ("0", 0.5), ("99999999", 60), ("soon", 0.5), ("-1", 0.5)])
     @pytest.mark.parametrize("status", [503, 429])
     @on_virtual_time
-    async def test_retry_after(self, status, header, waited):
+    async def test_retry_after(self, status: int, header: str, waited: float) -> None:
         transport = FakeTransport(fail(status, retry_after=header), ok())
         async with client_of(transport) as client:
             await read(client)
@@ -217,14 +220,14 @@ class TestRepeating:
 
     @pytest.mark.parametrize(("ahead", "least", "most"), [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
     @on_virtual_time
-    async def test_retry_after_a_date(self, ahead, least, most):
+    async def test_retry_after_a_date(self, ahead: Any, least: float, most: float) -> None:
         transport = FakeTransport(fail(503, retry_after=formatdate(time.time() + ahead, usegmt=True)), ok())
         async with client_of(transport) as client:
             await read(client)
         assert least <= transport.times[1] <= most
 
     @on_virtual_time
-    async def test_per_call_override(self):
+    async def test_per_call_override(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport) as client:
             with pytest.raises(errors.ServerError):
@@ -235,7 +238,7 @@ class TestRepeating:
         assert len(transport.requests) == 5
 
     @on_virtual_time
-    async def test_budget_keeps_an_outage_from_multiplying_the_load(self):
+    async def test_budget_keeps_an_outage_from_multiplying_the_load(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport) as client:
             for _ in range(500):
@@ -244,7 +247,7 @@ class TestRepeating:
         assert len(transport.requests) == 600  # 500 calls, and 500 tokens at 5 each for repetitions
 
     @on_virtual_time
-    async def test_undecodable_success_is_not_repeated(self):
+    async def test_undecodable_success_is_not_repeated(self) -> None:
         transport = FakeTransport(lambda request: errors_response())
         async with client_of(transport) as client:
             with pytest.raises(errors.ResponseDecodeError):
@@ -252,14 +255,14 @@ class TestRepeating:
         assert len(transport.requests) == 1
 
     @pytest.mark.parametrize("size", [1, 100_000], ids=["at once", "in slices"])
-    @pytest.mark.parametrize("way", ["execute", "reread"])
+    @pytest.mark.parametrize("way", ["execute", "fetch_if_changed"])
     @on_virtual_time
-    async def test_undecodable_success_says_where_it_came_from(self, way, size):
+    async def test_undecodable_success_says_where_it_came_from(self, way: str, size: int) -> None:
         transport = FakeTransport(fail(503), lambda request: errors_response(b"x" * size))
         async with client_of(transport) as client:
             calls = {
-                "execute": lambda: client.session.execute(WATCHLISTS_LIST),
-                "reread": lambda: client.session.reread(WATCHLISTS_LIST, b""),
+                "execute": lambda: client.session.execute(WATCHLISTS_LIST.bind()),
+                "fetch_if_changed": lambda: client.session.fetch_if_changed(WATCHLISTS_LIST.bind(), b""),
             }
             with pytest.raises(errors.ResponseDecodeError) as caught:
                 await calls[way]()
@@ -268,7 +271,7 @@ class TestRepeating:
         assert (error.status, error.attempts) == (200, 2)
 
     @on_virtual_time
-    async def test_error_beside_data_knows_its_attempts(self):
+    async def test_error_beside_data_knows_its_attempts(self) -> None:
         beside = Response(status=200, body=b'{"data":{"items":[]},"error":{"code":"other","message":"no"}}')
         async with client_of(FakeTransport(fail(503), beside)) as client:
             with pytest.raises(errors.UnprocessableError) as caught:
@@ -276,13 +279,13 @@ class TestRepeating:
         assert (caught.value.status, caught.value.attempts) == (200, 2)
 
 
-def errors_response(more=b""):
+def errors_response(more: Any = b"") -> Any:
     return Response(status=200, headers={"content-type": "text/html"}, body=b"<html>Log in</html>" + more)
 
 
 class TestTokens:
     @on_virtual_time
-    async def test_cold_client_ten_thousand_tasks_one_token_request(self):
+    async def test_cold_client_ten_thousand_tasks_one_token_request(self) -> None:
         transport = FakeTransport(latency=0.1)
         async with client_of(transport) as client:
             await asyncio.gather(*(read(client) for _ in range(10_000)))
@@ -290,7 +293,7 @@ class TestTokens:
         assert len(transport.requests) == 10_000
 
     @on_virtual_time
-    async def test_401_refreshes_once_and_repeats(self):
+    async def test_401_refreshes_once_and_repeats(self) -> None:
         transport = FakeTransport(ok(), fail(401), ok())
         async with client_of(transport) as client:
             await read(client)
@@ -298,7 +301,7 @@ class TestTokens:
         assert transport.tokens_used == ["Bearer t1", "Bearer t1", "Bearer t2"]
 
     @on_virtual_time
-    async def test_revoked_token_under_load_costs_one_refresh(self):
+    async def test_revoked_token_under_load_costs_one_refresh(self) -> None:
         transport = FakeTransport(
             lambda request: fail(401) if request.headers["Authorization"] == "Bearer t1" else ok(), latency=0.1
         )
@@ -307,7 +310,7 @@ class TestTokens:
         assert len(transport.token_requests) == 2
 
     @on_virtual_time
-    async def test_last_attempt_with_401_still_drops_the_token(self):
+    async def test_last_attempt_with_401_still_drops_the_token(self) -> None:
         transport = FakeTransport(fail(401), ok())
         async with client_of(transport, retry=RetryPolicy.none()) as client:
             with pytest.raises(errors.AuthenticationError):
@@ -316,7 +319,7 @@ class TestTokens:
         assert transport.tokens_used == ["Bearer t1", "Bearer t2"]
 
     @on_virtual_time
-    async def test_static_token_is_not_tried_twice(self):
+    async def test_static_token_is_not_tried_twice(self) -> None:
         transport = FakeTransport(fail(401))
         async with client_of(transport, StaticToken("abc")) as client:
             with pytest.raises(errors.AuthenticationError):
@@ -324,7 +327,7 @@ class TestTokens:
         assert len(transport.requests) == 1
 
     @on_virtual_time
-    async def test_no_token_no_request(self):
+    async def test_no_token_no_request(self) -> None:
         transport = FakeTransport(token_script=(fail(400, "invalid_grant"),))
         async with client_of(transport) as client:
             for _ in range(5):
@@ -335,7 +338,7 @@ class TestTokens:
         assert len(transport.token_requests) == 1
 
     @on_virtual_time
-    async def test_500_readers_for_a_minute_around_expiry(self):
+    async def test_500_readers_for_a_minute_around_expiry(self) -> None:
         transport = FakeTransport(latency=0.05)
         async with client_of(transport) as client:
             await read(client)
@@ -353,7 +356,7 @@ class TestTokens:
 
 class TestDeadline:
     @on_virtual_time
-    async def test_covers_attempts_and_backoff(self):
+    async def test_covers_attempts_and_backoff(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport, deadline=1.2) as client:
             with pytest.raises(errors.DeadlineExceededError, match=r"1\.2 s") as caught:
@@ -366,7 +369,9 @@ class TestDeadline:
         ("call", "step", "maybe"), [(mutate, 10.0, True), (read, 10.0, True), (mutate, NOT_SENT, False)]
     )
     @on_virtual_time
-    async def test_covers_sending_and_says_whether_anything_may_be_done(self, call, step, maybe):
+    async def test_covers_sending_and_says_whether_anything_may_be_done(
+        self, call: Any, step: Any, maybe: bool
+    ) -> None:
         transport = FakeTransport(step)
         async with client_of(transport, deadline=2, retry=RetryPolicy(base_delay=4, jitter=lambda: 0.9)) as client:
             with pytest.raises(errors.DeadlineExceededError) as caught:
@@ -375,7 +380,7 @@ class TestDeadline:
         assert caught.value.maybe_processed is maybe
 
     @on_virtual_time
-    async def test_covers_waiting_in_the_lane(self):
+    async def test_covers_waiting_in_the_lane(self) -> None:
         transport = FakeTransport(5.0)
         async with client_of(transport, limits=Limits(reads=1), timeout=60) as client:
             slow = asyncio.create_task(read(client))
@@ -388,7 +393,7 @@ class TestDeadline:
             assert client.session.engine.limiter[LaneName.READS].in_flight == 0
 
     @on_virtual_time
-    async def test_covers_the_token_refresh_which_goes_on_for_the_others(self):
+    async def test_covers_the_token_refresh_which_goes_on_for_the_others(self) -> None:
         transport = FakeTransport(token_script=(5.0,))
         async with client_of(transport) as client:
             with pytest.raises(errors.DeadlineExceededError) as caught:
@@ -398,7 +403,7 @@ class TestDeadline:
             assert not transport.requests
 
     @on_virtual_time
-    async def test_covers_the_gate_after_429(self):
+    async def test_covers_the_gate_after_429(self) -> None:
         transport = FakeTransport(fail(429, retry_after="30"))
         async with client_of(transport, deadline=3) as client:
             with pytest.raises(errors.DeadlineExceededError):
@@ -406,7 +411,7 @@ class TestDeadline:
         assert now() == 3
 
     @on_virtual_time
-    async def test_timeout_of_one_attempt_is_no_deadline(self):
+    async def test_timeout_of_one_attempt_is_no_deadline(self) -> None:
         transport = FakeTransport(100.0, ok())
         async with client_of(transport, timeout=2) as client:
             await read(client)
@@ -417,7 +422,7 @@ class TestDeadline:
                 await mutate(client)
 
     @on_virtual_time
-    async def test_none_is_no_bound(self):
+    async def test_none_is_no_bound(self) -> None:
         transport = FakeTransport(10_000.0)
         async with client_of(transport, timeout=None) as client:
             await read(client)
@@ -426,14 +431,14 @@ class TestDeadline:
 
 class TestLanes:
     @on_virtual_time
-    async def test_bound_on_concurrency(self):
+    async def test_bound_on_concurrency(self) -> None:
         transport = FakeTransport(latency=1.0)
         async with client_of(transport, limits=Limits(reads=7)) as client:
             await asyncio.gather(*(read(client) for _ in range(50)))
-        assert transport.most_in_flight == 7
+        assert transport.max_in_flight == 7
 
     @on_virtual_time
-    async def test_a_crowd_of_reads_does_not_hold_up_a_cancel(self):
+    async def test_a_crowd_of_reads_does_not_hold_up_a_cancel(self) -> None:
         transport = FakeTransport(latency=1.0)
         async with client_of(transport, limits=Limits(reads=2)) as client:
             crowd = [asyncio.create_task(read(client)) for _ in range(100)]
@@ -444,8 +449,8 @@ class TestLanes:
             await asyncio.gather(*crowd)
 
     @on_virtual_time
-    async def test_storm_of_429_is_ridden_out(self):
-        def storm(request):
+    async def test_storm_of_429_is_ridden_out(self) -> None:
+        def storm(request: Any) -> Any:
             return fail(429) if now() < 5 else ok()
 
         transport = FakeTransport(storm, latency=0.05)
@@ -456,7 +461,7 @@ class TestLanes:
         assert refused < 70  # 32 at first, then waves that halve
 
     @on_virtual_time
-    async def test_rate_of_one_operation(self):
+    async def test_rate_of_one_operation(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, limits=Limits(per_operation={"watchlists.list": 2.0})) as client:
             await asyncio.gather(*(read(client) for _ in range(4)))
@@ -465,7 +470,7 @@ class TestLanes:
 
 class TestObserving:
     @on_virtual_time
-    async def test_one_record_per_attempt(self):
+    async def test_one_record_per_attempt(self) -> None:
         seen = []
         transport = FakeTransport(fail(503, "internal_server_error"), fail(429), LOST, ok(), latency=0.25)
         async with client_of(transport, observers=[seen.append]) as client:
@@ -483,7 +488,7 @@ class TestObserving:
         assert seen[-1].response_bytes == len(ok().body)
 
     @on_virtual_time
-    async def test_path_is_the_template_and_nothing_private_is_told(self):
+    async def test_path_is_the_template_and_nothing_private_is_told(self) -> None:
         seen = []
         transport = FakeTransport(ok())
         async with client_of(transport, observers=[seen.append]) as client:
@@ -495,7 +500,7 @@ class TestObserving:
         assert "t1" not in repr(seen)
 
     @on_virtual_time
-    async def test_abandoned_attempts_are_told_too(self):
+    async def test_abandoned_attempts_are_told_too(self) -> None:
         seen = []
         transport = FakeTransport(100.0)
         async with client_of(transport, observers=[seen.append], timeout=None) as client:
@@ -506,8 +511,8 @@ class TestObserving:
         assert [(record.outcome, record.elapsed) for record in seen] == [("abandoned", 3.0)]
 
     @on_virtual_time
-    async def test_observer_that_fails_is_logged_and_harms_nothing(self, caplog):
-        def broken(record):
+    async def test_observer_that_fails_is_logged_and_harms_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
+        def broken(record: Any) -> None:
             raise ZeroDivisionError
 
         seen = []
@@ -517,7 +522,9 @@ class TestObserving:
         assert "an observer failed on watchlists.list" in caplog.text
 
     @on_virtual_time
-    async def test_log_holds_operation_attempt_status_elapsed_and_no_secret(self, caplog):
+    async def test_log_holds_operation_attempt_status_elapsed_and_no_secret(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         caplog.set_level(logging.DEBUG, "brokerage_async")
         transport = FakeTransport(fail(503), fail(401, "token_invalid"), ok(), latency=0.25)
         async with client_of(transport) as client:
@@ -532,15 +539,15 @@ class TestObserving:
         assert "t1" not in caplog.text
 
 
-def test_an_operation_need_not_be_generated():
+def test_an_operation_need_not_be_generated() -> None:
     """The session knows no endpoint by name."""
     operation = Operation(name="x.y", method="GET", path="/x", effect=Effect.READ, shape=WATCHLISTS_LIST.shape,
                           result=WATCHLISTS_LIST.result, scope="read")  # fmt: skip
 
     @on_virtual_time
-    async def scene():
+    async def scene() -> None:
         async with client_of(FakeTransport()) as client:
-            assert len(await client.session.execute(operation)) == 1
+            assert len(await client.session.execute(operation.bind())) == 1
 
     scene()
 
@@ -552,9 +559,8 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
             await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
         assert len(await client.orders.live("me", [account], per_page=2)) == 5
         assert len(await client.orders.live("me", [account], per_page=2, page_offset=2)) == 1
-        found = await client.session.reread(
-            ORDERS_LIVE, None, path={"customer_id": "me"}, query={"account-numbers[]": [account], "per-page": 2}
-        )
+        live = ORDERS_LIVE.bind(customer_id="me", account_numbers=[account], per_page=2)
+        found = await client.session.fetch_if_changed(live, None)
         assert found is not None
         orders, body = found
         assert (len(orders), body) == (5, None)

@@ -13,7 +13,7 @@ from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError
 from brokerage_async.http.limiter import LaneName, Limiter
 from brokerage_async.http.shared import Engine, Options
-from brokerage_async.observers import Watchers
+from brokerage_async.observers import ObserverList
 from brokerage_async.protocol.retry import RetryBudget
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
@@ -33,7 +33,7 @@ class Tokens(ProvidedTokens):
 
 def engine_of(transport: FakeTransport, tokens: Tokens | None = None, **limits: Any) -> Engine:
     environment, limiter = Environment.sandbox("https://a.example"), Limiter(Limits(**limits))
-    return Engine(environment, transport, limiter, tokens or Tokens(), RetryBudget(None), Watchers(()))
+    return Engine(environment, transport, limiter, tokens or Tokens(), RetryBudget(None), ObserverList(()))
 
 
 def test_it_belongs_to_the_loop_that_enters_first() -> None:

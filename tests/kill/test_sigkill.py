@@ -35,7 +35,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.kill.worker", "aiohttp", "brokerage_async.simulator"])
 ABSENT = journal_servers.missing()
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @contextlib.asynccontextmanager

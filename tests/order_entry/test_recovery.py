@@ -12,6 +12,7 @@ import pytest
 
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
@@ -336,10 +337,10 @@ async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
         session = here.client.session
         paginate = session.paginate
 
-        def broken(operation: Any, *args: Any, **kwargs: Any) -> Any:
-            if first in str(kwargs) + str(args):
+        def broken(call: BoundCall[Any]) -> Any:
+            if call.path["account_number"] == first:
                 raise OverflowError("date value out of range")
-            return paginate(operation, *args, **kwargs)
+            return paginate(call)
 
         entry = OrderEntry(here.client, here.journal, reconcile=POLICY)
         object.__setattr__(entry._context, "executor", Stand(session, broken))

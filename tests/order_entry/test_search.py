@@ -14,7 +14,7 @@ import pytest
 from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagination
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
-from brokerage_async.operation import Page
+from brokerage_async.operation import BoundCall, Page
 from brokerage_async.order_entry.claims import ClaimKeeper
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
@@ -39,9 +39,10 @@ class Account:
         self.read: list[str] = []
         self.queries: dict[str, Mapping[str, object]] = {}
 
-    def paginate(self, operation: Any, *, path: Mapping[str, object], query: Mapping[str, object]) -> Any:
-        assert path == {"account_number": "A1"}
-        self.queries[operation.name] = query
+    def paginate(self, call: BoundCall[list[Order]]) -> Any:
+        operation = call.operation
+        assert call.path == {"account_number": "A1"}
+        self.queries[operation.name] = call.query
         account = self
 
         class Lists:
@@ -288,9 +289,9 @@ async def test_poll_of_a_full_page_without_pagination_is_not_complete(listing: s
 class Endless(Account):
     """An account whose list of all orders never ends; each page takes a second."""
 
-    def paginate(self, operation: Any, *, path: Mapping[str, object], query: Mapping[str, object]) -> Any:
-        if operation.name != "orders.list":
-            return super().paginate(operation, path=path, query=query)
+    def paginate(self, call: BoundCall[list[Order]]) -> Any:
+        if call.operation.name != "orders.list":
+            return super().paginate(call)
 
         class Lists:
             async def pages(self) -> AsyncIterator[Page[Order]]:

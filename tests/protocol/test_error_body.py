@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from brokerage_async.errors import ErrorDetail
-from brokerage_async.protocol.error_body import ErrorBody, parse_error_body
+from brokerage_async.protocol.error_body import MAX_ERRORS, MAX_PARSED, ErrorBody, parse_error_body
 
 DETAILED = {
     "error": {"code": "failed", "message": "m", "errors": [{"code": "c", "message": "n"}]},
@@ -33,12 +34,12 @@ REASON = {"error": {"code": "failed", "message": "m", "errors": [{"domain": "to-
         ("text", None),
     ],
 )
-def test_parse_error_body_known_forms(body, expected):
+def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
     assert parse_error_body(json.dumps(body).encode(), 422) == expected
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
-def test_parse_error_body_not_json_returns_none(body):
+def test_parse_error_body_not_json_returns_none(body: Any) -> None:
     assert parse_error_body(body, 422) is None
 
 
@@ -58,7 +59,22 @@ def test_parse_error_body_not_json_returns_none(body):
         (403, {"code": "x"}, False),
     ],
 )
-def test_in_envelope_needs_the_code_of_the_service(status, code, expected):
+def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expected: bool) -> None:
     body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
     assert body is not None
     assert body.in_envelope is expected
+
+
+def test_parse_error_body_many_errors_keeps_the_first_and_counts_the_rest() -> None:
+    entries = [{"message": str(number)} for number in range(3000)]
+    body = parse_error_body(json.dumps({"error": {"code": "x", "errors": entries}}).encode(), 422)
+    assert body is not None
+    assert [detail.message for detail in body.errors] == [str(number) for number in range(MAX_ERRORS)]
+    assert body.left_out == 3000 - MAX_ERRORS
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(0, True), (1, False)])
+def test_parse_error_body_larger_than_the_bound_returns_none(excess: Any, expected: Any) -> None:
+    body = b'{"error":{"code":"x"}}'
+    body += b" " * (MAX_PARSED + excess - len(body))
+    assert (parse_error_body(body, 422) is not None) is expected

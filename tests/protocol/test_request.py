@@ -5,6 +5,7 @@ import enum
 import json
 import pickle
 from decimal import Decimal
+from typing import Any
 from urllib.parse import unquote
 
 import attrs
@@ -14,8 +15,17 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
-from brokerage_async.models import NewOrder, NewOrderLeg, NewOrderRules, OrderType, TimeInForce
-from brokerage_async.operation import Effect, Operation, Parameter, Rule, Shape
+from brokerage_async.models import (
+    MarginOrder,
+    MarginOrderLeg,
+    NewOrder,
+    NewOrderLeg,
+    NewOrderRules,
+    OrderEdit,
+    OrderType,
+    TimeInForce,
+)
+from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
     build,
@@ -34,7 +44,7 @@ class Side(enum.StrEnum):
     OLDEST = "Asc"
 
 
-def query(wire, kind="string", **more):
+def query(wire: Any, kind: str = "string", **more: Any) -> Any:
     name = wire.removesuffix("[]").replace("-", "_")
     return Parameter(name=name, wire=wire, location="query", kind=kind, **more)
 
@@ -70,8 +80,8 @@ SEARCH = Operation(
 CANCEL_ALL = Operation(name="orders.drop", method="DELETE", path="/orders", effect=Effect.MUTATE, shape=Shape.NONE)
 
 
-def target(operation=DIVIDENDS, **arguments):
-    request = build(operation, base_url=BASE, headers={}, **arguments)
+def target(operation: Any = DIVIDENDS, **arguments: Any) -> Any:
+    request = build(BoundCall(operation, **arguments), base_url=BASE, headers={})
     assert request.url.startswith(BASE)
     return request.url.removeprefix(BASE)
 
@@ -103,11 +113,11 @@ class TestPaths:
             (" ", "%20"),
         ],
     )
-    def test_every_value_is_one_encoded_segment(self, value, segment):
+    def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
         assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
 
     @pytest.mark.parametrize("value", ["", ".", "..", None])
-    def test_what_would_address_something_else_is_refused(self, value):
+    def test_what_would_address_something_else_is_refused(self, value: str | None) -> None:
         with pytest.raises(ConfigurationError) as caught:
             target(path={"symbol": value})
         assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("unsafe_segment", "symbol")]
@@ -115,33 +125,30 @@ class TestPaths:
         with pytest.raises(ConfigurationError):
             encode_path(DIVIDENDS.path, {"symbol": value})
 
-    def test_integers_stand_for_identifiers(self):
+    def test_integers_stand_for_identifiers(self) -> None:
         path = {"account": "5WT00001", "id": 54758826}
         assert encode_path("/accounts/{account}/orders/{id}/dry-run", path) == (
             "/accounts/5WT00001/orders/54758826/dry-run"
         )
 
-    def test_enumerations_stand_for_their_values(self):
+    def test_enumerations_stand_for_their_values(self) -> None:
         assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
 
-    def test_an_integer_too_long_to_be_written_is_refused(self):
+    def test_an_integer_too_long_to_be_written_is_refused(self) -> None:
         with pytest.raises(InvalidRequestError):
             encode_path("/{id}", {"id": 10**5000})
 
-    def test_every_bad_value_is_named(self):
+    def test_every_bad_value_is_named(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
         assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
 
-    def test_path_query_and_body_problems_are_listed_together(self):
+    def test_path_query_and_body_problems_are_listed_together(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             build(
-                SEARCH,
+                BoundCall(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}"),
                 base_url=BASE,
                 headers={},
-                path={"customer_id": ".."},
-                query={"page-offset": "3", "nonsense": 1},
-                body=b"{}",
             )
         assert [problem.domain for problem in caught.value.errors] == [
             "customer_id",
@@ -152,14 +159,14 @@ class TestPaths:
         ]
 
     @given(st.text(min_size=1).filter(lambda text: text not in (".", "..")))
-    def test_any_text_survives_the_way_there_and_back(self, text):
+    def test_any_text_survives_the_way_there_and_back(self, text: Any) -> None:
         segment = encode_path("/{symbol}", {"symbol": text})[1:]
         assert set(segment) <= UNRESERVED | {"%"}
         assert unquote(segment, errors="strict") == text
 
 
 class TestQueries:
-    def test_keys_stand_as_documented_and_follow_the_parameters(self):
+    def test_keys_stand_as_documented_and_follow_the_parameters(self) -> None:
         given = {
             "status[]": ["Live", "Cancel Requested"],
             "account-numbers[]": ("5WT00001", "5WT00002"),
@@ -183,10 +190,10 @@ class TestQueries:
             ),
         ],
     )
-    def test_date_times_are_iso_8601_with_their_offset(self, moment, text):
+    def test_date_times_are_iso_8601_with_their_offset(self, moment: Any, text: str) -> None:
         assert encode_query((query("start-at", "date-time"),), {"start-at": moment}) == f"start-at={text}"
 
-    def test_none_is_left_out_and_nothing_leaves_no_question_mark(self):
+    def test_none_is_left_out_and_nothing_leaves_no_question_mark(self) -> None:
         path = {"customer_id": 7}
         plain = operation_without_required()
         assert target(plain, path=path, query={"page-offset": None}) == "/customers/7/orders"
@@ -204,17 +211,17 @@ class TestQueries:
             ("é%", "%C3%A9%25"),
         ],
     )
-    def test_values_are_percent_encoded(self, value, text):
+    def test_values_are_percent_encoded(self, value: str, text: str) -> None:
         assert encode_query((query("symbol[]", array=True),), {"symbol[]": [value]}) == f"symbol[]={text}"
 
     @pytest.mark.parametrize("value", [3.5, object(), b"x", {"a": 1}])
-    def test_what_has_no_form_is_refused(self, value):
+    def test_what_has_no_form_is_refused(self, value: Any) -> None:
         with pytest.raises(InvalidRequestError):
             encode_query((query("type"),), {"type": value})
         with pytest.raises(InvalidRequestError):
             encode_query((query("types[]", array=True),), {"types[]": value})
 
-    def test_enumerations_of_any_make_are_written_by_value(self):
+    def test_enumerations_of_any_make_are_written_by_value(self) -> None:
         class Mixed(str, enum.Enum):  # noqa: UP042
             ONE = "one 1"
 
@@ -227,11 +234,11 @@ class TestQueries:
             "types[]=one%201&types[]=two&types[]=3&types[]=Desc"
         )
 
-    def test_decimals_are_written_without_exponent(self):
+    def test_decimals_are_written_without_exponent(self) -> None:
         assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
 
 
-def operation_without_required():
+def operation_without_required() -> Any:
     return attrs.evolve(SEARCH, parameters=tuple(attrs.evolve(p, required=False) for p in SEARCH.parameters))
 
 
@@ -247,17 +254,17 @@ class TestBaseAddress:
             ("http://[::1]:8080/", "http://[::1]:8080/orders"),
         ],
     )
-    def test_slashes_and_prefixes(self, base, url):
-        assert build(CANCEL_ALL, base_url=base, headers={}).url == url
+    def test_slashes_and_prefixes(self, base: Any, url: Any) -> None:
+        assert build(CANCEL_ALL.bind(), base_url=base, headers={}).url == url
 
-    def test_what_cannot_be_a_base_address_is_refused(self):
+    def test_what_cannot_be_a_base_address_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="base_url"):
-            build(CANCEL_ALL, base_url="api.example.com", headers={})
+            build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
 
 
 class TestHeaders:
     @pytest.mark.parametrize("value", ["my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"])
-    def test_product_and_version_are_accepted(self, value):
+    def test_product_and_version_are_accepted(self, value: str) -> None:
         validate_user_agent(value)
 
     @pytest.mark.parametrize(
@@ -278,32 +285,32 @@ class TestHeaders:
             b"a/1",
         ],
     )
-    def test_everything_else_is_refused(self, value):
+    def test_everything_else_is_refused(self, value: Any) -> None:
         with pytest.raises(ConfigurationError):
             validate_user_agent(value)
 
-    def test_versions(self):
+    def test_versions(self) -> None:
         validate_accept_version("20261012")
         validate_accept_version("2.0.1")
         for value in ("", "2026 1012", "1\r\nX: y", None, 20261012):
             with pytest.raises(ConfigurationError):
                 validate_accept_version(value)
 
-    def test_headers_pass_through(self):
+    def test_headers_pass_through(self) -> None:
         headers = {"User-Agent": "a/1", "Accept": "application/json"}
-        assert build(CANCEL_ALL, base_url=BASE, headers=headers).headers == headers
+        assert build(CANCEL_ALL.bind(), base_url=BASE, headers=headers).headers == headers
 
 
 class TestRequestValue:
-    def test_it_knows_its_operation_and_time_limit(self):
-        request = build(CANCEL_ALL, base_url=BASE, headers={}, timeout=2.5)
+    def test_it_knows_its_operation_and_time_limit(self) -> None:
+        request = build(CANCEL_ALL.bind(), base_url=BASE, headers={}, timeout=2.5)
         assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
 
-    def test_secrets_do_not_show(self):
+    def test_secrets_do_not_show(self) -> None:
         request = Request(method="POST", url=BASE, headers={"Authorization": "Bearer abc"}, body=b'{"secret":"x"}')
         assert repr(request) == f"Request(method='POST', url='{BASE}', timeout=None)"
 
-    def test_it_compares_hashes_and_pickles(self):
+    def test_it_compares_hashes_and_pickles(self) -> None:
         one = Request(method="GET", url=BASE, headers={"A": "1"})
         assert one == Request(method="GET", url=BASE, headers={"A": "1"})
         assert hash(one) == hash(Request(method="GET", url=BASE, headers={"A": "1"}))
@@ -336,9 +343,9 @@ ANYTHING = st.one_of(
     query=st.dictionaries(st.sampled_from([*(p.wire for p in SEARCH.parameters), "x"]), ANYTHING, max_size=6),
     strict=st.booleans(),
 )
-def test_any_arguments_give_a_request_or_one_of_our_errors(path, query, strict):
+def test_any_arguments_give_a_request_or_one_of_our_errors(path: Any, query: Any, strict: bool) -> None:
     try:
-        request = build(SEARCH, base_url=BASE, headers={}, path=path, query=query, strict=strict)
+        request = build(BoundCall(SEARCH, path=path, query=query), base_url=BASE, headers={}, strict=strict)
     except BrokerageError as error:
         assert error.errors  # noqa: PT017
     else:
@@ -378,7 +385,7 @@ ORDERS = st.builds(
 )
 
 
-def sound_order(**changes):
+def sound_order(**changes: Any) -> Any:
     order = NewOrder(
         order_type=OrderType.MARKET,
         time_in_force=TimeInForce.DAY,
@@ -394,32 +401,82 @@ def sound_order(**changes):
 @example(sound_order(extra={"x": "\ud800"}), False)
 @example(sound_order(extra={"\ud800": 1}), False)
 @example(sound_order(source="\ud800"), False)
-@example(sound_order(price=Decimal("-0")), True)
+@example(sound_order(price=Decimal("0.00")), True)
 @example(sound_order(price=Decimal("1E+60")), True)
 @example(sound_order(source="x" * 1_000_000), True)
-def test_any_order_becomes_json_or_one_of_our_errors(order, strict):
+def test_any_order_becomes_json_or_one_of_our_errors(order: Any, strict: bool) -> None:
     submit = OPERATIONS["orders.submit"]
     try:
-        request = build(submit, base_url=BASE, headers={}, path={"account_number": "1"}, body=order, strict=strict)
+        request = build(submit.bind(account_number="1", body=order), base_url=BASE, headers={}, strict=strict)
     except BrokerageError:
         pass
     else:
         json.loads(request.body.decode("utf-8"), parse_constant=pytest.fail)
 
 
-def nested(depth):
+def nested(depth: Any) -> Any:
     value = []
     for _ in range(depth):
         value = [value]
     return value
 
 
-def test_a_body_nested_too_deeply_is_refused():
+def test_a_body_nested_too_deeply_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
         build(
-            OPERATIONS["orders.submit"],
+            OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(100_000)})),
             base_url=BASE,
             headers={},
-            path={"account_number": "1"},
-            body=sound_order(extra={"x": nested(100_000)}),
         )
+
+
+LEG = NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": Decimal(1), "price_effect": "Debit"}
+MARGIN_LEG = MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+SOUND = {
+    "orders.submit": NewOrder(legs=(LEG,), **LIMIT),
+    "orders.dry_run": NewOrder(legs=(LEG,), **LIMIT),
+    "orders.replace": OrderEdit(legs=(LEG,), **LIMIT),
+    "orders.edit": OrderEdit(legs=(LEG,), **LIMIT),
+    "orders.edit_dry_run": OrderEdit(legs=(LEG,), **LIMIT),
+    "margin.dry_run": MarginOrder(
+        account_number="1", underlying_symbol="AAPL", underlying_instrument_type="Equity", legs=(MARGIN_LEG,), **LIMIT
+    ),
+}
+
+
+def order_problems(name: Any, body: Any) -> Any:
+    path = {"account_number": "1", "id": "7"}
+    taken = [each.wire for each in OPERATIONS[name].parameters if each.location == "path"]
+    try:
+        build(BoundCall(OPERATIONS[name], path={key: path[key] for key in taken}, body=body), base_url=BASE, headers={})
+    except InvalidRequestError as error:
+        return [(problem.code, problem.domain) for problem in error.errors]
+    return []
+
+
+@pytest.mark.parametrize("name", SOUND)
+class TestSignsOfOrders:
+    def test_sound_order_passes(self, name: Any) -> None:
+        assert order_problems(name, SOUND[name]) == []
+        assert order_problems(name, attrs.evolve(SOUND[name], price=Decimal(0))) == []
+
+    @pytest.mark.parametrize("quantity", [Decimal(0), Decimal(-1), -1, 0])
+    def test_quantity_of_zero_or_below_is_rejected(self, name: Any, quantity: Any) -> None:
+        (leg,) = SOUND[name].legs
+        legs = (attrs.evolve(leg, quantity=quantity),)
+        assert order_problems(name, attrs.evolve(SOUND[name], legs=legs)) == [("out_of_range", "legs[0].quantity")]
+
+    @pytest.mark.parametrize("field", ["price", "stop_trigger"])
+    def test_negative_price_is_rejected(self, name: Any, field: str) -> None:
+        changed = attrs.evolve(SOUND[name], **{field: Decimal("-0.01")})
+        assert order_problems(name, changed) == [("out_of_range", field.replace("_", "-"))]
+
+
+@pytest.mark.parametrize("name", ["orders.submit", "orders.dry_run", "orders.edit", "orders.replace"])
+@pytest.mark.parametrize("value", [Decimal(0), Decimal(-5)])
+def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> None:
+    legs = (attrs.evolve(LEG, quantity=None),)
+    order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None, legs=legs)
+    assert order_problems(name, attrs.evolve(order, value=Decimal(5), value_effect="Debit")) == []
+    assert order_problems(name, attrs.evolve(order, value=value, value_effect="Debit")) == [("out_of_range", "value")]

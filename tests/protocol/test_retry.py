@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,12 +36,12 @@ CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HE
 
 
 @pytest.mark.parametrize(("effect", "outcome", "action"), CELLS)
-def test_table(effect, outcome, action):
+def test_table(effect: Any, outcome: Any, action: Any) -> None:
     decision = decide(Effect(effect), Outcome(outcome), attempt=1, policy=RetryPolicy(), refreshed=False)
     assert decision is Action(action)
 
 
-def test_table_is_complete():
+def test_table_is_complete() -> None:
     assert {(effect.value, outcome.value) for effect in TABLE for outcome in TABLE[effect]} == {
         (effect, outcome) for effect, outcome, _ in CELLS
     }
@@ -53,7 +54,7 @@ def test_table_is_complete():
     most=st.integers(1, 10),
     refreshed=st.booleans(),
 )
-def test_no_policy_makes_the_unsafe_safe(effect, outcome, attempt, most, refreshed):
+def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int, most: int, refreshed: bool) -> None:
     action = decide(effect, outcome, attempt=attempt, policy=RetryPolicy(max_attempts=most), refreshed=refreshed)
     if attempt >= most or (effect is Effect.MUTATE and outcome.maybe_processed):
         assert action is Action.RAISE
@@ -75,7 +76,7 @@ def test_no_policy_makes_the_unsafe_safe(effect, outcome, attempt, most, refresh
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
-def test_outcomes(error, outcome):
+def test_outcomes(error: Any, outcome: Any) -> None:
     assert outcome_of(error) is outcome
 
 
@@ -103,7 +104,7 @@ JUDGED = [(int(line[0]), code, outcome) for line in LINES for code, outcome in z
 
 
 @pytest.mark.parametrize(("status", "code", "outcome"), JUDGED)
-def test_answer_is_judged_by_status_and_envelope(status, code, outcome):
+def test_answer_is_judged_by_status_and_envelope(status: Any, code: Any, outcome: Any) -> None:
     body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
     error = read_error(None, Response(status=status, body=body))
     assert outcome_of(error) is Outcome(outcome)
@@ -111,59 +112,59 @@ def test_answer_is_judged_by_status_and_envelope(status, code, outcome):
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
-def test_429_waits_whatever_its_body(body):
+def test_429_waits_whatever_its_body(body: Any) -> None:
     assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
 
 
 class TestWaiting:
     @given(attempt=st.integers(1, 10_000), fraction=st.floats(0, 1, exclude_max=True))
-    def test_full_jitter_under_a_doubling_cap(self, attempt, fraction):
+    def test_full_jitter_under_a_doubling_cap(self, attempt: int, fraction: float) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=8)
         assert 0 <= backoff(policy, attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
 
-    def test_doubles_until_capped(self):
+    def test_doubles_until_capped(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
         assert [backoff(policy, attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
-    def test_throttling_always_waits(self):
+    def test_throttling_always_waits(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
         assert [throttle_pause(policy, streak, 0.0) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
 
     @pytest.mark.parametrize(("wish", "wait"), [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
-    def test_wishes_are_capped(self, wish, wait):
+    def test_wishes_are_capped(self, wish: float | None, wait: float | None) -> None:
         assert bounded_wait(RetryPolicy(), wish) == wait
 
 
 class TestBudget:
-    def test_an_outage_drains_it(self):
+    def test_an_outage_drains_it(self) -> None:
         budget = RetryBudget(100)
         granted = 0
         while budget.spend(Outcome.SERVER_ERROR) is not None:
             granted += 1
         assert granted == 20
 
-    def test_lost_answers_cost_more(self):
+    def test_lost_answers_cost_more(self) -> None:
         budget = RetryBudget(100)
         assert (budget.spend(Outcome.LOST), budget.spend(Outcome.NOT_SENT)) == (10, 5)
 
-    def test_a_repetition_that_helped_is_given_back(self):
+    def test_a_repetition_that_helped_is_given_back(self) -> None:
         budget = RetryBudget(100)
         budget.earn(budget.spend(Outcome.LOST))
         assert budget.tokens == 100
 
-    def test_successes_fill_it_slowly(self):
+    def test_successes_fill_it_slowly(self) -> None:
         budget = RetryBudget(10)
         budget.spend(Outcome.LOST)
         for _ in range(20):
             budget.earn(0)
         assert budget.tokens == 10
 
-    def test_no_bound(self):
+    def test_no_bound(self) -> None:
         budget = RetryBudget(None)
         assert all(budget.spend(Outcome.LOST) == 0 for _ in range(1000))
 
     @given(st.lists(st.sampled_from(["spend", "succeed"]), max_size=200))
-    def test_stays_within_bounds(self, steps):
+    def test_stays_within_bounds(self, steps: Any) -> None:
         budget = RetryBudget(30)
         for step in steps:
             if step == "spend":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,12 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
 
 
-def test_refresh_request():
+def test_refresh_request() -> None:
     body = codec.encode(grant_request(RefreshToken(client_secret="cs", refresh_token="rt")))
     assert json.loads(body) == {"grant_type": "refresh_token", "client_secret": "cs", "refresh_token": "rt"}
 
 
-def test_refresh_request_with_everything():
+def test_refresh_request_with_everything() -> None:
     credentials = RefreshToken(client_secret="cs", refresh_token="rt", client_id="id", scope="read trade")
     assert json.loads(codec.encode(grant_request(credentials))) == {
         "grant_type": "refresh_token",
@@ -30,7 +31,7 @@ def test_refresh_request_with_everything():
     }
 
 
-def test_code_request():
+def test_code_request() -> None:
     credentials = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example/b", code="c")
     assert json.loads(codec.encode(grant_request(credentials))) == {
         "grant_type": "authorization_code",
@@ -41,27 +42,27 @@ def test_code_request():
     }
 
 
-def test_request_shows_no_secret():
+def test_request_shows_no_secret() -> None:
     assert "s3cr3t" not in repr(grant_request(RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")))
 
 
 class TestGrant:
-    def test_refresh(self):
+    def test_refresh(self) -> None:
         body = b'{"access_token":"abc","token_type":"Bearer","expires_in":900}'
         grant = read_grant(Response(status=200, body=body))
         assert (grant.access_token, grant.expires_in, grant.refresh_token) == ("abc", 900.0, None)
         assert "abc" not in repr(grant)
 
-    def test_code(self):
+    def test_code(self) -> None:
         body = b'{"access_token":"abc","refresh_token":"rt","id_token":"x.y.z","expires_in":900}'
         assert read_grant(Response(status=200, body=body)).refresh_token == "rt"
 
     @pytest.mark.parametrize("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
-    def test_senseless_lifetime_is_the_documented_one(self, expires_in):
+    def test_senseless_lifetime_is_the_documented_one(self, expires_in: str) -> None:
         grant = read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":%s}' % expires_in.encode()))
         assert grant.expires_in == LIFETIME
 
-    def test_lifetime_as_text(self):
+    def test_lifetime_as_text(self) -> None:
         assert read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":"60"}')).expires_in == 60
 
 
@@ -90,7 +91,7 @@ class TestRefusals:
             (200, b"\xff\xfe", True, None),
         ],
     )
-    def test_transient_or_terminal(self, status, body, transient, code):
+    def test_transient_or_terminal(self, status: int, body: Any, transient: bool, code: str | None) -> None:
         with pytest.raises(TokenError) as caught:
             read_grant(Response(status=status, body=body))
         error = caught.value
@@ -100,29 +101,29 @@ class TestRefusals:
         if not transient:
             assert "new grant" in str(error)
 
-    def test_echoed_secret_is_not_quoted(self):
+    def test_echoed_secret_is_not_quoted(self) -> None:
         body = b'{"error_code":"invalid_grant","error_description":"token s3cr3t is unknown"}'
         with pytest.raises(TokenError) as caught:
             read_grant(Response(status=400, body=body))
         assert "s3cr3t" not in str(caught.value)
 
-    def test_retry_after_is_kept(self):
+    def test_retry_after_is_kept(self) -> None:
         with pytest.raises(TokenError) as caught:
             read_grant(Response(status=429, headers={"retry-after": "7"}))
         assert caught.value.retry_after == 7
 
-    def test_no_answer_is_transient(self):
+    def test_no_answer_is_transient(self) -> None:
         assert unreachable(RequestNotSentError("refused")).transient
 
 
 class TestLease:
-    def test_quarter_of_an_hour(self):
+    def test_quarter_of_an_hour(self) -> None:
         lease = Lease.start("abc", 900, asked_at=1000)
         assert (lease.refresh_at, lease.expires_at) == (1780, 1890)
         assert lease.authorization == "Bearer abc"
         assert "abc" not in repr(lease)
 
     @pytest.mark.parametrize("seconds", [0, -5, 0.1, 1, 5, 60, 900, 1e9])
-    def test_refreshed_before_it_ends(self, seconds):
+    def test_refreshed_before_it_ends(self, seconds: float) -> None:
         lease = Lease.start("abc", seconds, asked_at=0)
         assert lease.refresh_at <= lease.expires_at <= max(seconds, 0)

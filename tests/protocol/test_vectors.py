@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import attrs
 import pytest
@@ -35,24 +36,24 @@ ODD = st.one_of(
 
 
 @pytest.mark.parametrize("exchange", [*EXCHANGES, *REFUSALS], ids=str)
-def test_a_call_gives_exactly_the_request(exchange):
+def test_a_call_gives_exactly_the_request(exchange: Any) -> None:
     call = call_of(exchange)
     assert call.operation is OPERATIONS[exchange.operation]
     if exchange.unsent:
         with pytest.raises(errors.InvalidRequestError) as caught:
-            build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+            build(call, base_url=BASE, headers=HEADERS)
         assert [problem.domain for problem in caught.value.errors] == [exchange.unsent]
         path, query = encode_path(call.operation.path, call.path), encode_query(call.operation.parameters, call.query)
         assert f"{path}?{query}" == exchange.target
         return
-    request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query, body=call.body)
+    request = build(call, base_url=BASE, headers=HEADERS)
     assert f"{request.method} {request.url}" == f"{exchange.method} {BASE}{exchange.target}"
     assert request.body == exchange.body
     assert request.headers == HEADERS
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
-def test_a_success_gives_the_facts(exchange):
+def test_a_success_gives_the_facts(exchange: Any) -> None:
     response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
     assert is_success(response)
     decoded = codec.decode(exchange.data, response.body)
@@ -62,12 +63,12 @@ def test_a_success_gives_the_facts(exchange):
 
 
 @pytest.mark.parametrize("exchange", [each for each in EXCHANGES if not each.observed], ids=str)
-def test_documented_bodies_hold_nothing_unexpected(exchange):
+def test_documented_bodies_hold_nothing_unexpected(exchange: Any) -> None:
     codec.decode(exchange.data, exchange.answer.encode(), strict=True)
 
 
 @pytest.mark.parametrize("exchange", REFUSALS, ids=str)
-def test_a_refusal_gives_the_error(exchange):
+def test_a_refusal_gives_the_error(exchange: Any) -> None:
     response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
     assert not is_success(response)
     error = read_error(exchange.data, response, attempts=1, now=0.0)
@@ -77,11 +78,11 @@ def test_a_refusal_gives_the_error(exchange):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
-def test_every_operation_has_an_exchange_with_its_documented_status(operation):
+def test_every_operation_has_an_exchange_with_its_documented_status(operation: Any) -> None:
     assert operation.status in {each.status for each in EXCHANGES if each.operation == operation.name}
 
 
-def test_every_error_class_of_the_service_is_met():
+def test_every_error_class_of_the_service_is_met() -> None:
     classes = {
         name
         for name in errors.__all__
@@ -94,7 +95,7 @@ WITHOUT_BODY = [each for each in EXCHANGES if each.data.body is None and (each.a
 
 
 @given(st.data())
-def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data):
+def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data: st.DataObject) -> None:
     exchange = data.draw(st.sampled_from(WITHOUT_BODY))
     odd = data.draw(ODD)
     place = data.draw(st.sampled_from([*range(len(exchange.arguments)), *exchange.options]))
@@ -104,7 +105,7 @@ def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data)
     else:
         call = call_of(attrs.evolve(exchange, options={**exchange.options, place: odd}))
     try:
-        request = build(call.operation, base_url=BASE, headers=HEADERS, path=call.path, query=call.query)
+        request = build(call, base_url=BASE, headers=HEADERS)
     except errors.BrokerageError:
         pass
     else:

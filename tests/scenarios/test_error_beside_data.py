@@ -27,7 +27,7 @@ def answering(body: dict[str, Any]) -> Client:
 async def test_the_error_of_a_single_resource_is_raised_with_the_data() -> None:
     client = answering({"data": {"order": {"status": "Received"}}, "error": ERROR})
     with pytest.raises(PreflightError, match="no") as caught:
-        await client.session.execute(ORDERS_DRY_RUN, path={"account_number": "5WT1"}, body=b"{}")
+        await client.session.execute(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}"))
     assert isinstance(caught.value.data, PlacedOrderResponse)
 
 
@@ -40,14 +40,14 @@ async def test_the_error_of_a_single_resource_is_raised_with_the_data() -> None:
 async def test_the_error_of_a_list_is_raised(size: int, name: object, error: object, kind: type[Exception]) -> None:
     body = {"data": {"items": [{"name": name, "group-name": "g" * 20}] * size}, "error": error}
     with pytest.raises(kind):
-        await answering(body).session.execute(WATCHLISTS_LIST)
+        await answering(body).session.execute(WATCHLISTS_LIST.bind())
     with pytest.raises(kind):
-        await answering(body).session.reread(WATCHLISTS_LIST, None)
+        await answering(body).session.fetch_if_changed(WATCHLISTS_LIST.bind(), None)
 
 
 @pytest.mark.parametrize("error", [None, {}, "", []])
 async def test_an_empty_error_is_none(error: object) -> None:
-    assert await answering({"data": {"items": []}, "error": error}).session.execute(WATCHLISTS_LIST) == []
+    assert await answering({"data": {"items": []}, "error": error}).session.execute(WATCHLISTS_LIST.bind()) == []
 
 
 def test_the_codec_shows_the_error_beside_the_data() -> None:

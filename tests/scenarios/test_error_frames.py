@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import traceback
 from collections.abc import Iterator
+from typing import Any
 
+import aiohttp
 import pytest
+from rich.console import Console
+from rich.traceback import Traceback
 
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
-from brokerage_async.config import SecretBytes
+from brokerage_async._secrets import SecretBytes
 from brokerage_async.errors import BrokerageError, TokenError
 from tests.http.test_transport import closed_port
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 
-SECRETS = ("zq81jfkd02mxsecret", "zq81jfkd02mxrefresh", "zq81jfkd02mxcode", "zq81jfkd02mxaccess")
+MARK = "zq81jfkd02mx"
+SECRETS = tuple(f"{MARK}{kind}" + 20 * "Ab3dE6" for kind in ("secret", "refresh", "code", "access"))
+"""Longer than what tools print of a `str`: they cut it before they call its ``repr``."""
 CREDENTIALS = {
     "refresh": RefreshToken(client_secret=SECRETS[0], refresh_token=SECRETS[1]),
     "code": AuthorizationCode(
@@ -44,8 +52,25 @@ def shown(error: BaseException | None, seen: set[int]) -> Iterator[tuple[str, st
         if frame.f_code.co_filename != __file__:
             for name, value in frame.f_locals.items():
                 yield f"{frame.f_code.co_filename}:{line} {name}", repr(value)
+                if isinstance(value, str | bytes):
+                    yield f"{frame.f_code.co_filename}:{line} {name}, cut", repr(value[:80])
+    yield "rich", rendered(error)
     yield from shown(error.__cause__, seen)
     yield from shown(error.__context__, seen)
+
+
+def rendered(error: BaseException) -> str:
+    """Return the traceback of ``error`` alone as rich prints it, with the locals of every frame but ours."""
+    console = Console(file=io.StringIO(), width=300)
+    trace = Traceback.from_exception(
+        type(error), error, error.__traceback__, show_locals=True, locals_max_length=100, suppress=[__file__]
+    )
+    for stack in trace.trace.stacks:
+        for frame in stack.frames:
+            if frame.filename == __file__:
+                frame.locals = None
+    console.print(trace)
+    return console.file.getvalue()
 
 
 async def failure_of(client: Client) -> BrokerageError:
@@ -56,7 +81,7 @@ async def failure_of(client: Client) -> BrokerageError:
 
 
 def assert_keeps_quiet(error: BrokerageError) -> None:
-    told = [(where, text) for where, text in shown(error, set()) if any(secret in text for secret in SECRETS)]
+    told = [(where, text) for where, text in shown(error, set()) if MARK in text or "Ab3dE6" in text]
     assert not told
 
 
@@ -67,7 +92,7 @@ def client_at(url: str, kind: str) -> Client:
 @pytest.mark.parametrize("kind", ["refresh", "code"])
 @pytest.mark.parametrize("case", ANSWERS)
 @on_real_time
-async def test_token_endpoint(case, kind):
+async def test_token_endpoint(case: Any, kind: str) -> None:
     async with RawServer(ANSWERS[case]) as server:
         error = await failure_of(client_at(server.url, kind))
     assert isinstance(error, TokenError)
@@ -76,15 +101,64 @@ async def test_token_endpoint(case, kind):
 
 @pytest.mark.parametrize("case", SILENCE)
 @on_real_time
-async def test_any_other_call(case):
+async def test_any_other_call(case: Any) -> None:
     async with RawServer(SILENCE[case]) as server:
         assert_keeps_quiet(await failure_of(client_at(server.url, "static")))
 
 
 @pytest.mark.parametrize("kind", CREDENTIALS)
 @on_real_time
-async def test_unreachable(kind):
+async def test_unreachable(kind: Any) -> None:
     error = await failure_of(client_at(f"http://127.0.0.1:{closed_port()}", kind))
+    assert_keeps_quiet(error)
+
+
+TOKEN = b'{"access_token":"%s","expires_in":900}' % SECRETS[3].encode()
+MAX_STEPS = 2000
+
+
+@pytest.mark.parametrize("kind", ["refresh", "code", "static"])
+@on_real_time
+async def test_cancelled_at_every_await(kind: Any) -> None:
+    """Every frame that a call waits in, the refresh of the token included, is shown by its `CancelledError`."""
+    script = [answer(b'{"data":{"items":[]}}')] if kind == "static" else [answer(TOKEN), answer(b"{}")]
+    places: set[tuple[str, ...]] = set()
+    for steps in range(MAX_STEPS):
+        async with RawServer(*script) as server:
+            client = client_at(server.url, kind)
+            task = asyncio.ensure_future(client.watchlists.list())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            if task.done():
+                await asyncio.gather(task, return_exceptions=True)
+                await client.aclose()
+                break
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            await client.aclose()
+        place = tuple(str(summary) for summary in traceback.extract_tb(caught.tb))
+        if place not in places:
+            places.add(place)
+            assert_keeps_quiet(caught.value)
+    assert steps < MAX_STEPS - 1
+    assert len(places) >= 3
+
+
+@on_real_time
+async def test_bytes_of_the_headers_do_not_hang_behind_the_error() -> None:
+    """Where a connection drops while they are written, the frames of aiohttp hold them."""
+
+    def drop(writer: aiohttp.http_writer.StreamWriter, chunk: bytes) -> None:
+        assert SECRETS[3].encode() in chunk
+        raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+
+    async with RawServer() as server:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(aiohttp.http_writer.StreamWriter, "_write", drop)
+            error = await failure_of(client_at(server.url, "static"))
+    assert isinstance(error.__cause__, aiohttp.ClientConnectionResetError)
+    assert error.__cause__.__traceback__ is None
     assert_keeps_quiet(error)
 
 
@@ -116,7 +190,7 @@ class Talkative:
     ],
 )
 @on_real_time
-async def test_token_provider(provider, text):
+async def test_token_provider(provider: Any, text: str) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
     assert isinstance(error, TokenError)
@@ -128,14 +202,14 @@ async def test_token_provider(provider, text):
 
 @pytest.mark.parametrize("provider", [Talkative(get=TokenError("mine")), Talkative(invalidate=TokenError("mine"))])
 @on_real_time
-async def test_a_provider_may_raise_errors_of_the_library(provider):
+async def test_a_provider_may_raise_errors_of_the_library(provider: Any) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
     assert str(error) == "mine"
 
 
 @on_real_time
-async def test_a_refresh_token_that_comes_back_as_a_code():
+async def test_a_refresh_token_that_comes_back_as_a_code() -> None:
     refresh = "RTOKENzq81jfkd02mxyy45678901234567890123456"
     credentials = RefreshToken(client_secret=SECRETS[0], refresh_token=refresh)
     async with RawServer(answer(b'{"error_code":"%s"}' % refresh.encode(), 400)) as server:
@@ -144,6 +218,6 @@ async def test_a_refresh_token_that_comes_back_as_a_code():
     assert refresh not in str(error)
 
 
-def test_secret_bytes_are_bytes():
+def test_secret_bytes_are_bytes() -> None:
     assert SecretBytes(b"abc") == b"abc"
     assert "abc" not in repr(SecretBytes(b"abc")) + repr({"data": SecretBytes(b"abc")})

@@ -32,7 +32,7 @@ LIST = answer(b'{"data": {"items": []}}')
 
 class TestBeginningAndEnd:
     @on_virtual_time
-    async def test_use_without_entering(self):
+    async def test_use_without_entering(self) -> None:
         transport = FakeTransport()
         client = Client(SANDBOX, TOKEN, transport=transport)
         await client.watchlists.list()
@@ -41,7 +41,7 @@ class TestBeginningAndEnd:
         assert transport.closed == 1
 
     @on_virtual_time
-    async def test_use_after_closing(self):
+    async def test_use_after_closing(self) -> None:
         client = Client(SANDBOX, TOKEN, transport=FakeTransport())
         async with client:
             pass
@@ -54,7 +54,7 @@ class TestBeginningAndEnd:
                 pass
 
     @on_virtual_time
-    async def test_closing_while_calls_wait_and_fly(self):
+    async def test_closing_while_calls_wait_and_fly(self) -> None:
         transport = FakeTransport(30.0)
         client = Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2))
         calls = [asyncio.create_task(client.watchlists.list()) for _ in range(10)]
@@ -65,7 +65,7 @@ class TestBeginningAndEnd:
         assert len(transport.requests) == 2
 
     @on_virtual_time
-    async def test_failed_call_is_not_repeated_on_a_closed_client(self):
+    async def test_failed_call_is_not_repeated_on_a_closed_client(self) -> None:
         transport = FakeTransport(LOST, latency=1)
         client = Client(SANDBOX, TOKEN, transport=transport)
         call = asyncio.create_task(client.watchlists.list())
@@ -75,14 +75,14 @@ class TestBeginningAndEnd:
             await call
         assert len(transport.requests) == 1
 
-    def test_second_event_loop(self):
+    def test_second_event_loop(self) -> None:
         client = Client(SANDBOX, TOKEN, transport=FakeTransport())
         run_in(asyncio.new_event_loop(), client.watchlists.list())
         with pytest.raises(ConfigurationError, match="one per loop"):
             run_in(asyncio.new_event_loop(), client.watchlists.list())
 
     @on_real_time
-    async def test_one_client_for_all_tasks_or_one_each(self):
+    async def test_one_client_for_all_tasks_or_one_each(self) -> None:
         async with RawServer(LIST) as server:
             environment = Environment.sandbox(server.url)
             async with Client(environment, TOKEN) as client:
@@ -97,14 +97,14 @@ class TestBeginningAndEnd:
         assert len(server.requests) == 120
 
     @on_real_time
-    async def test_borrowed_session_stays_open(self):
+    async def test_borrowed_session_stays_open(self) -> None:
         async with RawServer(LIST) as server, aiohttp.ClientSession() as session:
             async with Client(Environment.sandbox(server.url), TOKEN, http_session=session) as client:
                 await client.watchlists.list()
             assert not session.closed
 
     @on_real_time
-    async def test_forgotten_client_warns_once_whatever_it_was_used_for(self):
+    async def test_forgotten_client_warns_once_whatever_it_was_used_for(self) -> None:
         async with RawServer(LIST) as server:
             client = Client(Environment.sandbox(server.url), TOKEN)
             await client.watchlists.list()
@@ -117,7 +117,7 @@ class TestBeginningAndEnd:
                 await asyncio.sleep(0.01)
         assert [str(warning.message)[:15] for warning in caught] == ["unclosed Client"]
 
-    def test_forgotten_unused_client_does_not_warn(self):
+    def test_forgotten_unused_client_does_not_warn(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             Client(SANDBOX, TOKEN)
@@ -142,7 +142,7 @@ def run_script(code: str) -> str:
 
 
 class TestProcesses:
-    def test_clean_exit_after_success_and_after_errors(self):
+    def test_clean_exit_after_success_and_after_errors(self) -> None:
         printed = run_script("""
             import asyncio
             from brokerage_async import Client, Environment, StaticToken, errors
@@ -166,7 +166,7 @@ class TestProcesses:
         assert printed == "1\nstalled\n"
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-    def test_fork(self):
+    def test_fork(self) -> None:
         printed = run_script("""
             import asyncio, os, sys
             from brokerage_async import Client, Environment, StaticToken, errors
@@ -240,6 +240,7 @@ async def interrupt(call: Coroutine[Any, Any, Any], at: int) -> tuple[bool, int]
     return task.cancelled(), interrupted.awaits
 
 
+CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
 SCRIPTS = {
     "plain": (),
     "401 then good": (fail(401), ok()),
@@ -251,17 +252,16 @@ SCRIPTS = {
 
 class TestCancellationAtEveryAwait:
     @pytest.mark.parametrize("deadline", [None, 1000.0])
-    @pytest.mark.parametrize("operation", [WATCHLISTS_LIST, ORDERS_CANCEL], ids=lambda operation: operation.name)
+    @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
     @pytest.mark.parametrize("script", SCRIPTS)
     @on_virtual_time
-    async def test_in_memory(self, script, operation, deadline):
+    async def test_in_memory(self, script: Any, call: Any, deadline: Any) -> None:
         at, interruptible = 1, True
         while interruptible:
             transport = FakeTransport(*SCRIPTS[script], latency=0.1)
             limits = Limits(reads=1, trades=1)
             async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
-                path = {"account_number": "5WT1", "id": "7"} if operation is ORDERS_CANCEL else None
-                interruptible, awaits = await interrupt(client.session.execute(operation, path=path), at)
+                interruptible, awaits = await interrupt(client.session.execute(call), at)
                 limiter = client.session.engine.limiter
                 assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
                 assert transport.in_flight <= 1  # a token refresh goes on for whoever comes next
@@ -275,7 +275,7 @@ class TestCancellationAtEveryAwait:
 
     @pytest.mark.parametrize("delay", [0.0, 0.005])
     @on_real_time
-    async def test_over_http(self, delay):
+    async def test_over_http(self, delay: float) -> None:
         sends = []
         for at in range(1, 40):
             token = answer(b'{"access_token": "abc", "token_type": "Bearer", "expires_in": 900}')

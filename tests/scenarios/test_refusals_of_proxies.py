@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, errors
@@ -53,7 +55,7 @@ async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors
 @pytest.mark.parametrize("code", ["unauthorized", "token_invalid"])
 @pytest.mark.parametrize("status", [302, 400, 403, 408, 409, 425, 499])
 @on_real_time
-async def test_submit_with_a_token_code_under_another_status_is_sent_once(status, code):
+async def test_submit_with_a_token_code_under_another_status_is_sent_once(status: int, code: str) -> None:
     async with RawServer(envelope(status, code), PLACED) as server:
         error = await submit(server)
     assert len(server.requests) == 1
@@ -64,7 +66,7 @@ async def test_submit_with_a_token_code_under_another_status_is_sent_once(status
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 406, 422, 451])
 @on_real_time
-async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status):
+async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status: int) -> None:
     async with RawServer(page(status), PLACED) as server:
         error = await submit(server)
     assert len(server.requests) == 1
@@ -74,14 +76,14 @@ async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status
 
 @pytest.mark.parametrize("refusal", [envelope(401, "token_invalid"), answer(b"", 429), page(429)])
 @on_real_time
-async def test_submit_turned_away_before_processing_is_sent_again(refusal):
+async def test_submit_turned_away_before_processing_is_sent_again(refusal: Any) -> None:
     async with RawServer(refusal, PLACED) as server:
         assert await submit(server) is None
     assert len(server.requests) == 2
 
 
 @on_real_time
-async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call():
+async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call() -> None:
     tokens = FreshTokens()
     async with RawServer(page(401), PLACED) as server:
         assert isinstance(await submit(server, tokens), errors.AuthenticationError)
@@ -89,7 +91,7 @@ async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call(
 
 
 @on_real_time
-async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider():
+async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider() -> None:
     """A `TokenError` would say that nothing was sent."""
     async with RawServer(page(401), PLACED) as server:
         error = await submit(server, FreshTokens(TokenError("no more tokens")))
@@ -98,7 +100,7 @@ async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider
 
 
 @on_real_time
-async def test_read_answered_by_a_401_page_is_repeated_with_a_fresh_token():
+async def test_read_answered_by_a_401_page_is_repeated_with_a_fresh_token() -> None:
     async with (
         RawServer(page(401), answer(b'{"data":{"items":[]}}')) as server,
         Client(Environment.sandbox(server.url), FreshTokens(), retry=AT_ONCE) as client,

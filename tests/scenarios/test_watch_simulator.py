@@ -139,7 +139,7 @@ def next_day(simulator: Simulator) -> None:
     simulator.clock.set(morning)
 
 
-@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("seed", [1])
 async def test_every_end_is_told_exactly_once_whatever_happens(seed: int) -> None:
     rng, log = random.Random(seed), Log()

@@ -250,7 +250,7 @@ async def test_bytes_go_out_as_they_are() -> None:
     placed = attrs.evolve(NOTHING, answer='{"data":{}}', status=201)
     async with wire(placed) as record, client_of(record.base_url) as client:
         for name in ("orders.dry_run", "orders.submit"):
-            await client.session.execute(OPERATIONS[name], path={"account_number": "5WT00001"}, body=odd)
+            await client.session.execute(OPERATIONS[name].bind(account_number="5WT00001", body=odd))
     assert [request.body for request in record.received] == [odd, odd]
 
 

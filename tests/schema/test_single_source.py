@@ -67,7 +67,7 @@ def test_search_finds_known_keys_and_paths() -> None:
     assert len(DISTINCTIVE) > 150
     assert {"time-in-force", "account-numbers[]", "is-etf"} <= DISTINCTIVE
     assert "/accounts/{account_number}/orders" in PATHS
-    assert "time-in-force" in set(constants(ROOT / "tests" / "simulator" / "house.py"))
+    assert "time-in-force" in set(constants(ROOT / "tests" / "simulator" / "harness.py"))
 
 
 def test_exceptions_are_all_needed() -> None:

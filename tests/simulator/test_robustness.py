@@ -124,6 +124,7 @@ def test_arbitrary_request_gets_an_expected_status(body: bytes, method: str, tar
     assert HARNESS.ask(method, f"/{target}", body).status in STATUSES
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(data=st.data())
 def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:

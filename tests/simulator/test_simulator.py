@@ -106,7 +106,7 @@ async def history(seed: int) -> list[tuple[object, ...]]:
     return [*requests, *(attrs.astuple(event) for event in sim.ledger.events)]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_same_seed_gives_the_same_history() -> None:
     histories = [await history(seed) for seed in (1, 1, 2)]
     assert simplified(histories[0]) == simplified(histories[1])

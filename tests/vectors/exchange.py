@@ -12,7 +12,7 @@ import attrs
 
 from brokerage_async._generated import endpoints
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.operation import Operation
+from brokerage_async.operation import BoundCall, Operation
 
 ACCOUNT = "5WT00001"
 CUSTOMER = 7654321
@@ -78,33 +78,23 @@ class Exchange:
         return f"{self.operation}: {self.name}"
 
 
-@attrs.frozen
-class Call:
-    """What an endpoint asks of its executor."""
-
-    operation: Operation[Any]
-    path: Mapping[str, object] | None = None
-    query: Mapping[str, object] | None = None
-    body: object | None = None
-
-
 class Recorder:
     """An executor that only notes what it is asked to do."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[BoundCall[Any]] = []
 
-    async def execute(self, operation: Operation[Any], *, path: Any = None, query: Any = None, body: Any = None) -> Any:
-        self.calls.append(Call(operation, path, query, body))
+    async def execute(self, call: BoundCall[Any]) -> Any:
+        self.calls.append(call)
 
-    def paginate(self, operation: Operation[Any], *, path: Any = None, query: Any = None) -> Any:
-        self.calls.append(Call(operation, path, query))
+    def paginate(self, call: BoundCall[Any]) -> Any:
+        self.calls.append(call)
 
 
-def call_of(exchange: Exchange) -> Call:
+def call_of(exchange: Exchange) -> BoundCall[Any]:
     """The call that the public method makes with the arguments of an exchange."""
     if not exchange.public:
-        return Call(exchange.data, body=exchange.arguments[0])
+        return exchange.data.bind(body=exchange.arguments[0])
     recorder = Recorder()
     coroutine = invoke(endpoints.Endpoints(recorder), exchange)
     if coroutine is not None:

@@ -16,39 +16,35 @@ from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Change, Watch, Watcher, is_terminal
+from tests.fake_transport import FakeTransport, fail, ok
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 
-class Service:
+class Service(FakeTransport):
     """Answers each request with what ``answers`` has for its path at that time: rows, a status, or a function."""
 
     def __init__(self) -> None:
+        super().__init__(self._answer)
         self.answers: dict[str, Any] = {}
-        self.requests: list[tuple[float, str]] = []
 
-    async def send(self, request: Request) -> Response:
-        target = request.url.removeprefix("http://service")
-        self.requests.append((asyncio.get_running_loop().time(), target))
+    @property
+    def targets(self) -> list[str]:
+        return [request.url.removeprefix("http://service") for request in self.requests]
+
+    def times_of(self, path: str) -> list[float]:
+        return [at for at, target in zip(self.times, self.targets, strict=True) if target.startswith(path)]
+
+    def _answer(self, request: Request) -> Response:
+        target = self.targets[-1]
         answer = self.answers[target.partition("?")[0]]
         if callable(answer):
             answer = answer(target)
         if "page-offset=0" not in target and "page-offset" in target:
             answer = []
-        if isinstance(answer, int):
-            body, status = {"error": {"code": f"code_{answer}", "message": "no"}}, answer
-        else:
-            body, status = {"data": {"items": answer}, "context": "/"}, 200
-        await asyncio.sleep(0)
-        return Response(status=status, headers={"content-type": "application/json"}, body=json.dumps(body).encode())
-
-    async def close(self) -> None:
-        pass
-
-    def times(self, path: str) -> list[float]:
-        return [at for at, target in self.requests if target.startswith(path)]
+        return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
 
 
 LIVE = "/customers/me/orders/live"
@@ -96,8 +92,8 @@ async def test_orders_changes_name_the_fields_that_differ(service: Service, clie
         service.answers[LIVE] = [row(2, "Live")]
         change = await anext(watcher)
         assert (change.kind, change.item.status, change.after) == ("removed", "Filled", None)
-    assert service.times(LIVE) == [0, 1, 2]
-    assert service.requests[0][1].endswith("?account-numbers[]=A1&account-numbers[]=B2")
+    assert service.times_of(LIVE) == [0, 1, 2]
+    assert service.targets[0].endswith("?account-numbers[]=A1&account-numbers[]=B2")
 
 
 async def test_orders_equal_body_is_not_decoded(
@@ -118,7 +114,7 @@ async def test_orders_equal_body_is_not_decoded(
         await asyncio.sleep(10.5)
         service.answers[LIVE] = [row(1, "Filled")]
         assert await take(watcher, 1) == [("changed", "1", "Filled")]
-    assert len(service.times(LIVE)) == 12
+    assert len(service.times_of(LIVE)) == 12
     assert decoded == 2
 
 
@@ -130,10 +126,10 @@ async def test_orders_many_watchers_share_one_request_per_interval(service: Serv
     await asyncio.sleep(5.5)
     service.answers[LIVE] = [row(1, "Live"), row(2, "Filled")]
     assert await asyncio.gather(*waiting) == [[("changed", "2", "Filled")]] * 500
-    assert service.times(LIVE) == [0, 1, 2, 3, 4, 5, 6]
+    assert service.times_of(LIVE) == [0, 1, 2, 3, 4, 5, 6]
     await asyncio.gather(*(watcher.aclose() for watcher in watchers))
     await asyncio.sleep(5)
-    assert len(service.times(LIVE)) == 7
+    assert len(service.times_of(LIVE)) == 7
     async with client.watch.orders("me", ["A1", "B2"], interval=1) as again:
         assert await take(again, 2) == [("added", "1", "Live"), ("added", "2", "Filled")]
 
@@ -142,11 +138,12 @@ async def test_orders_min_interval_bounds_the_polls(service: Service, client: Cl
     service.answers[LIVE] = []
     for options, expected in [({}, 5), ({"min_interval": 0.1}, 41)]:
         service.requests.clear()
+        service.times.clear()
         watcher = client.watch.orders("me", ["A1"], interval=0.1, **options)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(watcher), 4.05)
         await watcher.aclose()
-        assert len(service.times(LIVE)) == expected
+        assert len(service.times_of(LIVE)) == expected
 
 
 async def test_orders_seed_reports_changes_since_then(service: Service, client: Client) -> None:
@@ -203,22 +200,22 @@ async def test_orders_closed_client_ends_the_iteration(service: Service, client:
 
 async def test_order_terminal_is_returned(service: Service, client: Client) -> None:
     def at_ten(target: str) -> Any:
-        return [row(7, "Filled" if service.requests[-1][0] >= 10 else "Live"), row(8, "Filled")]
+        return [row(7, "Filled" if service.times[-1] >= 10 else "Live"), row(8, "Filled")]
 
     service.answers[LIVE] = at_ten
     order = await client.watch.order("me", "A1", 7, interval=1, timeout=60)
     assert (order.id, order.status) == ("7", OrderStatus.FILLED)
-    assert service.times(LIVE) == list(range(11))
-    assert service.times(SEARCH) == []
+    assert service.times_of(LIVE) == list(range(11))
+    assert service.times_of(SEARCH) == []
 
 
 async def test_order_many_waits_share_the_polls(service: Service, client: Client) -> None:
     service.answers[LIVE] = lambda target: [
-        row(id, "Filled" if service.requests[-1][0] >= id else "Live") for id in range(1, 21)
+        row(id, "Filled" if service.times[-1] >= id else "Live") for id in range(1, 21)
     ]
     orders = await asyncio.gather(*(client.watch.order("me", "A1", id, interval=1) for id in range(1, 21)))
     assert [order.id for order in orders] == [str(id) for id in range(1, 21)]
-    assert service.times(LIVE) == list(range(21))
+    assert service.times_of(LIVE) == list(range(21))
 
 
 async def test_order_timeout_raises_deadline_exceeded(service: Service, client: Client) -> None:
@@ -228,7 +225,7 @@ async def test_order_timeout_raises_deadline_exceeded(service: Service, client: 
     assert asyncio.get_running_loop().time() == 30
     assert caught.value.maybe_processed is False
     await asyncio.sleep(10)
-    assert service.requests[-1][0] <= 30
+    assert service.times[-1] <= 30
 
 
 async def test_order_not_listed_today_is_looked_up(service: Service, client: Client) -> None:
@@ -236,20 +233,20 @@ async def test_order_not_listed_today_is_looked_up(service: Service, client: Cli
     service.answers["/customers/me/orders"] = [row(8, "Live"), row(7, "Cancelled")]
     order = await client.watch.order("me", "A1", 7)
     assert order.status == "Cancelled"
-    (target,) = [target for _, target in service.requests if target.startswith(SEARCH)]
+    (target,) = [target for target in service.targets if target.startswith(SEARCH)]
     assert "start-date=2025-01-26" in target
 
 
 async def test_order_working_since_yesterday_is_followed(service: Service, client: Client) -> None:
-    service.answers[LIVE] = lambda target: [row(7, "Filled")] if service.requests[-1][0] >= 100 else []
+    service.answers[LIVE] = lambda target: [row(7, "Filled")] if service.times[-1] >= 100 else []
     service.answers["/customers/me/orders"] = [row(7, "Live")]
     assert (await client.watch.order("me", "A1", 7)).status == "Filled"
     assert asyncio.get_running_loop().time() == pytest.approx(100)
-    assert len(service.times(SEARCH)) == 1
+    assert len(service.times_of(SEARCH)) == 1
 
 
 async def test_order_leaving_the_list_is_looked_up_at_once(service: Service, client: Client) -> None:
-    service.answers[LIVE] = lambda target: [row(7, "Live")] if service.requests[-1][0] < 50 else []
+    service.answers[LIVE] = lambda target: [row(7, "Live")] if service.times[-1] < 50 else []
     service.answers["/customers/me/orders"] = [row(7, "Expired")]
     assert (await client.watch.order("me", "A1", 7)).status == "Expired"
     assert asyncio.get_running_loop().time() == pytest.approx(50)
@@ -257,11 +254,9 @@ async def test_order_leaving_the_list_is_looked_up_at_once(service: Service, cli
 
 async def test_order_working_but_unlisted_is_looked_up_at_intervals(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
-    service.answers["/customers/me/orders"] = lambda target: [
-        row(7, "Expired" if service.requests[-1][0] >= 800 else "Live")
-    ]
+    service.answers["/customers/me/orders"] = lambda target: [row(7, "Expired" if service.times[-1] >= 800 else "Live")]
     assert (await client.watch.order("me", "A1", 7)).status == "Expired"
-    assert service.times(SEARCH) == pytest.approx([0, 300, 600, 900])
+    assert service.times_of(SEARCH) == pytest.approx([0, 300, 600, 900])
 
 
 async def test_order_not_found_raises(service: Service, client: Client) -> None:
@@ -269,7 +264,7 @@ async def test_order_not_found_raises(service: Service, client: Client) -> None:
     service.answers["/customers/me/orders"] = [row(8, "Live")]
     with pytest.raises(errors.NotFoundError, match="order 7"):
         await client.watch.order("me", "A1", 7)
-    assert sorted(set(service.times(SEARCH))) == pytest.approx([0, 5, 10])
+    assert sorted(set(service.times_of(SEARCH))) == pytest.approx([0, 5, 10])
 
 
 async def test_order_transient_lookup_failure_is_retried(service: Service, client: Client) -> None:
@@ -354,7 +349,7 @@ def market_brief(change: Change[Any]) -> str:
     return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
 
 
-@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.virtual_time
 async def test_market_opens_and_closes_by_its_timetable(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", interval=86_400)
@@ -372,13 +367,13 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
         "opened 03-09 13:30",
         "closed 03-09 20:00",
     ]
-    assert service.times(SESSIONS) == [day * 86_400 for day in range(8)]
-    assert "from-date=2026-02-23" in service.requests[0][1]
-    assert "to-date=2026-03-12" in service.requests[0][1]
-    assert "instrument-collection=Equity" in service.requests[0][1]
+    assert service.times_of(SESSIONS) == [day * 86_400 for day in range(8)]
+    assert "from-date=2026-02-23" in service.targets[0]
+    assert "to-date=2026-03-12" in service.targets[0]
+    assert "instrument-collection=Equity" in service.targets[0]
 
 
-@pytest.mark.looptime(noop_cycles=0)
+@pytest.mark.virtual_time
 async def test_market_extended_hours_and_initial_state(service: Service, client: Client) -> None:
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", extended=True, initial=True)
@@ -398,7 +393,7 @@ async def test_market_moved_boundary_is_reported_once(service: Service, client: 
     early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
 
     def revised(target: str) -> Any:
-        return WEEK if service.requests[-1][0] < 4 * 3600 else [early, *WEEK[2:]]
+        return WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
 
     service.answers[SESSIONS] = revised
     market = client.watch.market()
@@ -430,7 +425,7 @@ async def test_market_hours_pace_polls_while_closed(service: Service, client: Cl
     async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(watcher), 24 * 3600)
-    times = service.times(LIVE)
+    times = service.times_of(LIVE)
     opening, closing = 2.5 * 3600, 9 * 3600
     assert times[:4] == pytest.approx([0, 3600, 7200, opening])
     assert len([at for at in times if opening <= at < closing]) == 6.5 * 60

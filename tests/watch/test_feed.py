@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import json
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,31 +13,18 @@ import pytest
 
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.protocol.request import Request
-from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Watcher
 from brokerage_async.watch.poll import poll
+from tests.fake_transport import FakeTransport, ok
 from tests.loops import on_real_time, on_virtual_time
 
 
-class Service:
-    """Answers every list with one row, after ``latency`` seconds."""
-
-    def __init__(self, latency: float = 0.0) -> None:
-        self.latency = latency
-        self.requests = 0
-
-    async def send(self, request: Request) -> Response:
-        self.requests += 1
-        await asyncio.sleep(self.latency)
-        body = {"data": {"items": [{"id": 1, "status": "Live", "alert-external-id": "x"}]}}
-        return Response(status=200, body=json.dumps(body).encode())
-
-    async def close(self) -> None:
-        pass
+def one_row(latency: float = 0.0) -> FakeTransport:
+    """Return a service that answers every list with one row."""
+    return FakeTransport(ok({"items": [{"id": 1, "status": "Live", "alert-external-id": "x"}]}), latency=latency)
 
 
-def client_of(service: Service) -> Client:
+def client_of(service: FakeTransport) -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=service)
 
 
@@ -92,12 +78,12 @@ async def test_last_watcher_ends_poll_task_stops_at_once(
 ) -> None:
     gc.disable()  # reference counts must do
     try:
-        async with client_of(service := Service()) as client:
+        async with client_of(service := one_row()) as client:
             await leave(lambda: stream(client))
             for _ in range(3):
                 await asyncio.sleep(0)
             assert polls() == []
-            assert service.requests == 1
+            assert len(service.requests) == 1
     finally:
         gc.enable()
 
@@ -118,21 +104,21 @@ async def test_last_watcher_of_poll_ends_poll_task_stops_at_once(
 
 @on_virtual_time
 async def test_other_watchers_keep_the_poll_task_running() -> None:
-    async with client_of(service := Service()) as client:
+    async with client_of(service := one_row()) as client:
         staying = client.watch.orders("me", ["A1"], interval=10)
         leaving = client.watch.orders("me", ["A1"], interval=10)
         await anext(staying)
         await anext(leaving)
         del leaving
         await asyncio.sleep(25)
-        assert service.requests == 3
+        assert len(service.requests) == 3
         await staying.aclose()
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
 @on_virtual_time
 async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[Client], Watcher[Any]]) -> None:
-    async with client_of(Service()) as client:
+    async with client_of(one_row()) as client:
         waiting, idle, unused = stream(client), stream(client), stream(client)
         await anext(waiting)
         await anext(idle)
@@ -150,7 +136,7 @@ async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[
 
 @on_virtual_time
 async def test_closed_client_cancels_a_poll_under_way() -> None:
-    service = Service(latency=1000)
+    service = one_row(latency=1000)
     async with client_of(service) as client:
         market = client.watch.market()
         single = asyncio.create_task(client.watch.order("me", "A1", 1))
@@ -166,7 +152,7 @@ async def test_closed_client_cancels_a_poll_under_way() -> None:
 
 @on_virtual_time
 async def test_watcher_made_after_closing_gets_the_error() -> None:
-    client = client_of(Service())
+    client = client_of(one_row())
     async with client:
         pass
     with pytest.raises(ConfigurationError, match="the client is closed"):
@@ -175,7 +161,7 @@ async def test_watcher_made_after_closing_gets_the_error() -> None:
 
 @on_virtual_time
 async def test_closed_client_error_comes_after_due_changes() -> None:
-    async with client_of(Service()) as client:
+    async with client_of(one_row()) as client:
         watcher = client.watch.orders("me", ["A1"])
         other = client.watch.orders("me", ["A1"])
         await anext(other)
@@ -190,7 +176,7 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     """Cancelled while it waits, ends or closes: the task ends there, and no poll survives."""
 
     async def main() -> None:
-        async with client_of(Service()) as client, client.watch.orders("me", ["A1"], interval=5) as watcher:
+        async with client_of(one_row()) as client, client.watch.orders("me", ["A1"], interval=5) as watcher:
             await anext(watcher)
         await asyncio.sleep(1)  # never reached by a cancelled task
 
@@ -227,7 +213,7 @@ async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> 
         async for _ in client.watch.orders("me", ["A1"], interval=3600):
             pass
 
-    async with client_of(Service()) as client:
+    async with client_of(one_row()) as client:
         consumer = asyncio.create_task(consume())
         await asyncio.sleep(1)
         consumer.cancel()

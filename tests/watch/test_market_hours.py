@@ -158,7 +158,7 @@ def hours(reader: Reader, start: datetime) -> MarketHours:
     return MarketHours(reader, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_market_hours_read_the_timetable_once_an_hour() -> None:
     reader = Reader(WEEKS)
     pace = hours(reader, at(date(2026, 11, 27), 9, 15))
@@ -172,7 +172,7 @@ async def test_market_hours_read_the_timetable_once_an_hour() -> None:
     assert reader.times == [0, 3600, 7200, 10800]
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
     reader = Reader(errors.ServerError(status=502), WEEKS, errors.ResponseLostError(), [])
     pace = hours(reader, at(date(2026, 11, 26), 10))
@@ -194,7 +194,7 @@ async def test_market_hours_fatal_failure_raises() -> None:
         await hours(Reader(errors.PermissionDeniedError(status=403)), at(date(2026, 11, 26), 10))()
 
 
-@pytest.mark.looptime
+@pytest.mark.virtual_time
 async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
     async def never() -> list[MarketSession]:
         await asyncio.sleep(3600)

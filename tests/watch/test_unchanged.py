@@ -24,7 +24,7 @@ def client_of(transport: FakeTransport) -> Client:
 
 class TestConditionalFetch:
     @on_virtual_time
-    async def test_equal_body_is_unchanged(self):
+    async def test_equal_body_is_unchanged(self) -> None:
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
@@ -33,16 +33,16 @@ class TestConditionalFetch:
         assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
 
     @on_virtual_time
-    async def test_previous_body_is_passed_to_the_transport(self):
+    async def test_previous_body_is_passed_to_the_transport(self) -> None:
         transport = FakeTransport(listed("a"), listed("b"), listed("b"))
         async with client_of(transport) as client:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             for _ in range(3):
                 await fetch()
-        assert [request.known for request in transport.requests] == [None, listed("a").body, listed("b").body]
+        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
 
     @on_virtual_time
-    async def test_failure_in_between_keeps_the_previous_body(self):
+    async def test_failure_in_between_keeps_the_previous_body(self) -> None:
         transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
         async with client_of(transport) as client:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
@@ -52,7 +52,7 @@ class TestConditionalFetch:
             assert await fetch() is UNCHANGED
 
     @on_virtual_time
-    async def test_two_fetches_are_independent(self):
+    async def test_two_fetches_are_independent(self) -> None:
         async with client_of(FakeTransport(listed("a"))) as client:
             for _ in range(2):
                 fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
@@ -61,18 +61,18 @@ class TestConditionalFetch:
 
 class TestConditionalExecutor:
     @on_virtual_time
-    async def test_execute_equal_body_raises(self):
+    async def test_execute_equal_body_raises(self) -> None:
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
-            await executor.execute(WATCHLISTS_LIST)
+            await executor.execute(WATCHLISTS_LIST.bind())
             with pytest.raises(BodyUnchanged):
-                await executor.execute(WATCHLISTS_LIST)
+                await executor.execute(WATCHLISTS_LIST.bind())
 
     @on_virtual_time
-    async def test_reread_and_pages_are_delegated(self):
+    async def test_reread_and_pages_are_delegated(self) -> None:
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
-            await executor.execute(WATCHLISTS_LIST)
-            assert await executor.reread(WATCHLISTS_LIST, b"other") is not None
-            pager = executor.paginate(TRANSACTIONS_LIST, path={"account_number": "A1"})
+            await executor.execute(WATCHLISTS_LIST.bind())
+            assert await executor.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
+            pager = executor.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
             assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]

@@ -1,1 +1,1 @@
-"""Checks of a request before anything is sent."""
+"""Validation of requests before anything is sent."""

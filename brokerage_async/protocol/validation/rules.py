@@ -1,8 +1,8 @@
-"""Evaluates the declarative rules of a request: what must, or must not, be given together.
+"""Evaluation of declarative rules over the fields of a request.
 
-A rule is data (see ``Rule``); its addresses are wire names. ``price`` stands for one field, ``legs[].quantity`` for
-that field of every leg. A condition inside an array holds for each item by itself, and what the rule then demands
-inside the same array is demanded of that item only; a ``max_items`` then counts the items that meet it.
+A rule is data (see ``Rule``); its addresses are wire names: ``price`` is one field, ``legs[].quantity`` that field of
+each leg. A condition inside an array applies to each item separately, and a demand inside the same array applies to
+the matching items only; ``max_items`` counts them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import calendar
 import datetime as dt
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 import attrs
 
@@ -19,20 +20,20 @@ from ...operation import Rule
 __all__ = ["CompiledRule", "add_months"]
 
 Read = Callable[[object, str], "object | None"]
-"""Reads a field of an item of an array by wire name; None when it is not given, or the item has no such field."""
+"""Returns a field of an array item by wire name; None if it is absent."""
 
 Values = Mapping[str, object | None]
-"""What a request gives, by wire name."""
+"""Values of a request by wire name."""
 
 Broken = tuple[str, str]
-"""Code of what is wrong, and its place, such as ``legs[0].quantity``."""
+"""Code of a problem and its place, such as ``legs[0].quantity``."""
 
 _Conditions = tuple[tuple[str, frozenset[str]], ...]
 
 
 @attrs.frozen
 class CompiledRule:
-    """A rule with its addresses taken apart, ready to be applied to any number of requests."""
+    """Rule with parsed addresses, applicable to any number of requests."""
 
     rule: Rule
     _when: _Conditions
@@ -44,7 +45,7 @@ class CompiledRule:
 
     @classmethod
     def of(cls, rule: Rule) -> CompiledRule:
-        """Compile a rule. Its conditions may speak of the items of one array at most."""
+        """Compile a rule, whose conditions may concern the items of at most one array."""
         addresses = [address for address in (*rule.when, *rule.unless) if "[]." in address]
         array = addresses[0].partition("[].")[0] if addresses else None
         demands = tuple(demand for name, demand in _DEMANDS.items() if getattr(rule, name))
@@ -52,13 +53,13 @@ class CompiledRule:
         return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless), demands)
 
     def broken(self, values: Values, read: Read) -> list[Broken]:
-        """Everything that breaks the rule.
+        """Return everything that breaks the rule.
 
-        Values of a wrong type break no rule: they are somebody else's finding.
+        Values of a wrong type are ignored: they are reported as such.
 
         Args:
-            values: what is given, by wire name.
-            read: reads the fields of the items of arrays.
+            values: values of the request by wire name.
+            read: returns fields of array items.
         """
         places = self._places(values, read)
         found: list[Broken] = []
@@ -72,7 +73,7 @@ class CompiledRule:
         return found
 
     def _places(self, values: Values, read: Read) -> Sequence[int | None]:
-        """Where the rule is switched on: once for all (None), or at the items that its conditions speak of."""
+        """Return where the rule applies: to the whole request (None), or to the items at these positions."""
         if not _hold(self._when, values.get):
             return ()
         off = _hold(self._unless, values.get)
@@ -92,7 +93,7 @@ def _hold(conditions: _Conditions, get: Callable[[str], object | None]) -> bool:
 
 
 def _text(value: object | None) -> str | None:
-    """A value as conditions name it."""
+    """Return a value in the form that conditions use."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else None
@@ -114,7 +115,7 @@ def _items(values: Values, array: str) -> Sequence[object]:
 
 
 def _fields(values: Values, read: Read, address: str, index: int | None) -> list[tuple[str, object | None]]:
-    """Place and value of every field that an address stands for; with an index, of that one item only."""
+    """Return place and value of each field at an address; with an index, of that item only."""
     array, inside, leaf = address.partition("[].")
     if not inside:
         return [(address, values.get(address))]
@@ -162,6 +163,29 @@ def _distinct(rule: Rule, values: Values, read: Read, index: int | None) -> Iter
             seen.add(value)
 
 
+def _positive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.positive:
+        for place, value in _fields(values, read, address, index):
+            number = _number(value)
+            if number is not None and number <= 0:
+                yield "out_of_range", place
+
+
+def _not_negative(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+    for address in rule.not_negative:
+        for place, value in _fields(values, read, address, index):
+            number = _number(value)
+            if number is not None and number.is_signed():  # "-0" as well: its sign would be sent
+                yield "out_of_range", place
+
+
+def _number(value: object) -> Decimal | None:
+    """Return the number that a decimal field holds; None if it holds none."""
+    if isinstance(value, Decimal):
+        return value if value.is_finite() else None
+    return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _span(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
     if rule.span is not None:
         start, end, months = rule.span
@@ -176,8 +200,10 @@ _DEMANDS = {
     "exclusive": _exclusive,
     "distinct": _distinct,
     "span": _span,
+    "positive": _positive,
+    "not_negative": _not_negative,
 }
-"""What a rule may demand, by its attribute; ``max_items`` counts over all places and stands apart."""
+"""Demands by attribute of the rule; ``max_items`` counts over all places and is checked separately."""
 
 
 def _exceeds(start: object | None, end: object | None, months: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a single value of a request may be: one function per kind, each telling what is wrong with it, and bounds."""
+"""Validation of single values of a request: one function per kind, and bounds."""
 
 from __future__ import annotations
 
@@ -8,95 +8,95 @@ from decimal import Decimal
 
 from ...operation import BodyField, Parameter
 
-__all__ = ["Fault", "fault_of", "wrong_type"]
+__all__ = ["Problem", "problem_of", "wrong_type"]
 
 _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128
 _DECIMAL_DIGITS = 64
 
-Fault = tuple[str, str]
+Problem = tuple[str, str]
 """Code and message of one problem."""
 
 
-def fault_of(field: Parameter | BodyField, value: object) -> Fault | None:
-    """What is wrong with the value of a field, or with one item of it where it is an array; None when nothing is."""
-    fault = _FAULTS[field.kind](value)
-    if fault is None and isinstance(value, int):
+def problem_of(field: Parameter | BodyField, value: object) -> Problem | None:
+    """Return the problem of a field's value, or of one item of an array; None if it is valid."""
+    problem = _CHECKS[field.kind](value)
+    if problem is None and isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
-            return "out_of_range", f"must be at least {field.minimum}, not {value}"
+            return "out_of_range", f"must be at least {field.minimum}, got {value}"
         if field.maximum is not None and value > field.maximum:
-            return "out_of_range", f"must be at most {field.maximum}, not {value}"
-    return fault
+            return "out_of_range", f"must be at most {field.maximum}, got {value}"
+    return problem
 
 
-def wrong_type(expected: str, value: object) -> Fault:
-    """The fault of a value that is nothing of the kind."""
-    return "wrong_type", f"must be {expected}, not {type(value).__name__}"
+def wrong_type(expected: str, value: object) -> Problem:
+    """Return the problem of a value of another type."""
+    return "wrong_type", f"must be {expected}, got {type(value).__name__}"
 
 
-def _string_fault(value: object) -> Fault | None:
+def _string_problem(value: object) -> Problem | None:
     if not isinstance(value, str):
-        return wrong_type("text (str)", value)
+        return wrong_type("a str", value)
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            return "not_text", "holds a lone surrogate, which no text on the wire can carry"
+            return "not_text", "must be valid Unicode, got a lone surrogate"
     return None
 
 
-def _integer_fault(value: object) -> Fault | None:
+def _integer_problem(value: object) -> Problem | None:
     if not isinstance(value, int) or isinstance(value, bool):
-        return wrong_type("an integer (int)", value)
-    return None if value.bit_length() <= _INTEGER_BITS else ("out_of_range", "does not fit into 64 bits")
+        return wrong_type("an int", value)
+    return None if value.bit_length() <= _INTEGER_BITS else ("out_of_range", "must fit into 64 bits")
 
 
-def _identifier_fault(value: object) -> Fault | None:
+def _identifier_problem(value: object) -> Problem | None:
     if isinstance(value, int) and not isinstance(value, bool):
-        return None if value.bit_length() <= _IDENTIFIER_BITS else ("out_of_range", "is no identifier: too large")
-    return _string_fault(value) if isinstance(value, str) else wrong_type("an identifier (str or int)", value)
+        return None if value.bit_length() <= _IDENTIFIER_BITS else ("out_of_range", "must fit into 128 bits")
+    return _string_problem(value) if isinstance(value, str) else wrong_type("a str or an int", value)
 
 
-def _boolean_fault(value: object) -> Fault | None:
+def _boolean_problem(value: object) -> Problem | None:
     return None if isinstance(value, bool) else wrong_type("True or False", value)
 
 
-def _date_fault(value: object) -> Fault | None:
+def _date_problem(value: object) -> Problem | None:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return None
     return wrong_type("a datetime.date", value)
 
 
-def _date_time_fault(value: object) -> Fault | None:
+def _date_time_problem(value: object) -> Problem | None:
     if not isinstance(value, dt.datetime):
         return wrong_type("a datetime.datetime", value)
-    return None if value.utcoffset() is not None else ("naive_date_time", "needs a time zone (tzinfo)")
+    return None if value.utcoffset() is not None else ("naive_date_time", "must have a time zone (tzinfo)")
 
 
-def _decimal_fault(value: object) -> Fault | None:
+def _decimal_problem(value: object) -> Problem | None:
     if not isinstance(value, Decimal):
-        # Whole numbers are exact too; a float is not, and text may be anything.
-        return _integer_fault(value) and wrong_type("a decimal.Decimal or int", value)
+        # An int is exact as well; a float is not, and a str may be anything.
+        return _integer_problem(value) and wrong_type("a Decimal or an int", value)
     if not value.is_finite():
         return "not_finite", "must be a finite number"
-    # Written without an exponent, an extreme one would become megabytes of zeros.
+    # Written without an exponent, an extreme number would become megabytes of zeros.
     exponent = value.as_tuple().exponent
     if value.adjusted() > _DECIMAL_DIGITS or (isinstance(exponent, int) and exponent < -_DECIMAL_DIGITS):
-        return "out_of_range", f"has more than {_DECIMAL_DIGITS} digits before or after the point"
+        return "out_of_range", f"must have at most {_DECIMAL_DIGITS} digits before and after the point"
     return None
 
 
-def _object_fault(value: object) -> Fault | None:
+def _object_problem(value: object) -> Problem | None:
     return None if isinstance(value, Mapping) else wrong_type("a mapping", value)
 
 
-_FAULTS: Mapping[str, Callable[[object], Fault | None]] = {
-    "string": _string_fault,
-    "integer": _integer_fault,
-    "identifier": _identifier_fault,
-    "boolean": _boolean_fault,
-    "date": _date_fault,
-    "date-time": _date_time_fault,
-    "decimal": _decimal_fault,
-    "object": _object_fault,
+_CHECKS: Mapping[str, Callable[[object], Problem | None]] = {
+    "string": _string_problem,
+    "integer": _integer_problem,
+    "identifier": _identifier_problem,
+    "boolean": _boolean_problem,
+    "date": _date_problem,
+    "date-time": _date_time_problem,
+    "decimal": _decimal_problem,
+    "object": _object_problem,
 }

@@ -36,6 +36,9 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
         ({"distinct": "labels[].text"}, [("distinct", "labels[].text")]),
         ({"max-items": {"labels": 4}}, [("max_items", ("labels", 4))]),
         ({"span": {"from": "from", "to": "to", "months": 9}}, [("span", ("from", "to", 9))]),
+        ({"positive": ["labels[].size"]}, [("positive", ("labels[].size",))]),
+        ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
+        ({"require": ["price"], "x-provenance": "observed"}, [("require", ("price",))]),
     ],
     ids=str,
 )
@@ -55,13 +58,15 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
     [
         (7, "must be a rule, got 7"),
         ({"message": "m."}, "must have exactly one of require, forbid, require-value, exclusive, distinct, max-items, "
-                            "span, got none"),
+                            "span, positive, not-negative, got none"),
         ({"require": ["price"], "forbid": ["sown"], "message": "m."}, "must have exactly one of require, forbid, "
-         "require-value, exclusive, distinct, max-items, span, got require, forbid"),
+         "require-value, exclusive, distinct, max-items, span, positive, not-negative, got require, forbid"),
         ({"require": ["price"], "note": "n", "message": "m."}, "unknown key 'note': the keys of a rule are distinct, "),
         ({"require": ["price"]}, "message is missing"),
         ({"require": ["cost"], "message": "m."}, "unknown field 'cost'"),
         ({"when": {"cost": ["1"]}, "require": ["price"], "message": "m."}, "unknown field 'cost'"),
+        ({"positive": ["cost"], "message": "m."}, "unknown field 'cost'"),
+        ({"not-negative": ["cost"], "message": "m."}, "unknown field 'cost'"),
         ({"distinct": "tags[].text", "message": "m."}, "unknown field 'tags[].text'"),
         ({"span": {"from": "from", "to": "to", "month": 9}, "message": "m."}, "invalid span: {'from': 'from', "),
         ({"span": {"from": "from", "to": "until", "months": 9}, "message": "m."}, "unknown field 'until'"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.operation import Pager
+from brokerage_async.operation import BoundCall, Pager
 from tests.codegen.support import Package, edit, imported
 
 
@@ -16,14 +16,14 @@ class Recorder:
     """Executor that records its calls."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[Any, dict[str, Any]]] = []
+        self.calls: list[BoundCall[Any]] = []
 
-    async def execute(self, operation: Any, **arguments: Any) -> str:
-        self.calls.append((operation, arguments))
+    async def execute(self, call: BoundCall[Any]) -> str:
+        self.calls.append(call)
         return "the result"
 
-    def paginate(self, operation: Any, **arguments: Any) -> str:
-        self.calls.append((operation, arguments))
+    def paginate(self, call: BoundCall[Any]) -> str:
+        self.calls.append(call)
         return "the pager"
 
 
@@ -37,19 +37,14 @@ async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
     await beds.plant(7, new)
     await beds.edit_bed(7, season="Spring")
     operations = garden.operations
+    edit = garden.models.BedEdit(season=garden.models.Season.SPRING)
     assert recorder.calls == [
-        (operations.GARDEN_PLANTS, {
-            "path": {"bed_number": 7},
-            "query": {"season[]": ["Spring"], "sown-after": None, "sown-before": None, "rows": None},
-        }),
-        (operations.GARDEN_LIST, {}),
-        (operations.GARDEN_REMOVE, {"path": {"bed_number": "7"}}),
-        (operations.GARDEN_PLANT, {"path": {"bed_number": 7}, "body": new}),
-        (operations.GARDEN_EDIT_BED, {
-            "path": {"bed_number": 7},
-            "body": garden.models.BedEdit(season=garden.models.Season.SPRING),
-        }),
-    ]  # fmt: skip
+        BoundCall(operations.GARDEN_PLANTS, path={"bed_number": 7}, query={"season[]": ["Spring"]}),
+        BoundCall(operations.GARDEN_LIST),
+        BoundCall(operations.GARDEN_REMOVE, path={"bed_number": "7"}),
+        BoundCall(operations.GARDEN_PLANT, path={"bed_number": 7}, body=new),
+        BoundCall(operations.GARDEN_EDIT_BED, path={"bed_number": 7}, body=edit),
+    ]
 
 
 async def test_method_flattened_enumeration_converts_only_a_str(garden: Package) -> None:
@@ -57,7 +52,7 @@ async def test_method_flattened_enumeration_converts_only_a_str(garden: Package)
     beds = garden.endpoints.Endpoints(recorder).garden
     for given in (None, 5, "Spring", "Monsoon"):
         await beds.edit_bed(7, season=given)
-    seasons = [arguments["body"].season for _, arguments in recorder.calls]
+    seasons = [call.body.season for call in recorder.calls]
     assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
     assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
 
@@ -168,9 +163,10 @@ async def test_render_new_path_in_the_schema_adds_an_endpoint(toy: Path, tmp_pat
     with imported(toy, tmp_path) as package:
         recorder = Recorder()
         assert await package.endpoints.Endpoints(recorder).garden.animals(4) == "the result"
-        [(operation, arguments)] = recorder.calls
+        [call] = recorder.calls
+        operation = call.operation
         assert (operation.method, operation.path, operation.result) == ("GET", "/animals", package.models.Animal)
-        assert arguments == {"query": {"legs": 4}}
+        assert (call.path, call.query, call.body) == ({}, {"legs": 4}, None)
         row = package.converters.AnimalWire(name="Fox").build()
         assert row == package.models.Animal(name="Fox")
 

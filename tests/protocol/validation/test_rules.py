@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -9,34 +10,34 @@ from brokerage_async.operation import Rule
 from brokerage_async.protocol.validation.rules import CompiledRule, add_months
 
 
-def field(item, wire):
+def field(item: Any, wire: Any) -> Any:
     return item.get(wire) if isinstance(item, dict) else None
 
 
-def findings(rule, values):
+def findings(rule: Any, values: Any) -> Any:
     return list(CompiledRule.of(rule).broken(values, field))
 
 
-def rule(**parts):
+def rule(**parts: Any) -> Any:
     return Rule(message="told to a person", **parts)
 
 
 class TestConditions:
     NEEDS_PRICE = rule(when={"order-type": ("Limit", "Stop Limit")}, require=("price",))
 
-    def test_a_rule_holds_for_any_of_the_values(self):
+    def test_a_rule_holds_for_any_of_the_values(self) -> None:
         assert findings(self.NEEDS_PRICE, {"order-type": "Limit"}) == [("required", "price")]
         assert findings(self.NEEDS_PRICE, {"order-type": "Stop Limit"}) == [("required", "price")]
         assert findings(self.NEEDS_PRICE, {"order-type": "Limit", "price": Decimal(1)}) == []
         assert findings(self.NEEDS_PRICE, {"order-type": "Market"}) == []
         assert findings(self.NEEDS_PRICE, {}) == []
 
-    def test_all_conditions_must_hold(self):
+    def test_all_conditions_must_hold(self) -> None:
         both = rule(when={"order-type": ("Market",), "time-in-force": ("GTC",)}, forbid=("time-in-force",))
         assert findings(both, {"order-type": "Market", "time-in-force": "GTC"}) == [("forbidden", "time-in-force")]
         assert findings(both, {"order-type": "Market", "time-in-force": "Day"}) == []
 
-    def test_unless_switches_a_rule_off(self):
+    def test_unless_switches_a_rule_off(self) -> None:
         only_gtd = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",))
         assert findings(only_gtd, {"time-in-force": "Day", "gtc-date": dt.date(2026, 1, 2)}) == [
             ("forbidden", "gtc-date")
@@ -45,7 +46,7 @@ class TestConditions:
         assert findings(only_gtd, {"time-in-force": "GTD", "gtc-date": dt.date(2026, 1, 2)}) == []
         assert findings(only_gtd, {"time-in-force": "Day"}) == []
 
-    def test_conditions_inside_and_outside_of_an_array(self):
+    def test_conditions_inside_and_outside_of_an_array(self) -> None:
         mixed = rule(
             when={"order-type": ("Limit",), "legs[].kind": ("Option",)},
             unless={"source": ("desk",), "legs[].symbol": ("B",)},
@@ -61,14 +62,14 @@ class TestConditions:
         ]
         assert findings(mixed, {"order-type": "Stop", "legs": legs}) == []
 
-    def test_booleans_are_compared_as_their_text(self):
+    def test_booleans_are_compared_as_their_text(self) -> None:
         whole = rule(when={"active": ("true",)}, require=("symbol",))
         assert findings(whole, {"active": True}) == [("required", "symbol")]
         assert findings(whole, {"active": False}) == []
 
 
 class TestArrays:
-    def test_a_demand_inside_an_array_concerns_every_item(self):
+    def test_a_demand_inside_an_array_concerns_every_item(self) -> None:
         quantities = rule(unless={"order-type": ("Notional Market",)}, require=("legs[].quantity",))
         legs = [{"quantity": Decimal(1)}, {}, {"quantity": None}]
         assert findings(quantities, {"order-type": "Limit", "legs": legs}) == [
@@ -77,7 +78,7 @@ class TestArrays:
         ]
         assert findings(quantities, {"order-type": "Notional Market", "legs": legs}) == []
 
-    def test_a_condition_inside_an_array_concerns_its_own_item(self):
+    def test_a_condition_inside_an_array_concerns_its_own_item(self) -> None:
         futures = rule(
             when={"legs[].action": ("Buy", "Sell")},
             require_value={"legs[].instrument-type": ("Future", "Future Option")},
@@ -91,34 +92,34 @@ class TestArrays:
         assert findings(futures, {"legs": legs}) == [("value_not_allowed", "legs[1].instrument-type")]
 
     @pytest.mark.parametrize("legs", [None, (), "text", 7, {"quantity": 1}, [None, 3, "x"]])
-    def test_what_is_no_array_of_objects_breaks_only_presence(self, legs):
+    def test_what_is_no_array_of_objects_breaks_only_presence(self, legs: Any) -> None:
         forbid = rule(forbid=("legs[].quantity",))
         distinct = rule(distinct="legs[].symbol")
         assert findings(forbid, {"legs": legs}) == []
         assert findings(distinct, {"legs": legs}) == []
 
-    def test_distinct_names_every_repetition(self):
+    def test_distinct_names_every_repetition(self) -> None:
         symbols = [{"symbol": "A"}, {"symbol": "B"}, {"symbol": "A"}, {"symbol": ["A"]}, {"symbol": "A"}]
         assert findings(rule(distinct="legs[].symbol"), {"legs": symbols}) == [
             ("not_distinct", "legs[2].symbol"),
             ("not_distinct", "legs[4].symbol"),
         ]
 
-    def test_max_items_counts_the_items_that_the_condition_names(self):
+    def test_max_items_counts_the_items_that_the_condition_names(self) -> None:
         at_most_one = rule(when={"legs[].instrument-type": ("Equity", "Future")}, max_items=("legs", 1))
         covered_call = [{"instrument-type": "Equity"}, {"instrument-type": "Equity Option"}]
         two_stocks = [{"instrument-type": "Equity"}, {"instrument-type": "Future"}]
         assert findings(at_most_one, {"legs": covered_call}) == []
         assert findings(at_most_one, {"legs": two_stocks}) == [("too_many_items", "legs")]
 
-    def test_max_items_without_a_condition_counts_all(self):
+    def test_max_items_without_a_condition_counts_all(self) -> None:
         assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}]}) == []
         assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}, {}]}) == [("too_many_items", "legs")]
         switched_off = rule(when={"order-type": ("Limit",)}, max_items=("legs", 2))
         assert findings(switched_off, {"legs": [{}, {}, {}]}) == []
 
 
-def test_exclusive_fields_are_given_one_at_a_time():
+def test_exclusive_fields_are_given_one_at_a_time() -> None:
     either = rule(exclusive=("type", "types[]"))
     assert findings(either, {"type": "Trade"}) == []
     assert findings(either, {"types[]": ["Trade"]}) == []
@@ -142,14 +143,14 @@ NINE_MONTHS = rule(span=("from-date", "to-date", 9))
         ((2024, 2, 29), (2024, 11, 29)),
     ],
 )
-def test_a_span_ends_on_the_same_day_of_the_month_or_its_last(start, last):
+def test_a_span_ends_on_the_same_day_of_the_month_or_its_last(start: Any, last: Any) -> None:
     start, last = dt.date(*start), dt.date(*last)
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": last}) == []
     after = last + dt.timedelta(days=1)
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": after}) == [("span_too_long", "to-date")]
 
 
-def test_a_span_of_date_times_counts_the_time_of_day():
+def test_a_span_of_date_times_counts_the_time_of_day() -> None:
     start = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
     last = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": last}) == []
@@ -167,12 +168,12 @@ def test_a_span_of_date_times_counts_the_time_of_day():
         dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
     ],
 )
-def test_a_span_between_things_that_do_not_compare_breaks_nothing(start):
+def test_a_span_between_things_that_do_not_compare_breaks_nothing(start: Any) -> None:
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": dt.date(2026, 1, 1)}) == []
     assert findings(NINE_MONTHS, {"from-date": dt.date(2020, 1, 1), "to-date": start}) == []
 
 
-def test_a_span_at_the_end_of_the_calendar_is_not_exceeded():
+def test_a_span_at_the_end_of_the_calendar_is_not_exceeded() -> None:
     assert findings(NINE_MONTHS, {"from-date": dt.date(9999, 6, 1), "to-date": dt.date.max}) == []
 
 
@@ -187,5 +188,37 @@ def test_a_span_at_the_end_of_the_calendar_is_not_exceeded():
         (dt.date(9999, 6, 1), 9, dt.date.max),
     ],
 )
-def test_add_months_stays_within_the_calendar(day, months, expected):
+def test_add_months_stays_within_the_calendar(day: Any, months: int, expected: Any) -> None:
     assert add_months(day, months) == expected
+
+
+class TestSigns:
+    POSITIVE = rule(positive=("value", "legs[].quantity"))
+    NOT_NEGATIVE = rule(not_negative=("price",))
+
+    @pytest.mark.parametrize("number", [Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0])
+    def test_zero_and_less_are_not_positive(self, number: Any) -> None:
+        legs = [{"quantity": Decimal(1)}, {"quantity": number}]
+        assert findings(self.POSITIVE, {"value": number, "legs": legs}) == [
+            ("out_of_range", "value"),
+            ("out_of_range", "legs[1].quantity"),
+        ]
+
+    @pytest.mark.parametrize("number", [Decimal("0.01"), Decimal("1E+999999"), 7, None])
+    def test_more_than_zero_is_positive(self, number: Any) -> None:
+        assert findings(self.POSITIVE, {"value": number, "legs": [{"quantity": number}, {}]}) == []
+
+    @pytest.mark.parametrize("number", [Decimal("-0.01"), Decimal("-0"), -1])
+    def test_a_sign_is_negative(self, number: Any) -> None:
+        assert findings(self.NOT_NEGATIVE, {"price": number}) == [("out_of_range", "price")]
+
+    @pytest.mark.parametrize("number", [Decimal(0), Decimal("0.00"), 0, 2, None])
+    def test_zero_is_not_negative(self, number: Any) -> None:
+        assert findings(self.NOT_NEGATIVE, {"price": number}) == []
+
+    @pytest.mark.parametrize(
+        "other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}]
+    )
+    def test_values_of_a_wrong_type_break_no_rule(self, other: Any) -> None:
+        assert findings(self.POSITIVE, {"value": other, "legs": [{"quantity": other}]}) == []
+        assert findings(self.NOT_NEGATIVE, {"price": other}) == []

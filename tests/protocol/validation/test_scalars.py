@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.operation import BodyField, Parameter
-from brokerage_async.protocol.validation.scalars import fault_of, wrong_type
+from brokerage_async.protocol.validation.scalars import problem_of, wrong_type
 
 DAY, MOMENT = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -61,27 +61,27 @@ def field(kind: str, **more: Any) -> BodyField:
 
 @pytest.mark.parametrize(("kind", "value"), SOUND, ids=[f"{kind}-{value!r:.20}" for kind, value in SOUND])
 def test_what_is_sound(kind: str, value: Any) -> None:
-    assert fault_of(field(kind), value) is None
+    assert problem_of(field(kind), value) is None
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "code"), UNSOUND, ids=[f"{kind}-{value!r:.20}" for kind, value, _ in UNSOUND]
 )
 def test_what_is_not(kind: str, value: Any, code: str) -> None:
-    fault = fault_of(field(kind), value)
-    assert fault is not None
-    assert fault[0] == code
+    problem = problem_of(field(kind), value)
+    assert problem is not None
+    assert problem[0] == code
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(-1, "must be at least 0, not -1"), (0, None), (200, None), (201, "must be at most 200, not 201")],
+    [(-1, "must be at least 0, got -1"), (0, None), (200, None), (201, "must be at most 200, got 201")],
 )
 def test_bounds_are_included(value: int, message: str | None) -> None:
     parameter = Parameter(name="it", wire="it", location="query", kind="integer", minimum=0, maximum=200)
-    assert fault_of(parameter, value) == (None if message is None else ("out_of_range", message))
-    assert fault_of(field("integer", minimum=0, maximum=200), value) == fault_of(parameter, value)
+    assert problem_of(parameter, value) == (None if message is None else ("out_of_range", message))
+    assert problem_of(field("integer", minimum=0, maximum=200), value) == problem_of(parameter, value)
 
 
 def test_a_value_of_the_wrong_kind_is_that_and_nothing_more() -> None:
-    assert fault_of(field("integer", minimum=2), True) == wrong_type("an integer (int)", True)
+    assert problem_of(field("integer", minimum=2), True) == wrong_type("an int", True)

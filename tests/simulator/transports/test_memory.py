@@ -12,7 +12,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.simulator.harness import Harness, limit
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.virtual_time
 
 
 def loop_time() -> float:

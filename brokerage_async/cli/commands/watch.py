@@ -1,0 +1,75 @@
+"""``brokerage-async watch orders | alerts | market``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import Simulated
+
+__all__ = ["register"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="print a line of JSON for each change")]
+Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
+Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out the items that are there at the start")]
+Accounts = Annotated[
+    list[str] | None,
+    typer.Option("--account", help="account number [env var: BROKERAGE_ACCOUNT], may be repeated"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow changes until Ctrl-C.")
+    for command in (orders, alerts, market):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="watch")
+
+
+def orders(
+    account: Accounts = None,
+    customer: Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")] = "me",
+    interval: Interval = 2.0,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow today's orders of accounts."""
+    from ..console import run
+    from ..watch import Following, watch_orders
+
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    run(watch_orders(following, customer, account or [], interval))
+
+
+def alerts(
+    interval: Interval = 5.0,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the quote alerts of the user."""
+    from ..console import run
+    from ..watch import Following, watch_alerts
+
+    run(watch_alerts(Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated), interval))
+
+
+def market(
+    collection: Annotated[str, typer.Argument(help="Equity, CME or CFE")] = "Equity",
+    extended: Annotated[bool, typer.Option(help="also the hours around the regular session")] = False,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the sessions of a market as they open and close."""
+    from ..console import run
+    from ..watch import Following, watch_market
+
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    run(watch_market(following, collection, extended=extended))

@@ -1,0 +1,118 @@
+"""Service of a command: the one that the environment names, or a requested simulator."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+
+from ..client import Client
+from ..errors import ConfigurationError, ErrorDetail
+from ..simulator import Simulator
+from .console import err, say
+
+__all__ = ["Service", "check_environment", "connect", "serve_simulated"]
+
+PREFIX = "BROKERAGE_"
+REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
+KNOWN = (
+    *REQUIRED, "BROKERAGE_ENVIRONMENT", "BROKERAGE_CLIENT_ID", "BROKERAGE_SCOPE", "BROKERAGE_USER_AGENT",
+    "BROKERAGE_ACCEPT_VERSION", "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL",
+)  # fmt: skip
+ALIKE = 0.75
+"""Likeness from which an unknown variable is taken for a misspelt one."""
+
+
+@attrs.frozen
+class Service:
+    """A service and a client of it.
+
+    Attributes:
+        client: talks to the service.
+        simulator: the embedded simulator behind it, None for a real service.
+    """
+
+    client: Client
+    simulator: Simulator | None = None
+
+    def __str__(self) -> str:
+        environment = self.client.environment
+        return f"{'the simulator' if self.simulator else environment.name} at {environment.base_url}"
+
+    def account(self, given: str | None) -> str:
+        """Return the account that was given, or else the default one.
+
+        Raises:
+            ConfigurationError: a real service, and no account is named.
+        """
+        if given is None:
+            simulated = None if self.simulator is None else self.simulator.account_numbers[0]
+            given = simulated or os.environ.get("BROKERAGE_ACCOUNT")
+        if not given:
+            raise ConfigurationError("an account must be named: pass --account, or set BROKERAGE_ACCOUNT")
+        return given
+
+
+@asynccontextmanager
+async def connect(*, simulated: bool, **options: Any) -> AsyncIterator[Service]:
+    """Connect to the service that the environment names, or to an embedded simulator.
+
+    Args:
+        simulated: use a simulator, whatever the environment says.
+        options: arguments of the client.
+
+    Raises:
+        ConfigurationError: the environment does not name a service.
+    """
+    if simulated:
+        async with serve_simulated(**options) as service:
+            yield service
+        return
+    check_environment()
+    async with Client.from_env(**options) as client:
+        yield Service(client)
+
+
+@asynccontextmanager
+async def serve_simulated(**options: Any) -> AsyncIterator[Service]:
+    """Start an embedded simulator, and say on stderr that nothing is real."""
+    async with Simulator() as simulator, simulator.client(**options) as client:
+        say(
+            f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
+            style="yellow",
+            to=err,
+        )
+        yield Service(client, simulator)
+
+
+def check_environment() -> None:
+    """Check that the variables name a service, and none of them is misspelt; warn of those that have no effect.
+
+    Raises:
+        ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.
+    """
+    problems = [ErrorDetail("missing", "is required", name) for name in REQUIRED if not os.environ.get(name)]
+    for name, meant in unknown_variables():
+        if meant is not None:
+            problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant}", name))
+        else:
+            say(f"{name}: unknown variable, without effect", style="yellow", to=err)
+    if problems:
+        raise ConfigurationError(
+            "the environment does not name a service: set these variables, or pass --simulator", errors=tuple(problems)
+        )
+
+
+def unknown_variables() -> Iterator[tuple[str, str | None]]:
+    """Yield variables that begin like ours and are unknown, with the known one that was probably meant."""
+    for name in sorted(os.environ):
+        if name in KNOWN:
+            continue
+        ours = name.upper().startswith(PREFIX)
+        close = difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if ours else 0.9)
+        if ours or close:
+            yield name, close[0] if close else None

@@ -1,0 +1,43 @@
+"""Strings of the service and of users on a terminal: shown, never obeyed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import unicodedata
+
+__all__ = ["PlainFormatter", "printable", "printable_json"]
+
+OBEYED = re.compile(r"[^\t\n -~]")
+"""Candidates; whether a character is shown after all is asked one by one."""
+
+
+def printable(content: str) -> str:
+    """Return ``content`` with everything written out that a terminal would obey instead of show.
+
+    These are control characters and escape sequences, and invisible characters such as those that turn the direction
+    of writing around. Line breaks and tabs stay.
+    """
+    return content if content.isprintable() else OBEYED.sub(_written_out, content)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    return match[0] if _is_shown(match[0]) else match[0].encode("unicode_escape").decode()
+
+
+def _is_shown(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def printable_json(content: str) -> str:
+    r"""Return the same JSON with such characters written as ``\uXXXX``."""
+    return OBEYED.sub(lambda match: match[0] if _is_shown(match[0]) else json.dumps(match[0])[1:-1], content)
+
+
+class PlainFormatter(logging.Formatter):
+    """Formatter of log records for a terminal, which may quote strings of the service."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record, its traceback included."""
+        return printable(super().format(record))

@@ -1,0 +1,72 @@
+"""Completion of commands and options in a shell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from brokerage_async.cli.app import app
+from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["or"], ["orders"]),
+        (["orders", "re"], ["replace", "recover"]),
+        (["orders", "place", "--ex"], ["--external-identifier"]),
+        (["orders", "place", "buy-to-open", "--lim"], ["--limit"]),
+        (["--verbose", "watch", "m"], ["market"]),
+        (["watch", "market", "--h"], ["--help"]),
+        (["-v"], ["-v"]),
+        (["orders", "place", "A"], []),
+        (["nothing", "x"], []),
+    ],
+)
+def test_complete_returns_what_the_last_word_may_become(words: list[str], expected: list[str]) -> None:
+    assert complete(get_command(app), words) == expected
+
+
+def test_complete_without_words_returns_every_command() -> None:
+    assert {"demo", "orders", "watch"} <= set(complete(get_command(app), []))
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "brokerage_async", *words],
+        env=os.environ | {VARIABLE: "1"}, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+
+
+def test_console_script_prints_candidates_and_does_nothing_else() -> None:
+    assert run("orders", "can").stdout == "cancel\n"
+    assert run("simulator", "").stdout.strip() == ""
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_command_prints_the_script_of_a_shell(shell: str) -> None:
+    result = CliRunner().invoke(app, ["completion", shell])
+    assert (result.exit_code, result.output) == (0, SCRIPTS[shell])
+    assert f"{VARIABLE}=1" in result.output
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_with_the_script(tmp_path: Path) -> None:
+    program = tmp_path / "brokerage-async"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m brokerage_async "$@"\n')
+    program.chmod(0o755)
+    script = SCRIPTS["bash"] + (
+        'COMP_WORDS=(brokerage-async orders ca); COMP_CWORD=2; _brokerage_async brokerage-async; echo "${COMPREPLY[@]}"'
+    )
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    result = subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == "cancel\n"
