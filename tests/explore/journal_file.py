@@ -35,12 +35,12 @@ class JournalFile:
         self._path = Path(self._folder.name, "orders.journal")
         self._opened: list[SqliteJournal] = []
 
-    def open(self, process: Process) -> SqliteJournal:
+    def open(self, process: Process) -> Any:
         """Return the journal as a process opens it."""
         process.loop.blocking = lambda work: self._later(process, work)
         journal = SqliteJournal(self._path, clock=self._clock)
         self._opened.append(journal)
-        return journal
+        return _Named(journal, process)
 
     def move(self) -> None:
         """Move the file away: whoever opens the path from now on finds none, and makes another."""
@@ -72,11 +72,11 @@ class JournalFile:
             try:
                 answer: Any = work()
             except Exception as error:
-                process.observe("statement", type(error).__name__)
+                process.observe("statement", self._world.moves, type(error).__name__)
                 if not future.done():
                     future.set_exception(error)
             else:
-                process.observe("statement", len(answer or ()))
+                process.observe("statement", self._world.moves, len(answer or ()))
                 if not future.done():
                     future.set_result(answer)
 
@@ -84,3 +84,20 @@ class JournalFile:
         latest = self._world.now + self._world.scope.times.link
         self._world.post(Event(process, "statement", lambda: [option], latest=latest))
         return future
+
+
+class _Named:
+    """A journal that passes on the owners that it sees: their names are random."""
+
+    def __init__(self, journal: SqliteJournal, process: Process) -> None:
+        self._journal = journal
+        self._process = process
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._journal, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._process.name_owner(kwargs.get("owner"))
+            return method(*args, **kwargs)
+
+        return call

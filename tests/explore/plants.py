@@ -142,6 +142,12 @@ def older_order_taken() -> Patches:
     return [patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False)]
 
 
+@plant("moved", 500)
+def moved_journal_unnoticed() -> Patches:
+    """A journal goes on in a file that is no longer at its path."""
+    return [patch.object(internals.FileIdentity, "check", lambda self: None)]
+
+
 @plant("one-place", 500, "html-502")
 def server_error_taken_for_refusal() -> Patches:
     """A 5xx answer counts as a refusal."""

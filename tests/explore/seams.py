@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,9 +115,10 @@ class FileDatabase(SqlJournal):
     async def _run(
         self, statement: str, values: Mapping[str, object], *, renewal: bool = False
     ) -> Sequence[Sequence[Any]]:
-        if not os.path.exists(self._path):  # noqa: ASYNC240  (a virtual loop: nothing else runs)
+        try:
+            connection = sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)
+        except sqlite3.OperationalError:  # there is no file
             return []
-        connection = sqlite3.connect(self._path)
         try:
             return connection.execute(
                 text_of(statement, table="entries", now=":now"), {**values, "now": self._clock()}

@@ -304,7 +304,7 @@ class World:
         self.calls.append(call)
         if self._traced:
             self.say(f"{call} ends: {outcome_in_words(call)}")
-        if call.sought and call.error is None and not call.process.disturbed:
+        if call.sought and call.error is None and not call.process.disturbed and not self.moves:
             told = {(placement.account_number, placement.external_identifier) for placement in call.result}
             now = self.listed_open_entries(unclaimed=True)
             for key in sorted(call.sought & now):
