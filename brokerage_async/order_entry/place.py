@@ -156,7 +156,11 @@ class PlaceOrder:
             except BaseException as gone:
                 if isinstance(gone, asyncio.CancelledError):
                     describe(gone, entry.key, MAY_EXIST)
-                await finish(asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}")))
+                releasing = asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}"))
+                if not await finish(releasing) and not isinstance(gone, asyncio.CancelledError):
+                    cancelled = asyncio.CancelledError()
+                    describe(cancelled, entry.key, MAY_EXIST)
+                    raise cancelled from gone
                 raise
             placement = await close(self._context, claim, placement)
         if isinstance(placement.error, ConfigurationError | InvalidRequestError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, POLICY, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
+from tests.trading import LISTS, POLICY, SUBMIT, CancelledAt, FailingJournal, Floor, floor, order, place_unknown
 
 
 @on_virtual_time
@@ -383,3 +384,62 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
         assert await here.entry.adopt(here.account, "mine", origin=origin)
         (found,) = await here.entry.recover()
         assert found.outcome is Outcome.PLACED
+
+
+# --- cancellation
+
+
+@on_virtual_time
+async def test_recover_cancelled_at_any_suspension_ends_cancelled() -> None:
+    """Also where it only tidies up: the last chance to hear of a cancellation."""
+    async with floor() as here:
+        await here.client.authorize()
+        for suspension in range(1, 80):
+            name = f"mine-{suspension}"
+            await here.client.orders.submit(here.account, order(name))
+            await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
+            work = CancelledAt(here.another_entry().recover(), suspension)
+            recovering = asyncio.create_task(_await(work))
+            try:
+                await recovering
+            except asyncio.CancelledError:
+                await here.another_entry().recover()
+                continue
+            assert work.reached < suspension, "the cancellation was swallowed"
+            break
+        else:
+            pytest.fail("recover() never ended before its 80th suspension")
+
+
+async def _await(work: CancelledAt[Any]) -> None:
+    await work
+
+
+class BrokenRelease(MemoryJournal):
+    """A journal that fails when a search begins, and takes its time to release."""
+
+    async def now(self) -> datetime:
+        raise JournalError("no route to the database")
+
+    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
+        await asyncio.sleep(2)
+        return await super().release(key, owner=owner, note=note, looked=looked)
+
+
+@on_virtual_time
+async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled() -> None:
+    async with floor() as here:
+        journal = BrokenRelease()
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        placing = asyncio.create_task(entry.place(here.account, order("mine")))
+        await asyncio.sleep(1)
+        placing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await placing
+        assert isinstance(caught.value.__cause__, JournalError)
+        assert "may have been placed" in caught.value.__notes__[0]
+        await asyncio.sleep(3)  # the release goes on in the background
+        assert (await journal.entries())[0].owner is None
