@@ -174,7 +174,7 @@ class DriftDetector(Generic[E]):
         self._stale = 0
         self._total: int | None = None
         self._told = False
-        self.ended = False
+        self.ended: bool = False
 
     def take(self, page: Page[E]) -> Page[E]:
         """Return the page without the items of earlier pages.

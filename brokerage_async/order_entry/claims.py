@@ -64,9 +64,9 @@ class Claim:
     __slots__ = ("_lease", "_since", "key", "lost", "owner")
 
     def __init__(self, key: EntryKey, owner: str, since: Instant, lease: float) -> None:
-        self.key = key
-        self.owner = owner
-        self.lost = False
+        self.key: EntryKey = key
+        self.owner: str = owner
+        self.lost: bool = False
         self._since = since
         self._lease = lease
 
@@ -94,7 +94,7 @@ class ClaimKeeper:
     """
 
     def __init__(self, journal: Journal, lease: float) -> None:
-        self.lease = lease
+        self.lease: float = lease
         self._journal = journal
         self._claims = dict[EntryKey, Claim]()
         self._timer: asyncio.TimerHandle | None = None

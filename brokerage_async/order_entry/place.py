@@ -265,7 +265,7 @@ async def _record(context: Context, claim: Claim, placement: Placement) -> Place
     if recorded:
         return placement
     if recorded is None:
-        reason, code, certain = "the journal could not record this: recover() will report it", CLAIM_LOST, claim.holds()
+        reason, code, certain = "the journal did not acknowledge this outcome", CLAIM_LOST, claim.holds()
     else:
         reason, code, certain = GONE, IN_PROGRESS, False
         logger.warning("outcome %s of order %s was not recorded: %s", state, key.external_identifier, GONE)

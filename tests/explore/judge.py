@@ -127,7 +127,8 @@ def check_promises(world: World, entries: dict[Key, Any], told: list[tuple[Call,
 def promises(call: Call) -> bool:
     """Return whether the caller was told that the order can be recovered."""
     if isinstance(call.error, OrderOutcomeUnknownError):
-        return call.error.code != "in_progress"  # the outcome is the other worker's to find and to report
+        # In progress: the outcome is the other worker's to find. Claim lost: the record may have taken effect.
+        return call.error.code not in ("in_progress", "claim_lost")
     if isinstance(call.error, asyncio.CancelledError):
         return any(WILL_LOOK in note for note in getattr(call.error, "__notes__", ()))
     return False

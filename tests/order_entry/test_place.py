@@ -498,7 +498,7 @@ async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds(
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
         placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
         assert placement.outcome is Outcome.REFUSED
-        assert "could not record this: recover() will report it" in placement.note
+        assert "the journal did not acknowledge this outcome" in placement.note
 
 
 # --- a cancelled caller is told the truth
