@@ -117,7 +117,8 @@ class _Sweep:
             searches = [self._recover_account(account, wanted, now) for account, wanted in self._accounts.items()]
             errors = [error for error in await _gather(searches) if error is not None]
         finally:
-            await finish(asyncio.ensure_future(self._release_rest()))
+            if not await finish(asyncio.ensure_future(self._release_rest())):
+                raise asyncio.CancelledError  # it came here first: nothing else would say so
         if errors:
             for other in errors[1:]:
                 errors[0].add_note(f"another account failed as well: {other!r}")
