@@ -93,7 +93,7 @@ def check_told(world: World, call: Call, placement: Placement) -> Iterator[str]:
     elif placement.outcome in (Outcome.REFUSED, Outcome.NOT_SENT):
         for send in world.sends:
             same = (send.account, send.identifier) == key
-            if same and send.order is not None and (send.call is call or send.at < call.began):
+            if same and send.order is not None and (send.call is call or send in world.sends[: call.earlier]):
                 yield f"false: {call} said that {key} is {placement.outcome}, the books have it"
                 return
 

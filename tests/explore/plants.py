@@ -87,13 +87,13 @@ def outcome_unfenced() -> Patches:
     return [patch.object(internals.sql, "CLOSE", unfenced)]
 
 
-@plant("claims", 2000, "freeze")
+@plant("machines", 2000)
 def sent_without_claim() -> Patches:
     """An order is sent by a worker whose claim has ended."""
     return [patch.object(internals.Claim, "objection", lambda self: None)]
 
 
-@plant("clocks", 2000, "suspend")
+@plant("machines", 2000)
 def claim_judged_by_one_clock() -> Patches:
     """A claim is judged by a clock that stands still while the machine is suspended."""
     return [patch.object(internals.Instant, "age", internals.age_by_loop)]

@@ -73,6 +73,7 @@ class Call:
     turned_away: bool = False
     unacknowledged: bool = False
     moves: int = 0
+    earlier: int = 0
     sought: frozenset[tuple[str, str]] = frozenset()
 
     def __str__(self) -> str:
@@ -97,6 +98,8 @@ class Process:
         self.is_dead = False
         self.has_started = False
         self.call: Call | None = None
+        self.calls: list[Call] = []
+        self._summary: int | None = None
         self._steps = deque(program.steps)
         self._handles = 0
         self._owned = 0
@@ -146,6 +149,19 @@ class Process:
         """Take note of something that this process has seen: two histories with equal notes go on equally."""
         self.digest = hash((self.digest, self.world.now, what))
 
+    @property
+    def state(self) -> int:
+        """A hash of all that this process may still do, and of what its callers were told.
+
+        Once nothing of it is under way, the times at which it has seen things do not matter any more.
+        """
+        if self._summary is None and self.is_done and (self.is_dead or self._is_idle()):
+            self._summary = hash((self.is_dead, tuple([summary(call) for call in self.calls])))
+        return self.digest if self._summary is None else self._summary
+
+    def _is_idle(self) -> bool:
+        return self.loop.next_timer() is None and all(task.done() for task in self.loop.tasks)
+
     def name_owner(self, owner: str | None) -> None:
         """Give the random name of an owner one that is the same in every run."""
         if owner is not None and owner not in self.world.owners:
@@ -160,7 +176,9 @@ class Process:
         if not self._steps:
             self.call = None
             return
-        call = self.call = Call(self, self._steps.popleft(), self.world.now, moves=self.world.moves)
+        world = self.world
+        call = self.call = Call(self, self._steps.popleft(), world.now, moves=world.moves, earlier=len(world.sends))
+        self.calls.append(call)
         self.disturbed = False
         if call.step.kind == "recover":
             call.sought = self.world.listed_open_entries()
@@ -208,3 +226,22 @@ class Process:
                 self.observe("cancelled", self._handles)
                 self.world.say(f"{call} is cancelled, before callback {self._handles}")
                 call.task.cancel()
+
+
+def summary(call: Call) -> tuple[object, ...]:
+    """Return what the judge needs to know of a call that has ended, or died."""
+    told = call.result if isinstance(call.result, list) else [call.result]
+    error = call.error
+    return (
+        call.step,
+        call.cancelled,
+        call.unacknowledged,
+        call.moves,
+        call.earlier,
+        tuple((getattr(p, "outcome", p), getattr(p, "order_id", None)) for p in told),
+        type(error),
+        getattr(error, "code", None),
+        tuple(getattr(error, "__notes__", ())),
+        str(getattr(error, "placement", None)),
+        str(getattr(error, "placements", None)),
+    )

@@ -90,9 +90,9 @@ EXHAUSTED = {
         Scope(name="cancel-place", programs=(PLACER, RIVAL), kinds=frozenset({"cancel"})),
         Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
         Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
-        Scope(name="claims", programs=(ALONE, RIVAL), faults=2, kinds=frozenset({"throttled", "outage", "freeze"})),
-        Scope(name="clocks", programs=(ALONE, RIVAL), faults=2, kinds=CLOCKS | {"throttled"}),
-        Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=MACHINES - {"kill", "clock-back"} | {"outage"}),
+        Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
+        Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
+        Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
         Scope(
             name="moved",
             programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),

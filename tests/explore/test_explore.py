@@ -12,7 +12,7 @@ from .plants import PLANTS, hunt
 from .scopes import EVERYTHING, EXHAUSTED, mixed
 from .search import exhaust, play, quiet, replay, sample
 
-SMALL = ("cancel-alone", "foreign", "place-abandon")
+SMALL = ("cancel-alone", "cancel-place", "cancel-recover", "foreign")
 """Scopes that are exhausted in a second or so."""
 
 

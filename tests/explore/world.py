@@ -340,9 +340,10 @@ class World:
                 self.moves,
                 self.budget,
                 self._contents,
+                tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),
                 tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at) for o in self.books.orders)),
-                tuple((p.digest, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
+                tuple((p.state, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
             )
         )
 
