@@ -49,10 +49,16 @@ class Recorder:
         self.answers[request.operation.name] = response
         return response
 
-    async def execute(self, operation: Any, **arguments: Any) -> Any:
-        answer = await self._inner.execute(operation, **arguments)
-        self.answers[operation.name] = answer
+    async def execute(self, call: Any, **arguments: Any) -> Any:
+        answer = await self._inner.execute(call, **arguments)
+        self.answers[name_of(call)] = answer
         return answer
+
+
+def name_of(call: Any) -> str:
+    """Return the name of a bound call, or of an operation, which older trees pass."""
+    name: str = getattr(call, "operation", call).name
+    return name
 
 
 class ReplayingTransport(Recorder):
@@ -86,12 +92,13 @@ class ReplayingExecutor(Recorder):
         super().__init__(inner)
         self._submitted: dict[bytes, Any] = {}
 
-    async def execute(self, operation: Any, *, body: Any = None, **arguments: Any) -> Any:
-        if not self._submitted or operation.name not in ("orders.dry_run", "orders.submit"):
-            return await super().execute(operation, body=body, **arguments)
-        if operation.name == "orders.dry_run":
-            return self.answers[operation.name]
-        found = IDENTIFIER.search(body)
+    async def execute(self, call: Any, **arguments: Any) -> Any:
+        name = name_of(call)
+        if not self._submitted or name not in ("orders.dry_run", "orders.submit"):
+            return await super().execute(call, **arguments)
+        if name == "orders.dry_run":
+            return self.answers[name]
+        found = IDENTIFIER.search(arguments.get("body", call.body))
         assert found is not None
         return self._submitted[found[1]]
 
