@@ -98,7 +98,7 @@ class ReplayingExecutor(Recorder):
             return await super().execute(call, **arguments)
         if name == "orders.dry_run":
             return self.answers[name]
-        found = IDENTIFIER.search(arguments.get("body", call.body))
+        found = IDENTIFIER.search(arguments.get("body", getattr(call, "body", None)))
         assert found is not None
         return self._submitted[found[1]]
 
