@@ -16,12 +16,13 @@ class Times:
     """Seconds: the defaults of the library, ten times faster.
 
     ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over.
+    Searches and renewals of claims never fall on the same moment: every order of the two would be one more history.
     """
 
     lease: float = 3.0
-    visibility_delay: float = 2.0
-    first: float = 1.0
-    max_interval: float = 1.0
+    visibility_delay: float = 2.2
+    first: float = 0.7
+    max_interval: float = 0.9
     give_up: float = 5.0
     timeout: float = 1.0
     retry_after: float = 12.0
