@@ -19,8 +19,8 @@ class Times:
     Searches and renewals of claims never fall on the same moment: every order of the two would be one more history.
     """
 
-    lease: float = 3.0
-    visibility_delay: float = 2.2
+    lease: float = 3.3
+    visibility_delay: float = 2.3
     first: float = 0.7
     max_interval: float = 0.9
     give_up: float = 5.0
@@ -73,7 +73,7 @@ def program(*steps: Step, **options: bool) -> Program:
 DIES = program(place(), dies=True, first=True)
 
 UNHEARD = program(place(), unheard=True, first=True)
-HEIR = program(Step("wait", seconds=3.2), place(resubmit=1), first=True)
+HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
 ALONE = program(place(resubmit=1), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
