@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from .plants import PLANTS, hunt
@@ -44,12 +44,16 @@ last column is the number of the first history that shows it.
 
 def write() -> None:
     """Exhaust every scope, hunt every plant, and write the page."""
-    reports = [(scope, exhaust(scope)) for scope in EXHAUSTED.values()]
-    text = HEAD + "".join(scope_row(scope, report) for scope, report in reports)
-    text += MIDDLE + "".join(plant_rows(PLANTS))
-    total = sum(report.histories for _, report in reports)
-    PAGE.write_text(text, "utf-8")
-    print(f"{total:,} histories, {PAGE}", file=sys.stderr)
+    with ProcessPoolExecutor() as pool:
+        reports = list(pool.map(exhaust, EXHAUSTED.values()))
+    text = HEAD + "".join(map(scope_row, EXHAUSTED.values(), reports))
+    text += f"| all | | | | {sum(report.histories for report in reports):,} | {sum(map(violations, reports))} |\n"
+    PAGE.write_text(text + MIDDLE + "".join(plant_rows(PLANTS)), "utf-8")
+
+
+def violations(report: Report) -> int:
+    """Return how many histories violate something."""
+    return len(report.found)
 
 
 def scope_row(scope: Scope, report: Report) -> str:
