@@ -34,8 +34,8 @@ costs one of the faults that a history may hold; reordering costs nothing.
 MIDDLE = """
 ## Defects found
 
-Each of these takes one protection out of the library. The explorer must find it within the histories of one scope; the
-last column is the number of the first history that shows it.
+Each of these takes one protection out of the library. It is hunted in one scope, with those kinds of faults only that
+it needs (`tests/explore/plants.py`); the last column is the number of the first history that shows it.
 
 | Defect | Scope | Violation | Found after |
 | --- | --- | --- | --- |
