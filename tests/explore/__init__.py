@@ -5,11 +5,11 @@ loop and a clock of its own (`process`, `loop`). Between them stand a scripted s
 behind the transport in `wire`) and one shared journal (`journal_link`). Nothing happens by itself: whatever is under
 way is an event with options (`events`), and `world` asks `choices` for the next one. A history is the list of these
 choices, so that it can be replayed; `search` enumerates them, the simplest first, or draws them from a seed, and
-`judge` holds what callers were told against the books::
+`judge` holds the reports to the callers against the books::
 
     python -m tests.explore --exhaust                     # every history of every small scope
     python -m tests.explore --histories 100000 --seed 0   # drawn from larger ones
-    python -m tests.explore --replay one-place:3=4        # one history, with what happens in it
+    python -m tests.explore --replay one-place:3=4        # one history, step by step
 
 Faults are options that cost one each; a scope says which kinds there are and how many faults a history may hold.
 A journal statement takes effect without acknowledgement, is repeated after statements of other processes, fails, takes
@@ -18,11 +18,11 @@ jumps. A submit is not sent, vanishes, is answered with 429 or 401, or is proces
 that of a proxy. Lists are refused, lost, late, or hold absurd times. A process freezes (with or without its clock),
 dies, or is cancelled between any two callbacks of its loop.
 
-What must hold in every history:
+Invariants of every history:
 
 - at most one order of ours for each identifier, and no order without an entry;
-- what a caller was told (placement, error, notes and attributes of a cancellation) agrees with the books;
-- what is left to ``recover()`` is open, and the next ``recover()`` of a healthy process returns it;
+- the report to a caller (placement, error, notes and attributes of a cancellation) agrees with the books;
+- an order left to ``recover()`` is open, and the next ``recover()`` of a healthy process returns it;
 - an entry closed as ``not_sent`` or ``refused`` has no order, one closed as ``placed`` has one;
 - a cancelled call ends cancelled, and no error is raised that is not documented.
 
@@ -32,11 +32,13 @@ Histories keep these assumptions, which the documentation of order entry states:
 - Orders are sent again only where ``resubmit`` asks for it.
 - 429, and 401 in the service's own envelope, are sent before anything was processed; an error in the service's own
   envelope with another status of 4xx is its own answer. Proxies write pages and codes of their own.
-- Statements of the journal are atomic, and what was acknowledged is durable: there is one journal with one history.
-- A journal statement that is no longer waited for takes effect soon or never (within ``Times.link``).
+- Statements of the journal are atomic, and acknowledged ones are durable: there is one journal with one history.
+  In the scope ``moved``, its file is moved away; calls that begin later must not send.
+- An abandoned journal statement takes effect soon or never (within ``Times.link``).
+- A process freezes and dies where it waits, not between its last check and the write of a request.
 - The journal's clock may jump, once or twice, by less than a minute.
 
-Searches recognise states: when a history comes to one where another history has been (what every process has seen, the
-journal, the books, what is under way, the time), it ends there. Events that concern one process alone are not
-interleaved with those of others in the same moment, because every order of them has the same result.
+Searches recognise states: when a history comes to one where another history has been, it ends there. A state holds the
+observations of every process, the journal, the books, the events under way, and the time. Events that concern one
+process alone are not interleaved with those of others in the same moment: every order of them has the same result.
 """

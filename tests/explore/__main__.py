@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--scope", action="append", choices=sorted(EXHAUSTED), help="only of this one (repeatable)")
     parser.add_argument("--histories", type=int, default=0, help="draw so many histories of larger scopes")
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
-    parser.add_argument("--replay", metavar="HISTORY", help="play one history again and print what happens in it")
+    parser.add_argument("--replay", metavar="HISTORY", help="play one history again and print its steps")
     parser.add_argument("--plant", choices=sorted(PLANTS), help="reintroduce this defect")
     parser.add_argument("--write", action="store_true", help="exhaust, hunt every plant, and write the page in docs/")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
@@ -56,7 +56,7 @@ def sample_seeds(seeds: range, plant: str | None) -> Report:
 
 
 def show(history: str, plant: str | None) -> int:
-    """Print what happens in a history."""
+    """Print the steps of a history."""
     with planted(plant):
         found = replay(history)
     print("\n".join(found.trace))
@@ -66,7 +66,7 @@ def show(history: str, plant: str | None) -> int:
 
 
 def search(tasks: Iterable[tuple[Callable[..., Report], tuple[object, ...]]], jobs: int, plant: str | None) -> int:
-    """Run the tasks on ``jobs`` processes and print what they have found."""
+    """Run the tasks on ``jobs`` processes and print their findings."""
     began, total, option = time.perf_counter(), Report(), f"--plant {plant} " if plant else ""
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for future in concurrent.futures.as_completed([pool.submit(task, *values) for task, values in tasks]):

@@ -1,4 +1,4 @@
-"""What can happen next: events with their options, the faults among them at a price."""
+"""Events under way and their options, the faults among them at a price."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Event:
 
     An event that is a ``delivery`` waits for a process that is frozen. A ``lazy`` one may wait at no cost; for
     any other, the first time step that passes over it costs one fault: it is ``slow`` from then on. A ``local`` one
-    concerns its process alone. What other processes do in the same moment can as well come after it, so that only
+    concerns its process alone. Events of other processes in the same moment can as well come after it, so that only
     one order is played.
     """
 

@@ -1,4 +1,4 @@
-"""The internals that plants change, and what they are changed to; nothing else of the explorer depends on them."""
+"""Internals that plants change, and their replacements; nothing else of the explorer depends on them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class JournalFile:
         return _Named(journal, process)
 
     def move(self) -> None:
-        """Move the file away: whoever opens the path from now on finds none, and makes another."""
+        """Move the file away: the next process that opens the path makes another."""
         for part in PARTS:
             if os.path.exists(f"{self._path}{part}"):
                 os.rename(f"{self._path}{part}", f"{self._path}.moved{part}")

@@ -56,7 +56,7 @@ class Statement:
         self._writes = name not in READS
 
     async def made(self) -> Any:
-        """Return what the statement returns, once the world lets it take effect."""
+        """Wait until the world lets the statement take effect, and return its result."""
         if self._world.over:
             raise JournalError("the history has ended")
         self._post(self._name, self._options)
@@ -65,7 +65,7 @@ class Statement:
     def _post(self, label: str, options: Callable[[], list[Option]], *, delivery: bool = False) -> None:
         world = self._world
         latest = world.now + world.scope.times.link
-        # A driver that is no longer waited for may have sent the statement already, unless it only reads.
+        # A driver may have sent the statement before its caller gave up; a lost read changes nothing.
         gone = self._future.done if delivery or not self._writes else None
         local = delivery or label == "now"
         event = Event(self._process, label, options, latest=latest, delivery=delivery, local=local, is_gone=gone)
@@ -171,7 +171,7 @@ def run_at_once(coroutine: Any) -> Any:
 
 
 def canonical(value: Any, owners: dict[str, str]) -> Any:
-    """Return a hashable form of what a journal returns, the same in every run of the same history."""
+    """Return a hashable form of a result, the same in every run of the same history."""
     if isinstance(value, JournalEntry):
         owner = owners.get(value.owner, value.owner) if value.owner is not None else None
         return (

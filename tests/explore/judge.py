@@ -1,4 +1,4 @@
-"""Holds what callers were told against the brokerage's books, when a history has ended."""
+"""Verdict on a history that has ended: the reports to the callers against the brokerage's books."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def judge(world: World) -> list[str]:
         world.play_alone(Process(world, "Z", Program(steps=(Step("recover"),))))
     violations = list(world.violations)
     entries = {name_of(entry): entry for entry in world.entries()}
-    told = [(call, placement) for call in world.calls for placement in placements_of(call)]
+    reported = [(call, placement) for call in world.calls for placement in placements_of(call)]
     if not world.moves:
         violations += check_books(world, entries)
     for call in world.calls:
         violations += check_call(world, call)
-    for call, placement in told:
-        violations += check_told(world, call, placement)
-    if not world.moves:  # what was left to recover() may be in the file that is gone, which it cannot know
-        violations += check_promises(world, entries, told)
+    for call, placement in reported:
+        violations += check_reported(world, call, placement)
+    if not world.moves:  # an open entry may be in the file that was moved away, where recover() cannot look
+        violations += check_promises(world, entries, reported)
     violations += [f"uncaught: {p.name}: {text}" for p in world.processes for text in p.loop.uncaught]
     return violations
 
@@ -81,8 +81,8 @@ def check_call(world: World, call: Call) -> Iterator[str]:
         yield f"false: {call} said with {type(error).__name__} that it sent nothing, the books have the order"
 
 
-def check_told(world: World, call: Call, placement: Placement) -> Iterator[str]:
-    """What was told agrees with the books."""
+def check_reported(world: World, call: Call, placement: Placement) -> Iterator[str]:
+    """A reported placement agrees with the books."""
     key = (placement.account_number, placement.external_identifier)
     if placement.outcome is Outcome.PLACED:
         ids = {str(order.id) for order in world.books.of(*key)}
@@ -98,12 +98,12 @@ def check_told(world: World, call: Call, placement: Placement) -> Iterator[str]:
                 return
 
 
-def check_promises(world: World, entries: dict[Key, Any], told: list[tuple[Call, Placement]]) -> Iterator[str]:
-    """What was left to `recover` is open, or somebody was told."""
-    settled = {(p.account_number, p.external_identifier) for _, p in told if p.outcome in SETTLED}
+def check_promises(world: World, entries: dict[Key, Any], reported: list[tuple[Call, Placement]]) -> Iterator[str]:
+    """An order left to `recover` is open, or a caller knows its outcome."""
+    settled = {(p.account_number, p.external_identifier) for _, p in reported if p.outcome in SETTLED}
     returned = {
         (p.account_number, p.external_identifier)
-        for call, p in told
+        for call, p in reported
         if call.step.kind == "recover" and call.process.name == "Z"
     }
     for call in world.calls:
@@ -125,7 +125,7 @@ def check_promises(world: World, entries: dict[Key, Any], told: list[tuple[Call,
 
 
 def promises(call: Call) -> bool:
-    """Return whether the caller was told that the order can be recovered."""
+    """Return True if the caller was referred to `recover`."""
     if isinstance(call.error, OrderOutcomeUnknownError):
         # In progress: the outcome is the other worker's to find. Claim lost: the record may have taken effect.
         return call.error.code not in ("in_progress", "claim_lost")
@@ -135,7 +135,7 @@ def promises(call: Call) -> bool:
 
 
 def placements_of(call: Call) -> list[Placement]:
-    """Return what a call told of orders: returned, or on the exception that ended it."""
+    """Return the placements that a call returned, or that its exception carries."""
     found: list[Placement] = []
     if isinstance(call.result, Placement):
         found.append(call.result)

@@ -1,4 +1,4 @@
-"""An event loop of a simulated process: it runs what is ready, and the world decides when time passes."""
+"""Event loop of a simulated process; the world decides when time passes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProcessLoop(asyncio.AbstractEventLoop):
 
     def fire_timers(self) -> bool:
         """Make every timer that is due ready; return whether there was one."""
-        fired, now = False, self.time() + 1e-9
+        fired, now = False, self.time()
         while (due := self.next_timer()) is not None and due <= now:
             self._ready.append(heapq.heappop(self._timers)[2])
             fired = True
@@ -86,7 +86,7 @@ class ProcessLoop(asyncio.AbstractEventLoop):
     def _fire_all(self) -> None:
         self._ready.extend(heapq.heappop(self._timers)[2] for _ in range(len(self._timers)))
 
-    # What asyncio asks of a loop.
+    # Methods that asyncio needs.
 
     def call_soon(
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
@@ -119,7 +119,7 @@ class ProcessLoop(asyncio.AbstractEventLoop):
         return task
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
-        assert self.blocking is not None, "there are no threads here"
+        assert self.blocking is not None, "this process has no threads"
         return self.blocking(lambda: func(*args))
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Program:
-    """What a process does: ``steps`` one after the other, starting at any moment, or at once if ``first``.
+    """Calls of a process: ``steps`` one after the other, starting at any moment, or at once if ``first``.
 
     It ``dies`` when its first submit is processed; if it is ``unheard``, the submit vanishes instead. Lists of orders
     are refused to one that is ``barred``.
@@ -60,7 +61,7 @@ class Program:
 
 @attrs.define(eq=False)
 class Call:
-    """One call of order entry: what was asked, and what its caller was told."""
+    """One call of order entry, its result and its history."""
 
     process: Process
     step: Step
@@ -109,6 +110,13 @@ class Process:
         """Return the monotonic clock of this process."""
         return self.world.now - self.lag
 
+    def moment(self, time: float) -> float:
+        """Return the time of the world at which the clock of this process shows ``time``, never earlier."""
+        moment = time + self.lag
+        while moment - self.lag < time:
+            moment = math.nextafter(moment, math.inf)
+        return moment
+
     @property
     def is_frozen(self) -> bool:
         """Whether the process does not run at the moment."""
@@ -151,7 +159,7 @@ class Process:
 
     @property
     def state(self) -> int:
-        """A hash of all that this process may still do, and of what its callers were told.
+        """A hash of everything that the future of this process depends on, and of the reports to its callers.
 
         Once nothing of it is under way, the times at which it has seen things do not matter any more.
         """
@@ -229,8 +237,8 @@ class Process:
 
 
 def summary(call: Call) -> tuple[object, ...]:
-    """Return what the judge needs to know of a call that has ended, or died."""
-    told = call.result if isinstance(call.result, list) else [call.result]
+    """Return the facts that the judge needs of a call that has ended, or died."""
+    reported = call.result if isinstance(call.result, list) else [call.result]
     error = call.error
     return (
         call.step,
@@ -238,7 +246,7 @@ def summary(call: Call) -> tuple[object, ...]:
         call.unacknowledged,
         call.moves,
         call.earlier,
-        tuple((getattr(p, "outcome", p), getattr(p, "order_id", None)) for p in told),
+        tuple((getattr(p, "outcome", p), getattr(p, "order_id", None)) for p in reported),
         type(error),
         getattr(error, "code", None),
         tuple(getattr(error, "__notes__", ())),

@@ -1,4 +1,4 @@
-"""What a search covers: who does what, which faults there are, and how many of them one history may hold."""
+"""Scopes of searches: the processes and their calls, the kinds of faults, and how many a history may hold."""
 
 from __future__ import annotations
 

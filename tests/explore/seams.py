@@ -117,7 +117,7 @@ class FileDatabase(SqlJournal):
     ) -> Sequence[Sequence[Any]]:
         try:
             connection = sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)
-        except sqlite3.OperationalError:  # there is no file
+        except sqlite3.OperationalError:  # the file is missing
             return []
         try:
             return connection.execute(

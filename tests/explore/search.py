@@ -37,7 +37,7 @@ class Found:
 
 @attrs.define
 class Report:
-    """What a search has covered, and the seconds of processor time that it took."""
+    """Numbers and findings of a search; ``seconds`` are processor time."""
 
     name: str = ""
     histories: int = 0

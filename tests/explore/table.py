@@ -1,4 +1,4 @@
-"""The page ``docs/at-most-once-explorer.md``, written from what the searches have shown."""
+"""The page ``docs/at-most-once-explorer.md``, written from the results of the searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = """\
 # The explorer of order entry
 
 Written by `python -m tests.explore --write`. The explorer runs the real order entry, session and token manager of two
-and three processes against a scripted service and a shared journal, on virtual time. It decides what happens next:
+and three processes against a scripted service and a shared journal, on virtual time. It decides the next event:
 which request is processed, which answer arrives or is lost, which journal statement takes effect, which timer fires,
 which process freezes, dies or is cancelled. The books of the service judge every history: at most one order for each
 identifier, no order without an entry, no false outcome, no broken promise, no swallowed cancellation. Which
@@ -66,7 +66,7 @@ def scope_row(scope: Scope, report: Report) -> str:
 
 
 def notes(program: object) -> str:
-    """Return what is special about a program."""
+    """Return the peculiarities of a program."""
     said = [
         text
         for name, text in (("dies", "dies"), ("unheard", "dies, submit vanishes"), ("barred", "may not read"))

@@ -41,7 +41,7 @@ INSTEAD = {
     "garbage": Response(status=201, headers={"content-type": "text/html"}, body=b"<html>Welcome</html>"),
     "empty": Response(status=201, body=b""),
 }
-"""What a proxy says in place of the service, after the service has processed the request."""
+"""Answers of a proxy in place of the service, after the service has processed the request."""
 
 ABSURD = {"absurd-past": "0001-01-01T00:00:00Z", "absurd-future": "9999-12-31T23:59:59Z"}
 
@@ -75,7 +75,7 @@ class Wire:
         return await exchange.made()
 
     async def close(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing: no connections are open."""
 
 
 class Exchange:
@@ -90,7 +90,7 @@ class Exchange:
         self.future: asyncio.Future[Response] = process.loop.create_future()
 
     async def made(self) -> Response:
-        """Return the answer, or raise when there is none in time."""
+        """Return the answer, or raise when it does not come in time."""
         self.post()
         timeout = self.request.timeout
         timer = None if timeout is None else self.process.loop.call_later(timeout, self.expire)

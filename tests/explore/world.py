@@ -1,4 +1,4 @@
-"""The world of one history: time, what happens next, and the checks that need to know the moment."""
+"""World of one history: time, the choice of the next event, and the checks that need to know the moment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StuckError(Exception):
 
 
 class World:
-    """Processes, a service and a journal; ``choices`` decides what happens next.
+    """Processes, a service and a journal; ``choices`` decides which event comes next.
 
     ``seen`` collects the states after the decision number ``fresh``, to recognise those that were there before.
     """
@@ -88,7 +88,7 @@ class World:
         self._drain()
 
     def play_alone(self, process: Process) -> None:
-        """Let one more process run its program, with nobody and nothing in its way."""
+        """Let one more process run its program undisturbed."""
         self.processes.append(process)
         process.start()
         for _ in range(MAX_STEPS):
@@ -203,7 +203,7 @@ class World:
             if process.frozen_until is not None:
                 times.append(process.frozen_until)
             elif (due := process.loop.next_timer()) is not None:
-                times.append(max(due + process.lag, self.now))
+                times.append(max(process.moment(due), self.now))
         if times and any(event.lazy for event in self._pending):
             times.append(self._next_tick())
         return min(times, default=None)
@@ -214,7 +214,7 @@ class World:
         return (math.floor(self.now / length + 1e-6) + 1) * length
 
     def _adversities(self) -> list[Option]:
-        """Return what can happen to processes and clocks at any moment."""
+        """Return the options that exist at any moment: trouble with processes and clocks."""
         options, times = list[Option](), self.scope.times
         for process in self.processes:
             if not process.is_busy or process.is_frozen:
@@ -245,7 +245,7 @@ class World:
         process.lag += seconds
 
     def kill(self, process: Process) -> None:
-        """End a process without a word; what it has sent is on its way."""
+        """End a process without a word; its requests are on their way."""
         process.is_dead = True
         process.observe("killed")
 
@@ -268,7 +268,7 @@ class World:
         option = Option("starts", 0, process.start)
         return lambda: [option]
 
-    # What the parts use.
+    # Methods for the parts.
 
     def allows(self, kind: str) -> bool:
         """Return whether faults of this kind belong to the scope."""
@@ -288,7 +288,7 @@ class World:
             self.trace.append(f"{self.now:7.2f}  {text}")
 
     def entries(self) -> Sequence[JournalEntry]:
-        """Return what the journal holds."""
+        """Return the entries of the journal."""
         return run_at_once(self.journal.entries())
 
     def states(self) -> dict[tuple[str, str], EntryState]:
@@ -300,15 +300,15 @@ class World:
         self._contents = None
 
     def ended(self, call: Call) -> None:
-        """Take note of a call that has ended, and check what must hold at this very moment."""
+        """Take note of a call that has ended, and check the invariants of this very moment."""
         self.calls.append(call)
         if self._traced:
             self.say(f"{call} ends: {outcome_in_words(call)}")
         if call.sought and call.error is None and not call.process.disturbed and not self.moves:
-            told = {(placement.account_number, placement.external_identifier) for placement in call.result}
+            reported = {(placement.account_number, placement.external_identifier) for placement in call.result}
             now = self.listed_open_entries(unclaimed=True)
             for key in sorted(call.sought & now):
-                missed = "and returned it as unknown" if key in told else "and did not return it"
+                missed = "and returned it as unknown" if key in reported else "and did not return it"
                 if not any(p.outcome == "placed" for p in call.result if p.external_identifier == key[1]):
                     self.violations.append(f"missed: {call} could read the lists of {key}, which show it, {missed}")
 
@@ -354,7 +354,7 @@ def name_of(entry: JournalEntry) -> tuple[str, str]:
 
 
 def outcome_in_words(call: Call) -> str:
-    """Return what the caller was told, in a few words."""
+    """Return the report to the caller, in a few words."""
     if call.error is not None:
         notes = "; ".join(getattr(call.error, "__notes__", ()))
         return f"{type(call.error).__name__}: {call.error} {notes}".strip()
