@@ -271,6 +271,16 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
     return read_moment(raw)
 
 
+def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
+    """Return a date-time or epoch milliseconds as a date-time; for -1 return None and keep it in ``extra``."""
+    if isinstance(raw, datetime):
+        return raw
+    if raw == -1:
+        keep(target, key, raw)
+        return None
+    return read_epoch(raw)
+
+
 def read_epoch(milliseconds: int) -> datetime:
     """Return the date-time so many milliseconds after the start of 1970 UTC."""
     try:

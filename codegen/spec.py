@@ -43,7 +43,7 @@ class Field:
     type: Type
     description: str
     required: bool = False
-    observed: bool = False
+    provenance: str = "documented"
     aliases: tuple[str, ...] = ()
 
 
@@ -63,7 +63,7 @@ class Model:
     section: str
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
-    observed: bool = False
+    provenance: str = "documented"
     shared: bool = False
 
 
@@ -76,12 +76,12 @@ class Enum:
     section: str
     members: tuple[tuple[str, str], ...]
     observed_values: tuple[str, ...] = ()
-    observed: bool = False
+    provenance: str = "documented"
 
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """Path or query parameter: ``name`` in Python, ``wire`` in the URL."""
+    """Path or query parameter: ``name`` in Python, ``wire`` in the URL; a ``joined`` array is one value with commas."""
 
     name: str
     wire: str
@@ -89,7 +89,8 @@ class Parameter:
     type: Type
     description: str
     required: bool = False
-    observed: bool = False
+    provenance: str = "documented"
+    joined: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -119,7 +120,7 @@ class Operation:
     flatten_body: bool = False
     rules: tuple[Rule, ...] = ()
     production_only: bool = False
-    observed: bool = False
+    provenance: str = "documented"
 
     @property
     def namespace(self) -> str:

@@ -214,6 +214,20 @@ def test_epoch_milliseconds(milliseconds: int) -> None:
         assert moment - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=milliseconds)
 
 
+class Target:
+    extra: Any = values.EMPTY
+
+
+def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
+    target = Target()
+    assert values.epoch_or_keep(-1, target, "halt-start-time") is None
+    assert target.extra == {"halt-start-time": -1}
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert values.epoch_or_keep(int(moment.timestamp() * 1000), target, "halt-start-time") == moment
+    assert values.epoch_or_keep(moment, target, "halt-start-time") == moment
+    assert target.extra == {"halt-start-time": -1}
+
+
 def test_a_date_time_without_offset_is_utc() -> None:
     assert values.read_moment("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)

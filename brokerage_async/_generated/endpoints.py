@@ -12,11 +12,16 @@ from decimal import Decimal
 from brokerage_async.operation import Executor, Pager
 
 from .models import (
+    Account,
+    AccountBalance,
     Comparator,
     ComplexOrder,
     CurrentMarketSession,
+    Customer,
+    CustomerAccount,
     Dividend,
     EarningsReport,
+    EffectiveMarginRequirement,
     Equity,
     EquityOption,
     FutureOption,
@@ -25,10 +30,13 @@ from .models import (
     InstrumentType,
     LegAction,
     Lendability,
+    MarginConfiguration,
     MarginDryRun,
     MarginOrder,
     MarginRequirements,
     MarketSession,
+    NetLiqOhlc,
+    NetLiqRange,
     NewOrder,
     NewQuoteAlert,
     NewWatchlist,
@@ -37,13 +45,27 @@ from .models import (
     OrderStatus,
     PairsEdit,
     PlacedOrderResponse,
+    Position,
+    PositionLimit,
     QuoteAlert,
     SortOrder,
+    SpanRow,
+    TimeOfDay,
+    TotalFees,
+    TradingStatus,
     Transaction,
     Warrant,
     Watchlist,
 )
 from .operations import (
+    ACCOUNTS_CUSTOMER,
+    ACCOUNTS_GET,
+    ACCOUNTS_LIST,
+    ACCOUNTS_TRADING_STATUS,
+    BALANCES_GET,
+    BALANCES_LIST,
+    BALANCES_NET_LIQ_HISTORY,
+    BALANCES_SNAPSHOTS,
     COMPLEX_ORDERS_EDIT_PAIRS,
     COMPLEX_ORDERS_GET,
     INSTRUMENTS_EQUITIES,
@@ -51,6 +73,8 @@ from .operations import (
     INSTRUMENTS_FUTURES_OPTION_CHAIN,
     INSTRUMENTS_WARRANT,
     MARGIN_DRY_RUN,
+    MARGIN_EFFECTIVE_REQUIREMENT,
+    MARGIN_PUBLIC_CONFIGURATION,
     MARGIN_REQUIREMENTS,
     MARKET_METRICS_DIVIDENDS,
     MARKET_METRICS_EARNINGS_REPORTS,
@@ -67,10 +91,15 @@ from .operations import (
     ORDERS_REPLACE,
     ORDERS_SEARCH,
     ORDERS_SUBMIT,
+    POSITIONS_LIST,
     QUOTE_ALERTS_CANCEL,
     QUOTE_ALERTS_CREATE,
     QUOTE_ALERTS_LIST,
+    RISK_POSITION_LIMIT,
+    RISK_SPAN_ROWS,
+    TRANSACTIONS_GET,
     TRANSACTIONS_LIST,
+    TRANSACTIONS_TOTAL_FEES,
     WATCHLISTS_CREATE,
     WATCHLISTS_LIST,
 )
@@ -86,6 +115,10 @@ __all__ = [
     "Margin",
     "Watchlists",
     "QuoteAlerts",
+    "Accounts",
+    "Balances",
+    "Positions",
+    "Risk",
 ]
 
 
@@ -406,13 +439,12 @@ class Orders:
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
             start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Observed, not documented.
-            start_at: Only orders from this time on. Observed, not documented.
-            end_at: Only orders up to this time. Observed, not documented.
+            end_date: Only orders up to this date. Published, not recorded.
+            start_at: Only orders from this time on. Published, not recorded.
+            end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
-                documented.
-            futures_symbol: Only orders on this future or on its options. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -502,13 +534,12 @@ class Orders:
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
             start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Observed, not documented.
-            start_at: Only orders from this time on. Observed, not documented.
-            end_at: Only orders up to this time. Observed, not documented.
+            end_date: Only orders up to this date. Published, not recorded.
+            start_at: Only orders from this time on. Published, not recorded.
+            end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
-                documented.
-            futures_symbol: Only orders on this future or on its options. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -593,8 +624,8 @@ class Orders:
             errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
-        wire, not described there.
+        ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
+        service, not described there.
         """
         call = ORDERS_REPLACE.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -624,8 +655,8 @@ class Orders:
             errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
-        wire, not described there.
+        ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
+        service, not described there.
         """
         call = ORDERS_EDIT.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -776,9 +807,8 @@ class Orders:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
                 token.
             account_numbers: Account numbers; all accounts must belong to the customer.
-            page_offset: Page to start from, if the list is paginated; the first page is 0. Observed, not
-                documented.
-            per_page: Orders per page, if the list is paginated. Observed, not documented.
+            page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
+            per_page: Orders per page, if the list is paginated. Published, not recorded.
 
         Returns:
             Orders of the accounts.
@@ -906,6 +936,10 @@ class Transactions:
         action: LegAction | str | None = None,
         type: str | None = None,
         types: Sequence[str] | None = None,
+        sub_types: Sequence[str] | None = None,
+        currency: str | None = None,
+        partition_key: str | None = None,
+        futures_symbol: str | None = None,
     ) -> Pager[Transaction]:
         """List the transactions of an account.
 
@@ -926,6 +960,10 @@ class Transactions:
             action: Only transactions with this action.
             type: Only transactions of this type, such as `Trade`; excludes types.
             types: Only transactions of one of these types; excludes type.
+            sub_types: Only transactions of these subtypes, such as `Dividend`. Published, not recorded.
+            currency: Only transactions in this currency, such as `USD`. Published, not recorded.
+            partition_key: Only transactions of this account partition. Published, not recorded.
+            futures_symbol: Only transactions in this future, such as `/ESZ6`. Published, not recorded.
 
         Returns:
             A pager over `Transaction` objects. Pages are fetched lazily.
@@ -957,12 +995,70 @@ class Transactions:
             action=action,
             type=type,
             types=types,
+            sub_types=sub_types,
+            currency=currency,
+            partition_key=partition_key,
+            futures_symbol=futures_symbol,
         )
         return self._executor.paginate(call)
 
+    async def get(self, account_number: str, id: int | str) -> Transaction:
+        """Return one transaction of an account.
+
+        An unknown identifier is answered with 404.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the transaction.
+
+        Returns:
+            Transaction with the given identifier.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/transactions/{id}``: published by the service, not in the service document.
+        """
+        call = TRANSACTIONS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
+    async def total_fees(self, account_number: str, *, date: date | None = None) -> TotalFees:
+        """Return the total fees of an account on one day.
+
+        Without a date the day is today.
+
+        Args:
+            account_number: Account number.
+            date: Day of the fees; by default today.
+
+        Returns:
+            Total fees of the day.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/transactions/total-fees``: recorded from the service, not in the service
+        document.
+        """
+        call = TRANSACTIONS_TOTAL_FEES.bind(account_number=account_number, date=date)
+        return await self._executor.execute(call)
+
 
 class Margin:
-    """Margin requirements and estimates (production only)."""
+    """Margin requirements and estimates."""
 
     __slots__ = ("_executor",)
 
@@ -1020,6 +1116,51 @@ class Margin:
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
         call = MARGIN_REQUIREMENTS.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def effective_requirement(self, account_number: str, underlying_symbol: str) -> EffectiveMarginRequirement:
+        """Return the margin requirements of an underlying in an account.
+
+        Both environments have this endpoint. An unknown account or symbol is answered with 404.
+
+        Args:
+            account_number: Account number.
+            underlying_symbol: Symbol of the underlying, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Requirements that apply to the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/margin-requirements/{underlying_symbol}/effective``: recorded from the
+        service, not in the service document.
+        """
+        call = MARGIN_EFFECTIVE_REQUIREMENT.bind(account_number=account_number, underlying_symbol=underlying_symbol)
+        return await self._executor.execute(call)
+
+    async def public_configuration(self) -> MarginConfiguration:
+        """Return the public settings of the margin calculation.
+
+        Both environments have this endpoint.
+
+        Returns:
+            Public settings.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /margin-requirements-public-configuration``: recorded from the service, not in the service document.
+        """
+        call = MARGIN_PUBLIC_CONFIGURATION.bind()
         return await self._executor.execute(call)
 
 
@@ -1124,8 +1265,8 @@ class QuoteAlerts:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``POST /quote-alerts``: section Quote alerts of the service document. Observed on the wire, not described
-        there.
+        ``POST /quote-alerts``: section Quote alerts of the service document. Published by the service, not
+        described there.
         """
         call = QUOTE_ALERTS_CREATE.bind(body=alert)
         return await self._executor.execute(call)
@@ -1147,11 +1288,418 @@ class QuoteAlerts:
             errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the
-        wire, not described there.
+        ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Published by the
+        service, not described there.
         """
         call = QUOTE_ALERTS_CANCEL.bind(alert_external_id=alert_external_id)
         return await self._executor.execute(call)
+
+
+class Accounts:
+    """Customers, their accounts, and the restrictions of an account."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def customer(self, customer_id: int | str) -> Customer:
+        """Return a customer record.
+
+        The value `me` selects the owner of the token. The record is personal data: its representations show no
+        values.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+
+        Returns:
+            Customer record.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id)
+        return await self._executor.execute(call)
+
+    async def list(self, customer_id: int | str) -> builtins.list[CustomerAccount]:
+        """List a customer's accounts with the authority over each.
+
+        The list includes closed accounts; is-closed marks them.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+
+        Returns:
+            Accounts of the customer.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /customers/{customer_id}/accounts``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_LIST.bind(customer_id=customer_id)
+        return await self._executor.execute(call)
+
+    async def get(self, customer_id: int | str, account_number: str) -> Account:
+        """Return one account of a customer.
+
+        The account comes without the authority over it.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+            account_number: Account number.
+
+        Returns:
+            Account with the given number.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /customers/{customer_id}/accounts/{account_number}``: recorded from the service, not in the service
+        document.
+        """
+        call = ACCOUNTS_GET.bind(customer_id=customer_id, account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def trading_status(self, account_number: str) -> TradingStatus:
+        """Return the restrictions and features of an account.
+
+        Before an order, look at is-closed, is-frozen and the closing-only flags.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Trading status of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/trading-status``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_TRADING_STATUS.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+
+class Balances:
+    """Balances of an account: current, snapshots and history."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def list(self, account_number: str) -> builtins.list[AccountBalance]:
+        """List the balances of an account, one per currency.
+
+        Older interface versions answer with a single balance; the result is a list in either case.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Current balances of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/balances``: recorded from the service, not in the service document.
+        """
+        call = BALANCES_LIST.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def get(self, account_number: str, currency: str) -> AccountBalance:
+        """Return the balance of an account in one currency.
+
+        A currency that the account does not hold is answered with 404.
+
+        Args:
+            account_number: Account number.
+            currency: Currency code, such as `USD`.
+
+        Returns:
+            Current balance in the currency.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/balances/{currency}``: known from other clients, not in the service
+        document.
+        """
+        call = BALANCES_GET.bind(account_number=account_number, currency=currency)
+        return await self._executor.execute(call)
+
+    def snapshots(
+        self,
+        account_number: str,
+        *,
+        page_offset: int | None = None,
+        per_page: int | None = None,
+        currency: str | None = None,
+        snapshot_date: date | None = None,
+        time_of_day: TimeOfDay | str | None = None,
+        start_date: date | None = None,
+        end_date: date | None = None,
+    ) -> Pager[AccountBalance]:
+        """List the snapshots of the balance of an account.
+
+        Snapshots are taken in the morning and after the close of the stock market. Without a day or range the list
+        holds the newest snapshot and the current balance, which has no time-of-day.
+
+        Args:
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Snapshots per page, at most 2000; by default 250.
+            currency: Currency code; by default `USD`.
+            snapshot_date: Only snapshots of this day; needs time-of-day and excludes a range.
+            time_of_day: Only snapshots of this time of day.
+            start_date: Only snapshots from this day on.
+            end_date: Only snapshots up to this day.
+
+        Returns:
+            A pager over `AccountBalance` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/balance-snapshots``: recorded from the service, not in the service
+        document.
+        """
+        call = BALANCES_SNAPSHOTS.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            currency=currency,
+            snapshot_date=snapshot_date,
+            time_of_day=time_of_day,
+            start_date=start_date,
+            end_date=end_date,
+        )
+        return self._executor.paginate(call)
+
+    async def net_liq_history(
+        self,
+        account_number: str,
+        *,
+        time_back: NetLiqRange | str | None = None,
+        start_time: datetime | None = None,
+        end_time: datetime | None = None,
+        interval: str | None = None,
+    ) -> builtins.list[NetLiqOhlc]:
+        """List the past net liquidating values of an account.
+
+        A start time takes precedence over a range. Frequent calls are answered with 429.
+
+        Args:
+            account_number: Account number.
+            time_back: Length of the history, such as `1d` or `1y`. Published, not recorded.
+            start_time: Start of the history. Published, not recorded.
+            end_time: End of the history. Published, not recorded.
+            interval: Length of an interval; no value is documented. Published, not recorded.
+
+        Returns:
+            Intervals of the history.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+
+        ``GET /accounts/{account_number}/net-liq/history``: recorded from the service, not in the service document.
+        """
+        call = BALANCES_NET_LIQ_HISTORY.bind(
+            account_number=account_number,
+            time_back=time_back,
+            start_time=start_time,
+            end_time=end_time,
+            interval=interval,
+        )
+        return await self._executor.execute(call)
+
+
+class Positions:
+    """Positions of an account."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def list(
+        self,
+        account_number: str,
+        *,
+        symbol: str | None = None,
+        underlying_symbols: Sequence[str] | None = None,
+        instrument_type: InstrumentType | str | None = None,
+        include_closed_positions: bool | None = None,
+        include_marks: bool | None = None,
+        net_positions: bool | None = None,
+        underlying_product_code: str | None = None,
+        partition_keys: Sequence[str] | None = None,
+    ) -> builtins.list[Position]:
+        """List the positions of an account.
+
+        Closed positions stay until the nightly purge and are listed on request. Marks make the answer slower.
+
+        Args:
+            account_number: Account number.
+            symbol: Only positions in this instrument.
+            underlying_symbols: Only positions on these underlyings.
+            instrument_type: Only positions in instruments of this type.
+            include_closed_positions: True to include closed positions.
+            include_marks: True to include mark and mark-price.
+            net_positions: True to merge positions in the same instrument.
+            underlying_product_code: Only positions on futures of this product, such as `ES`.
+            partition_keys: Only positions of these account partitions.
+
+        Returns:
+            Positions of the account.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/positions``: recorded from the service, not in the service document.
+        """
+        call = POSITIONS_LIST.bind(
+            account_number=account_number,
+            symbol=symbol,
+            underlying_symbols=underlying_symbols,
+            instrument_type=instrument_type,
+            include_closed_positions=include_closed_positions,
+            include_marks=include_marks,
+            net_positions=net_positions,
+            underlying_product_code=underlying_product_code,
+            partition_keys=partition_keys,
+        )
+        return await self._executor.execute(call)
+
+
+class Risk:
+    """Position limits and SPAN margin files."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def position_limit(self, account_number: str) -> PositionLimit:
+        """Return the position limits of an account.
+
+        A limit that is absent is not reported.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Limits of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/position-limit``: recorded from the service, not in the service document.
+        """
+        call = RISK_POSITION_LIMIT.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    def span_rows(
+        self, date: date, exchange: str, *, page_offset: int | None = None, per_page: int | None = None
+    ) -> Pager[SpanRow]:
+        """List the rows of a SPAN margin file.
+
+        The rows are those of the exchange, one page at a time; large pages are large bodies.
+
+        Args:
+            date: Day of the file.
+            exchange: Exchange, `CME` or `CFE`.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Rows per page, at most 50000; by default 1000.
+
+        Returns:
+            A pager over `SpanRow` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /span/rows``: published by the service, not in the service document.
+        """
+        call = RISK_SPAN_ROWS.bind(date=date, exchange=exchange, page_offset=page_offset, per_page=per_page)
+        return self._executor.paginate(call)
 
 
 class Endpoints:
@@ -1167,3 +1715,7 @@ class Endpoints:
         self.margin: Margin = Margin(executor)
         self.watchlists: Watchlists = Watchlists(executor)
         self.quote_alerts: QuoteAlerts = QuoteAlerts(executor)
+        self.accounts: Accounts = Accounts(executor)
+        self.balances: Balances = Balances(executor)
+        self.positions: Positions = Positions(executor)
+        self.risk: Risk = Risk(executor)

@@ -7,17 +7,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
+from brokerage_async.operation import BodyField, Effect, Operation, Parameter, Provenance, RequestModel, Rule, Shape
 
 from .models import (
+    Account,
+    AccountBalance,
     AdvancedInstructions,
     AlertField,
     AlertOperator,
     Comparator,
     ComplexOrder,
     CurrentMarketSession,
+    Customer,
+    CustomerAccount,
     Dividend,
     EarningsReport,
+    EffectiveMarginRequirement,
     Equity,
     EquityOption,
     FutureOption,
@@ -27,11 +32,14 @@ from .models import (
     InstrumentType,
     LegAction,
     Lendability,
+    MarginConfiguration,
     MarginDryRun,
     MarginOrder,
     MarginOrderLeg,
     MarginRequirements,
     MarketSession,
+    NetLiqOhlc,
+    NetLiqRange,
     NewOrder,
     NewOrderCondition,
     NewOrderLeg,
@@ -46,12 +54,18 @@ from .models import (
     OrderType,
     PairsEdit,
     PlacedOrderResponse,
+    Position,
+    PositionLimit,
     PriceEffect,
     QuoteAlert,
     SortOrder,
+    SpanRow,
     TimeInForce,
+    TimeOfDay,
     TokenRequest,
     TokenResponse,
+    TotalFees,
+    TradingStatus,
     Transaction,
     Warrant,
     Watchlist,
@@ -331,7 +345,7 @@ ORDERS_REPLACE: Operation[Order] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Orders",
 )
 
@@ -350,7 +364,7 @@ ORDERS_EDIT: Operation[Order] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Orders",
 )
 
@@ -496,6 +510,10 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="action", wire="action", location="query", choices=LegAction),
         Parameter(name="type", wire="type", location="query"),
         Parameter(name="types", wire="types[]", location="query", array=True),
+        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True),
+        Parameter(name="currency", wire="currency", location="query"),
+        Parameter(name="partition_key", wire="partition-key", location="query"),
+        Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
     section="Transactions",
@@ -580,7 +598,7 @@ QUOTE_ALERTS_CREATE: Operation[QuoteAlert] = Operation(
     scope="trade",
     body=NewQuoteAlert,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Quote alerts",
 )
 
@@ -593,8 +611,261 @@ QUOTE_ALERTS_CANCEL: Operation[None] = Operation(
     status=204,
     scope="trade",
     parameters=(Parameter(name="alert_external_id", wire="alert_external_id", location="path", required=True),),
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Quote alerts",
+)
+
+ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
+    name="accounts.customer",
+    method="GET",
+    path="/customers/{customer_id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Customer,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_LIST: Operation[list[CustomerAccount]] = Operation(
+    name="accounts.list",
+    method="GET",
+    path="/customers/{customer_id}/accounts",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CustomerAccount,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_GET: Operation[Account] = Operation(
+    name="accounts.get",
+    method="GET",
+    path="/customers/{customer_id}/accounts/{account_number}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Account,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_TRADING_STATUS: Operation[TradingStatus] = Operation(
+    name="accounts.trading_status",
+    method="GET",
+    path="/accounts/{account_number}/trading-status",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=TradingStatus,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_LIST: Operation[list[AccountBalance]] = Operation(
+    name="balances.list",
+    method="GET",
+    path="/accounts/{account_number}/balances",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=AccountBalance,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_GET: Operation[AccountBalance] = Operation(
+    name="balances.get",
+    method="GET",
+    path="/accounts/{account_number}/balances/{currency}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=AccountBalance,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="currency", wire="currency", location="path", required=True),
+    ),
+    provenance=Provenance.CLIENT,
+)
+
+BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
+    name="balances.snapshots",
+    method="GET",
+    path="/accounts/{account_number}/balance-snapshots",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=AccountBalance,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=2000),
+        Parameter(name="currency", wire="currency", location="query"),
+        Parameter(name="snapshot_date", wire="snapshot-date", location="query", kind="date"),
+        Parameter(name="time_of_day", wire="time-of-day", location="query", choices=TimeOfDay),
+        Parameter(name="start_date", wire="start-date", location="query", kind="date"),
+        Parameter(name="end_date", wire="end-date", location="query", kind="date"),
+    ),
+    rules=(
+        Rule(
+            exclusive=("snapshot-date", "start-date"),
+            message="snapshot-date and start-date must not both be set: keep the day or the range.",
+        ),
+        Rule(
+            exclusive=("snapshot-date", "end-date"),
+            message="snapshot-date and end-date must not both be set: keep the day or the range.",
+        ),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
+    name="balances.net_liq_history",
+    method="GET",
+    path="/accounts/{account_number}/net-liq/history",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=NetLiqOhlc,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="time_back", wire="time-back", location="query", choices=NetLiqRange),
+        Parameter(name="start_time", wire="start-time", location="query", kind="date-time"),
+        Parameter(name="end_time", wire="end-time", location="query", kind="date-time"),
+        Parameter(name="interval", wire="interval", location="query"),
+    ),
+    rules=(
+        Rule(require_any=("time-back", "start-time"), message="time-back or start-time is required: set one of them."),
+    ),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+POSITIONS_LIST: Operation[list[Position]] = Operation(
+    name="positions.list",
+    method="GET",
+    path="/accounts/{account_number}/positions",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Position,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="symbol", wire="symbol", location="query"),
+        Parameter(name="underlying_symbols", wire="underlying-symbol[]", location="query", array=True),
+        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
+        Parameter(name="include_closed_positions", wire="include-closed-positions", location="query", kind="boolean"),
+        Parameter(name="include_marks", wire="include-marks", location="query", kind="boolean"),
+        Parameter(name="net_positions", wire="net-positions", location="query", kind="boolean"),
+        Parameter(name="underlying_product_code", wire="underlying-product-code", location="query"),
+        Parameter(name="partition_keys", wire="partition-keys[]", location="query", array=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+RISK_POSITION_LIMIT: Operation[PositionLimit] = Operation(
+    name="risk.position_limit",
+    method="GET",
+    path="/accounts/{account_number}/position-limit",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=PositionLimit,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
+    name="risk.span_rows",
+    method="GET",
+    path="/span/rows",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=SpanRow,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="date", wire="date", location="query", kind="date", required=True),
+        Parameter(name="exchange", wire="exchange", location="query", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=50000),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
+    name="margin.effective_requirement",
+    method="GET",
+    path="/accounts/{account_number}/margin-requirements/{underlying_symbol}/effective",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=EffectiveMarginRequirement,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="underlying_symbol", wire="underlying_symbol", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+MARGIN_PUBLIC_CONFIGURATION: Operation[MarginConfiguration] = Operation(
+    name="margin.public_configuration",
+    method="GET",
+    path="/margin-requirements-public-configuration",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarginConfiguration,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+TRANSACTIONS_GET: Operation[Transaction] = Operation(
+    name="transactions.get",
+    method="GET",
+    path="/accounts/{account_number}/transactions/{id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Transaction,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+TRANSACTIONS_TOTAL_FEES: Operation[TotalFees] = Operation(
+    name="transactions.total_fees",
+    method="GET",
+    path="/accounts/{account_number}/transactions/total-fees",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=TotalFees,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.RECORDED,
 )
 
 #: Operations by name, such as ``orders.submit``.
@@ -631,6 +902,21 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         QUOTE_ALERTS_LIST,
         QUOTE_ALERTS_CREATE,
         QUOTE_ALERTS_CANCEL,
+        ACCOUNTS_CUSTOMER,
+        ACCOUNTS_LIST,
+        ACCOUNTS_GET,
+        ACCOUNTS_TRADING_STATUS,
+        BALANCES_LIST,
+        BALANCES_GET,
+        BALANCES_SNAPSHOTS,
+        BALANCES_NET_LIQ_HISTORY,
+        POSITIONS_LIST,
+        RISK_POSITION_LIMIT,
+        RISK_SPAN_ROWS,
+        MARGIN_EFFECTIVE_REQUIREMENT,
+        MARGIN_PUBLIC_CONFIGURATION,
+        TRANSACTIONS_GET,
+        TRANSACTIONS_TOTAL_FEES,
     )
 }
 
@@ -754,6 +1040,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
             ),
             Rule(
+                when={
+                    "legs[].instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
+                    )
+                },
+                forbid=("legs[].instrument-type",),
+                message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
+            ),
+            Rule(
                 when={"time-in-force": ("GTD",)},
                 require=("gtc-date",),
                 message="gtc-date is required for time in force GTD: set the last working day of the order.",
@@ -865,6 +1166,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
+            ),
+            Rule(
+                when={
+                    "legs[].instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
+                    )
+                },
+                forbid=("legs[].instrument-type",),
+                message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
             ),
             Rule(
                 when={"time-in-force": ("GTD",)},
@@ -981,6 +1297,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                         "Fixed Income Security",
                         "Liquidity Pool",
                         "Warrant",
+                    )
+                },
+                forbid=("underlying-instrument-type",),
+                message="underlying-instrument-type must be Equity, Equity Option, Future, Future Option or Cryptocurrency for a margin estimate.",
+            ),
+            Rule(
+                when={
+                    "underlying-instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
                     )
                 },
                 forbid=("underlying-instrument-type",),

@@ -36,7 +36,7 @@ async def describe(names: list[str]) -> None:
     if not names:
         for known in OPERATIONS.values():
             if known.scope is not None:
-                typer.echo(f"{known.name:32} {known.method:6} {known.path}")
+                typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
 
 
 async def perform(

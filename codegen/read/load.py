@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
+
 from ..naming import constant, snake
 from ..spec import Enum, Field, Model, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
 from .types import read_type
-from .vocabulary import check_vocabulary
+from .vocabulary import check_section, check_vocabulary, provenance_of
 
 __all__ = ["SchemaError", "load"]
 
@@ -71,8 +73,7 @@ def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict
         return
     if not node.string("description"):
         node.problem("description is missing")
-    if not node.string("x-section"):
-        node.problem("x-section is missing: name the section of the service document")
+    check_section(node)
     if "enum" in node.members:
         enums[name] = _read_enum(name, node)
     elif node.members.get("type") == "object" and "properties" in node.members:
@@ -104,7 +105,7 @@ def _read_enum(name: str, node: Node) -> Enum:
         section=node.string("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
         observed_values=observed_values,
-        observed=node.members.get("x-provenance") == "observed",
+        provenance=provenance_of(node),
     )
 
 
@@ -115,7 +116,7 @@ def _read_model(name: str, node: Node) -> Model:
     for wire, _ in properties.items() if properties else ():
         written = properties.unresolved(wire) if properties else None
         if written is not None:
-            fields.append(_read_field(wire, written, wire in required))
+            fields.append(_read_field(wire, written, node, wire in required))
     wires = {field.wire for field in fields}
     for wire in required:
         if wire not in wires:
@@ -135,20 +136,21 @@ def _read_model(name: str, node: Node) -> Model:
         fields=tuple(fields),
         rules=read_rules(node, wires),
         shared=shared,
-        observed=node.members.get("x-provenance") == "observed",
+        provenance=provenance_of(node),
     )
 
 
-def _read_field(wire: str, written: Node, required: bool) -> Field:
+def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
     node = written.resolved()
+    type_ = read_type(written)
     if "description" not in written.members:
         written.problem("description is missing")
     return Field(
         name=snake(wire),
         wire=wire,
-        type=read_type(written),
+        type=attrs.evolve(type_, secret=True) if owner.members.get("x-personal") else type_,
         description=node.string("description"),
         required=required,
-        observed=written.members.get("x-provenance") == "observed",
+        provenance=provenance_of(written, owner),
         aliases=tuple(written.members.get("x-aliases", ())),
     )

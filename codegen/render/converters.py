@@ -87,7 +87,9 @@ def _single(field: Field) -> tuple[str, str, str]:
             return _decimal(forms, key)
         case "date" if forms:
             return "DateText", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
-        case "date-time" if "empty" in forms:
+        case "date-time" if "minus-one" in forms:
+            return "Moment | int", f'epoch_or_keep(v, o, "{key}")', ""
+        case "date-time" if forms & {"empty", "loose"}:
             return "MomentText | int", f'moment_or_keep(v, o, "{key}")', "v.isoformat()"
         case "date-time" if forms:
             return "Moment | int", "v if isinstance(v, datetime) else read_epoch(v)", ""

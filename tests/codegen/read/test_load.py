@@ -16,13 +16,13 @@ SEASON = "garden.yaml: $.schemas.Season"
 
 def test_load_models_follow_the_list_of_components() -> None:
     spec = load(TOY)
-    assert list(spec.models) == ["Pagination", "Bed", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
+    assert list(spec.models) == ["Pagination", "Bed", "Gardener", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
     assert spec.namespaces == {"garden": "Plants and beds."}
     plant = {field.wire: field for field in spec.models["Plant"].fields}
     assert (plant["frost-days"].name, plant["frost-days"].type.array) == ("frost_days", True)
     assert plant["sown"].type.wire == ("date-text", "empty")
     assert plant["secret-recipe"].type.secret
-    assert [field.wire for field in plant.values() if field.observed] == ["harvests"]
+    assert [field.wire for field in plant.values() if field.provenance != "documented"] == ["frozen-at", "harvests"]
     assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
     assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
 
