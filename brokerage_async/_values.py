@@ -148,11 +148,26 @@ def freeze(builder: Any, model: type[T]) -> T:
 
 def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
     """Return the model, remembered under its values unless one of them is long."""
-    if all(len(value) <= MAX_CACHED_LENGTH for value in key if isinstance(value, str)):
+    if _is_short(key):
         if len(shared) >= MAX_SHARED:
             shared.clear()
         shared[key] = model
     return model
+
+
+def _is_short(value: object) -> bool:
+    """Return whether a value of a shared model is short, with everything in it."""
+    match value:
+        case str():
+            return len(value) <= MAX_CACHED_LENGTH
+        case tuple():
+            return len(value) <= MAX_CACHED_LENGTH and all(map(_is_short, value))
+        case Model():
+            names: Iterable[str] = type(value).__slots__
+            return all(_is_short(getattr(value, name)) for name in names)
+        case dict():
+            return not value
+    return True
 
 
 def raw_object(value: Mapping[str, Any]) -> Extra:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import _values as values
+from brokerage_async import models
 from brokerage_async._values import EMPTY, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
 
@@ -157,6 +158,24 @@ def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.Mo
     for number in range(5):
         values.share(shared, (number,), model)
         assert len(shared) <= 2
+
+
+def test_shared_values_within_arrays_and_models_are_short() -> None:
+    shared: dict[Any, object] = {}
+    model = object()
+    long = "x" * (values.MAX_CACHED_LENGTH + 1)
+    tick = models.TickSize(value=Decimal(1), symbol="A")
+    for key in [("a", (tick, tick)), ("b", ("c", "d"))]:
+        values.share(shared, key, model)
+        assert key in shared
+    for key in [
+        (("a", long),),
+        ((models.TickSize(symbol=long),),),
+        (tuple(range(values.MAX_CACHED_LENGTH + 1)),),
+        (models.TickSize(extra={"unknown": 1}),),
+    ]:
+        values.share(shared, key, model)
+        assert key not in shared
 
 
 class Text(str):

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "2db72236b719611c3b31c7e16ee74c702d22c2c84d818cc3c6cfcb5287950c0b"
+SCHEMA: str = "0face844c66ea26ec243d752a382fc9cd6ed28b0701e87b2be4aced333dd5b37"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -22,6 +22,7 @@ from brokerage_async._values import (
     decimal_as_sent,
     decimal_or_keep,
     decimal_text,
+    epoch_or_keep,
     finite,
     freeze,
     items_or_keys,
@@ -45,14 +46,20 @@ from .models import (
     AlertOperator,
     AuthorityLevel,
     BuyingPowerEffect,
+    ChainFuture,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
     ComplexOrderType,
     ContingentStatus,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
     Customer,
     CustomerAccount,
     CustomerSuitability,
+    Deliverable,
+    DestinationVenueSymbol,
     Dividend,
     EarningsReport,
     EffectiveMarginRequirement,
@@ -63,17 +70,28 @@ from .models import (
     EquityOption,
     ErrorBody,
     ErrorDetail,
+    ExpectedEarnings,
+    ExpirationVolatility,
     FeeBreakdown,
     FeeCalculation,
     Fill,
+    Future,
+    FutureEtfEquivalent,
     FutureOption,
     FutureOptionProduct,
+    FutureOptionProductDetails,
+    FutureProduct,
+    FutureRoll,
+    FuturesOptionChain,
+    FuturesOptionExpiration,
     GrantType,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
+    LiquidityState,
     MarginConfiguration,
     MarginDryRun,
     MarginDryRunResult,
@@ -83,8 +101,11 @@ from .models import (
     MarginPositionEntry,
     MarginPositionGroup,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
     MarketState,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
     NetLiqOhlc,
     NewOrder,
     NewOrderCondition,
@@ -94,6 +115,8 @@ from .models import (
     NewQuoteAlert,
     NewWatchlist,
     NewWatchlistEntry,
+    OptionExpiration,
+    OptionStrike,
     OptionType,
     Order,
     OrderCondition,
@@ -104,6 +127,8 @@ from .models import (
     OrderType,
     Pagination,
     PairsEdit,
+    PairsEquation,
+    PairsWatchlist,
     PermittedAccountType,
     PermittedMarginType,
     Person,
@@ -113,10 +138,13 @@ from .models import (
     PreflightMessage,
     PriceComponent,
     PriceEffect,
+    QuantityDecimalPrecision,
     QuantityDirection,
     QuoteAlert,
+    QuoteToken,
     RelatedOrder,
     SpanRow,
+    SymbolSearchHit,
     TickSize,
     TimeInForce,
     TimeOfDay,
@@ -124,9 +152,11 @@ from .models import (
     TokenRequest,
     TokenResponse,
     TotalFees,
+    TradingCutoff,
     TradingStatus,
     Transaction,
     TransactionLot,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
     WatchlistEntry,
@@ -516,6 +546,7 @@ class EquityWire(Wire, rename="kebab"):
     tick_sizes: list[TickSizeWire] | None = None
     id: int | None = None
     cusip: str | None = None
+    is_fraud_risk: bool | None = None
 
     def build(self) -> Equity:
         """Return the frozen model with these values."""
@@ -551,6 +582,7 @@ class EquityWire(Wire, rename="kebab"):
         o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
         o.id = self.id
         o.cusip = self.cusip
+        o.is_fraud_risk = self.is_fraud_risk
         if not CLASS_SWAP:
             return freeze(o, Equity)
         o.__class__ = Equity
@@ -591,6 +623,7 @@ class EquityWire(Wire, rename="kebab"):
             None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
             model.id,
             model.cusip,
+            model.is_fraud_risk,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -604,12 +637,14 @@ class TickSizeWire(Wire):
 
     value: DecimalText | None = None
     threshold: DecimalText | None = None
+    symbol: str | None = None
 
     def build(self) -> TickSize:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.value,
             self.threshold,
+            self.symbol,
         )
         shared: TickSize | None = _SHARED_TICKSIZE.get(key)
         return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
@@ -621,6 +656,7 @@ class TickSizeWire(Wire):
         o.extra = EMPTY
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
+        o.symbol = self.symbol
         if not CLASS_SWAP:
             return freeze(o, TickSize)
         o.__class__ = TickSize
@@ -634,6 +670,7 @@ class TickSizeWire(Wire):
         wire = TickSizeWire(
             None if (v := model.value) is None else decimal_text(v),
             None if (v := model.threshold) is None else decimal_text(v),
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -880,9 +917,17 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     root_symbol: str | None = None
     settlement_delay_days: int | None = None
     supported: bool | None = None
+    legacy_code: str | None = None
+    clearport_code: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearing_price_multiplier: DecimalText | None = None
+    is_rollover: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
 
     def build(self) -> FutureOptionProduct:
         """Return the frozen model with these values, which rows with the same values share."""
+        v: Any
         key = (
             self.cash_settled,
             self.code,
@@ -897,6 +942,13 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.root_symbol,
             self.settlement_delay_days,
             self.supported,
+            self.legacy_code,
+            self.clearport_code,
+            self.clearing_code,
+            self.clearing_exchange_code,
+            self.clearing_price_multiplier,
+            self.is_rollover,
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v]),
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
@@ -919,6 +971,15 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.root_symbol = self.root_symbol
         o.settlement_delay_days = self.settlement_delay_days
         o.supported = self.supported
+        o.legacy_code = self.legacy_code
+        o.clearport_code = self.clearport_code
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
+        o.is_rollover = self.is_rollover
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
         if not CLASS_SWAP:
             return freeze(o, FutureOptionProduct)
         o.__class__ = FutureOptionProduct
@@ -943,6 +1004,13 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             model.root_symbol,
             model.settlement_delay_days,
             model.supported,
+            model.legacy_code,
+            model.clearport_code,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
+            model.is_rollover,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3042,6 +3110,11 @@ class WatchlistWire(Wire, rename="kebab"):
     cms_id: str | None = None
     group_name: str | None = None
     order_index: int | None = None
+    id: str | int | None = None
+    user_id: str | int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    watchlist_entry_count: int | None = None
 
     def build(self) -> Watchlist:
         """Return the frozen model with these values."""
@@ -3053,6 +3126,11 @@ class WatchlistWire(Wire, rename="kebab"):
         o.cms_id = self.cms_id
         o.group_name = self.group_name
         o.order_index = self.order_index
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.user_id = v if (v := self.user_id) is None or v.__class__ is str else str(v)
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        o.watchlist_entry_count = self.watchlist_entry_count
         if not CLASS_SWAP:
             return freeze(o, Watchlist)
         o.__class__ = Watchlist
@@ -3069,6 +3147,11 @@ class WatchlistWire(Wire, rename="kebab"):
             model.cms_id,
             model.group_name,
             model.order_index,
+            model.id,
+            model.user_id,
+            model.created_at,
+            model.updated_at,
+            model.watchlist_entry_count,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3194,7 +3277,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
     dismissed_at: Moment | None = None
     dx_symbol: str | None = None
     expired_at: Moment | None = None
-    expires_at: str | None = None
+    expires_at: str | int | None = None
     field: AlertField | None = None
     instrument_type: InstrumentType | None = None
     operator: AlertOperator | None = None
@@ -3216,7 +3299,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.dismissed_at = self.dismissed_at
         o.dx_symbol = self.dx_symbol
         o.expired_at = self.expired_at
-        o.expires_at = self.expires_at
+        o.expires_at = v if (v := self.expires_at) is None or v.__class__ is str else str(v)
         o.field = self.field
         o.instrument_type = self.instrument_type
         o.operator = self.operator
@@ -3260,13 +3343,17 @@ class QuoteAlertWire(Wire, rename="kebab"):
 _NewQuoteAlertBuilder = mutable_builder(NewQuoteAlert)
 
 
-class NewQuoteAlertWire(Wire):
+class NewQuoteAlertWire(Wire, rename="kebab"):
     """Wire form of `NewQuoteAlert`."""
 
     field: AlertField | None = None
     operator: AlertOperator | None = None
     symbol: str | None = None
     threshold: DecimalText | None = None
+    threshold_numeric: DecimalText | None = None
+    instrument_type: InstrumentType | None = None
+    dx_symbol: str | None = None
+    expires_at: str | None = None
 
     def build(self) -> NewQuoteAlert:
         """Return the frozen model with these values."""
@@ -3277,6 +3364,10 @@ class NewQuoteAlertWire(Wire):
         o.operator = self.operator
         o.symbol = self.symbol
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
+        o.threshold_numeric = None if (v := self.threshold_numeric) is None else read_decimal(v)
+        o.instrument_type = self.instrument_type
+        o.dx_symbol = self.dx_symbol
+        o.expires_at = self.expires_at
         if not CLASS_SWAP:
             return freeze(o, NewQuoteAlert)
         o.__class__ = NewQuoteAlert
@@ -3292,6 +3383,10 @@ class NewQuoteAlertWire(Wire):
             model.operator,
             model.symbol,
             None if (v := model.threshold) is None else decimal_text(v),
+            None if (v := model.threshold_numeric) is None else decimal_text(v),
+            model.instrument_type,
+            model.dx_symbol,
+            model.expires_at,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -5295,6 +5390,1836 @@ class TotalFeesWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_FutureBuilder = mutable_builder(Future)
+
+
+class FutureWire(Wire, rename="kebab"):
+    """Wire form of `Future`."""
+
+    symbol: str | None = None
+    product_code: str | None = None
+    contract_size: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    notional_multiplier: DecimalText | None = None
+    main_fraction: DecimalText | None = None
+    sub_fraction: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    last_trade_date: date | None = None
+    expiration_date: date | None = None
+    closing_only_date: date | None = None
+    first_notice_date: date | None = None
+    active: bool | None = None
+    active_month: bool | None = None
+    next_active_month: bool | None = None
+    is_closing_only: bool | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+    product_group: str | None = None
+    exchange: str | None = None
+    roll_target_symbol: str | None = None
+    exchange_symbol: str | None = None
+    security_id: str | None = None
+    streamer_exchange_code: str | None = None
+    streamer_symbol: str | None = None
+    back_month_first_calendar_symbol: bool | None = None
+    is_tradeable: bool | None = None
+    true_underlying_symbol: str | None = None
+    exchange_data: dict[str, Any] | None = None
+    future_etf_equivalent: FutureEtfEquivalentWire | None = None
+    future_product: FutureProductWire | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    option_tick_sizes: list[TickSizeWire] | None = None
+    spread_tick_sizes: list[TickSizeWire] | None = None
+
+    def build(self) -> Future:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.product_code = self.product_code
+        o.contract_size = None if (v := self.contract_size) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
+        o.main_fraction = None if (v := self.main_fraction) is None else read_decimal(v)
+        o.sub_fraction = None if (v := self.sub_fraction) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.last_trade_date = self.last_trade_date
+        o.expiration_date = self.expiration_date
+        o.closing_only_date = self.closing_only_date
+        o.first_notice_date = self.first_notice_date
+        o.active = self.active
+        o.active_month = self.active_month
+        o.next_active_month = self.next_active_month
+        o.is_closing_only = self.is_closing_only
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        o.product_group = self.product_group
+        o.exchange = self.exchange
+        o.roll_target_symbol = self.roll_target_symbol
+        o.exchange_symbol = self.exchange_symbol
+        o.security_id = self.security_id
+        o.streamer_exchange_code = self.streamer_exchange_code
+        o.streamer_symbol = self.streamer_symbol
+        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
+        o.is_tradeable = self.is_tradeable
+        o.true_underlying_symbol = self.true_underlying_symbol
+        o.exchange_data = None if (v := self.exchange_data) is None else raw_object(v)
+        o.future_etf_equivalent = None if (v := self.future_etf_equivalent) is None else v.build()
+        o.future_product = None if (v := self.future_product) is None else v.build()
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.option_tick_sizes = None if (v := self.option_tick_sizes) is None else tuple([item.build() for item in v])
+        o.spread_tick_sizes = None if (v := self.spread_tick_sizes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, Future)
+        o.__class__ = Future
+        built: Future = o
+        return built
+
+    @staticmethod
+    def of(model: Future) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureWire(
+            model.symbol,
+            model.product_code,
+            None if (v := model.contract_size) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            None if (v := model.notional_multiplier) is None else decimal_text(v),
+            None if (v := model.main_fraction) is None else decimal_text(v),
+            None if (v := model.sub_fraction) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.last_trade_date,
+            model.expiration_date,
+            model.closing_only_date,
+            model.first_notice_date,
+            model.active,
+            model.active_month,
+            model.next_active_month,
+            model.is_closing_only,
+            model.stops_trading_at,
+            model.expires_at,
+            model.product_group,
+            model.exchange,
+            model.roll_target_symbol,
+            model.exchange_symbol,
+            model.security_id,
+            model.streamer_exchange_code,
+            model.streamer_symbol,
+            model.back_month_first_calendar_symbol,
+            model.is_tradeable,
+            model.true_underlying_symbol,
+            None if (v := model.exchange_data) is None else dict(v),
+            None if (v := model.future_etf_equivalent) is None else FutureEtfEquivalentWire.of(v),
+            None if (v := model.future_product) is None else FutureProductWire.of(v),
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.option_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.spread_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureProductBuilder = mutable_builder(FutureProduct)
+
+
+class FutureProductWire(Wire, rename="kebab"):
+    """Wire form of `FutureProduct`."""
+
+    root_symbol: str | None = None
+    code: str | None = None
+    description: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearport_code: str | None = None
+    legacy_code: str | None = None
+    exchange: str | None = None
+    legacy_exchange_code: str | None = None
+    product_type: str | None = None
+    listed_months: tuple[str, ...] | None = None
+    active_months: tuple[str, ...] | None = None
+    notional_multiplier: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    base_tick: int | None = None
+    sub_tick: int | None = None
+    streamer_exchange_code: str | None = None
+    small_notional: bool | None = None
+    back_month_first_calendar_symbol: bool | None = None
+    first_notice: bool | None = None
+    cash_settled: bool | None = None
+    contract_limit: int | None = None
+    security_group: str | None = None
+    price_format: str | None = None
+    product_subtype: str | None = None
+    true_underlying_code: str | None = None
+    underlying_description: str | None = None
+    underlying_identifier: str | None = None
+    market_sector: str | None = None
+    supported: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
+    option_products: list[FutureOptionProductWire] | None = None
+    roll: FutureRollWire | None = None
+
+    def build(self) -> FutureProduct:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureProductBuilder()
+        o.extra = EMPTY
+        o.root_symbol = self.root_symbol
+        o.code = self.code
+        o.description = self.description
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearport_code = self.clearport_code
+        o.legacy_code = self.legacy_code
+        o.exchange = self.exchange
+        o.legacy_exchange_code = self.legacy_exchange_code
+        o.product_type = self.product_type
+        o.listed_months = self.listed_months
+        o.active_months = self.active_months
+        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.base_tick = self.base_tick
+        o.sub_tick = self.sub_tick
+        o.streamer_exchange_code = self.streamer_exchange_code
+        o.small_notional = self.small_notional
+        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
+        o.first_notice = self.first_notice
+        o.cash_settled = self.cash_settled
+        o.contract_limit = self.contract_limit
+        o.security_group = self.security_group
+        o.price_format = self.price_format
+        o.product_subtype = self.product_subtype
+        o.true_underlying_code = self.true_underlying_code
+        o.underlying_description = self.underlying_description
+        o.underlying_identifier = self.underlying_identifier
+        o.market_sector = self.market_sector
+        o.supported = self.supported
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
+        o.option_products = None if (v := self.option_products) is None else tuple([item.build() for item in v])
+        o.roll = None if (v := self.roll) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, FutureProduct)
+        o.__class__ = FutureProduct
+        built: FutureProduct = o
+        return built
+
+    @staticmethod
+    def of(model: FutureProduct) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureProductWire(
+            model.root_symbol,
+            model.code,
+            model.description,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            model.clearport_code,
+            model.legacy_code,
+            model.exchange,
+            model.legacy_exchange_code,
+            model.product_type,
+            model.listed_months,
+            model.active_months,
+            None if (v := model.notional_multiplier) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.base_tick,
+            model.sub_tick,
+            model.streamer_exchange_code,
+            model.small_notional,
+            model.back_month_first_calendar_symbol,
+            model.first_notice,
+            model.cash_settled,
+            model.contract_limit,
+            model.security_group,
+            model.price_format,
+            model.product_subtype,
+            model.true_underlying_code,
+            model.underlying_description,
+            model.underlying_identifier,
+            model.market_sector,
+            model.supported,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
+            None if (v := model.option_products) is None else [FutureOptionProductWire.of(item) for item in v],
+            None if (v := model.roll) is None else FutureRollWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureRollBuilder = mutable_builder(FutureRoll)
+_SHARED_FUTUREROLL: dict[tuple[Any, ...], FutureRoll] = {}
+
+
+class FutureRollWire(Wire, rename="kebab"):
+    """Wire form of `FutureRoll`."""
+
+    name: str | None = None
+    active_count: int | None = None
+    cash_settled: bool | None = None
+    business_days_offset: int | None = None
+    first_notice: bool | None = None
+
+    def build(self) -> FutureRoll:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.name,
+            self.active_count,
+            self.cash_settled,
+            self.business_days_offset,
+            self.first_notice,
+        )
+        shared: FutureRoll | None = _SHARED_FUTUREROLL.get(key)
+        return share(_SHARED_FUTUREROLL, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> FutureRoll:
+        """Return the frozen model with these values, not shared."""
+        o = _FutureRollBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        o.active_count = self.active_count
+        o.cash_settled = self.cash_settled
+        o.business_days_offset = self.business_days_offset
+        o.first_notice = self.first_notice
+        if not CLASS_SWAP:
+            return freeze(o, FutureRoll)
+        o.__class__ = FutureRoll
+        built: FutureRoll = o
+        return built
+
+    @staticmethod
+    def of(model: FutureRoll) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = FutureRollWire(
+            model.name,
+            model.active_count,
+            model.cash_settled,
+            model.business_days_offset,
+            model.first_notice,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureEtfEquivalentBuilder = mutable_builder(FutureEtfEquivalent)
+
+
+class FutureEtfEquivalentWire(Wire, rename="kebab"):
+    """Wire form of `FutureEtfEquivalent`."""
+
+    symbol: str | None = None
+    share_quantity: int | None = None
+
+    def build(self) -> FutureEtfEquivalent:
+        """Return the frozen model with these values."""
+        o = _FutureEtfEquivalentBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.share_quantity = self.share_quantity
+        if not CLASS_SWAP:
+            return freeze(o, FutureEtfEquivalent)
+        o.__class__ = FutureEtfEquivalent
+        built: FutureEtfEquivalent = o
+        return built
+
+    @staticmethod
+    def of(model: FutureEtfEquivalent) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = FutureEtfEquivalentWire(
+            model.symbol,
+            model.share_quantity,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TradingCutoffBuilder = mutable_builder(TradingCutoff)
+_SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], TradingCutoff] = {}
+
+
+class TradingCutoffWire(Wire, rename="kebab"):
+    """Wire form of `TradingCutoff`."""
+
+    offset_seconds: int | None = None
+    timezone: str | None = None
+    timing: str | None = None
+
+    def build(self) -> TradingCutoff:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.offset_seconds,
+            self.timezone,
+            self.timing,
+        )
+        shared: TradingCutoff | None = _SHARED_TRADINGCUTOFF.get(key)
+        return share(_SHARED_TRADINGCUTOFF, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> TradingCutoff:
+        """Return the frozen model with these values, not shared."""
+        o = _TradingCutoffBuilder()
+        o.extra = EMPTY
+        o.offset_seconds = self.offset_seconds
+        o.timezone = self.timezone
+        o.timing = self.timing
+        if not CLASS_SWAP:
+            return freeze(o, TradingCutoff)
+        o.__class__ = TradingCutoff
+        built: TradingCutoff = o
+        return built
+
+    @staticmethod
+    def of(model: TradingCutoff) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = TradingCutoffWire(
+            model.offset_seconds,
+            model.timezone,
+            model.timing,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureOptionProductDetailsBuilder = mutable_builder(FutureOptionProductDetails)
+
+
+class FutureOptionProductDetailsWire(Wire, rename="kebab"):
+    """Wire form of `FutureOptionProductDetails`."""
+
+    root_symbol: str | None = None
+    cash_settled: bool | None = None
+    code: str | None = None
+    legacy_code: str | None = None
+    clearport_code: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearing_price_multiplier: DecimalText | None = None
+    is_rollover: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
+    display_factor: DecimalText | None = None
+    exchange: str | None = None
+    product_type: str | None = None
+    expiration_type: str | None = None
+    settlement_delay_days: int | None = None
+    is_am_settled: bool | None = None
+    product_subtype: str | None = None
+    itm_rule: str | None = None
+    market_sector: str | None = None
+    supported: bool | None = None
+    future_product: FutureProductWire | None = None
+
+    def build(self) -> FutureOptionProductDetails:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureOptionProductDetailsBuilder()
+        o.extra = EMPTY
+        o.root_symbol = self.root_symbol
+        o.cash_settled = self.cash_settled
+        o.code = self.code
+        o.legacy_code = self.legacy_code
+        o.clearport_code = self.clearport_code
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
+        o.is_rollover = self.is_rollover
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.exchange = self.exchange
+        o.product_type = self.product_type
+        o.expiration_type = self.expiration_type
+        o.settlement_delay_days = self.settlement_delay_days
+        o.is_am_settled = self.is_am_settled
+        o.product_subtype = self.product_subtype
+        o.itm_rule = self.itm_rule
+        o.market_sector = self.market_sector
+        o.supported = self.supported
+        o.future_product = None if (v := self.future_product) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, FutureOptionProductDetails)
+        o.__class__ = FutureOptionProductDetails
+        built: FutureOptionProductDetails = o
+        return built
+
+    @staticmethod
+    def of(model: FutureOptionProductDetails) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureOptionProductDetailsWire(
+            model.root_symbol,
+            model.cash_settled,
+            model.code,
+            model.legacy_code,
+            model.clearport_code,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
+            model.is_rollover,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.exchange,
+            model.product_type,
+            model.expiration_type,
+            model.settlement_delay_days,
+            model.is_am_settled,
+            model.product_subtype,
+            model.itm_rule,
+            model.market_sector,
+            model.supported,
+            None if (v := model.future_product) is None else FutureProductWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CryptocurrencyBuilder = mutable_builder(Cryptocurrency)
+
+
+class CryptocurrencyWire(Wire, rename="kebab"):
+    """Wire form of `Cryptocurrency`."""
+
+    id: int | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    short_description: str | None = None
+    description: str | None = None
+    is_closing_only: bool | None = None
+    active: bool | None = None
+    tick_size: DecimalText | None = None
+    streamer_symbol: str | None = None
+    destination_venue_symbols: list[DestinationVenueSymbolWire] | None = None
+
+    def build(self) -> Cryptocurrency:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CryptocurrencyBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.short_description = self.short_description
+        o.description = self.description
+        o.is_closing_only = self.is_closing_only
+        o.active = self.active
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.streamer_symbol = self.streamer_symbol
+        o.destination_venue_symbols = (
+            None if (v := self.destination_venue_symbols) is None else tuple([item.build() for item in v])
+        )
+        if not CLASS_SWAP:
+            return freeze(o, Cryptocurrency)
+        o.__class__ = Cryptocurrency
+        built: Cryptocurrency = o
+        return built
+
+    @staticmethod
+    def of(model: Cryptocurrency) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CryptocurrencyWire(
+            model.id,
+            model.symbol,
+            model.instrument_type,
+            model.short_description,
+            model.description,
+            model.is_closing_only,
+            model.active,
+            None if (v := model.tick_size) is None else decimal_text(v),
+            model.streamer_symbol,
+            None
+            if (v := model.destination_venue_symbols) is None
+            else [DestinationVenueSymbolWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_DestinationVenueSymbolBuilder = mutable_builder(DestinationVenueSymbol)
+
+
+class DestinationVenueSymbolWire(Wire, rename="kebab"):
+    """Wire form of `DestinationVenueSymbol`."""
+
+    id: int | None = None
+    symbol: str | None = None
+    destination_venue: str | None = None
+    max_quantity_precision: int | None = None
+    max_price_precision: int | None = None
+    routable: bool | None = None
+
+    def build(self) -> DestinationVenueSymbol:
+        """Return the frozen model with these values."""
+        o = _DestinationVenueSymbolBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.symbol = self.symbol
+        o.destination_venue = self.destination_venue
+        o.max_quantity_precision = self.max_quantity_precision
+        o.max_price_precision = self.max_price_precision
+        o.routable = self.routable
+        if not CLASS_SWAP:
+            return freeze(o, DestinationVenueSymbol)
+        o.__class__ = DestinationVenueSymbol
+        built: DestinationVenueSymbol = o
+        return built
+
+    @staticmethod
+    def of(model: DestinationVenueSymbol) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = DestinationVenueSymbolWire(
+            model.id,
+            model.symbol,
+            model.destination_venue,
+            model.max_quantity_precision,
+            model.max_price_precision,
+            model.routable,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CurrencyPairBuilder = mutable_builder(CurrencyPair)
+
+
+class CurrencyPairWire(Wire, rename="kebab"):
+    """Wire form of `CurrencyPair`."""
+
+    id: int | None = None
+    description: str | None = None
+    dx_symbol: str | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+
+    def build(self) -> CurrencyPair:
+        """Return the frozen model with these values."""
+        o = _CurrencyPairBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.description = self.description
+        o.dx_symbol = self.dx_symbol
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        if not CLASS_SWAP:
+            return freeze(o, CurrencyPair)
+        o.__class__ = CurrencyPair
+        built: CurrencyPair = o
+        return built
+
+    @staticmethod
+    def of(model: CurrencyPair) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = CurrencyPairWire(
+            model.id,
+            model.description,
+            model.dx_symbol,
+            model.symbol,
+            model.instrument_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_QuantityDecimalPrecisionBuilder = mutable_builder(QuantityDecimalPrecision)
+
+
+class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
+    """Wire form of `QuantityDecimalPrecision`."""
+
+    instrument_type: InstrumentType | None = None
+    symbol: str | None = None
+    value: int | None = None
+    minimum_increment_precision: int | None = None
+
+    def build(self) -> QuantityDecimalPrecision:
+        """Return the frozen model with these values."""
+        o = _QuantityDecimalPrecisionBuilder()
+        o.extra = EMPTY
+        o.instrument_type = self.instrument_type
+        o.symbol = self.symbol
+        o.value = self.value
+        o.minimum_increment_precision = self.minimum_increment_precision
+        if not CLASS_SWAP:
+            return freeze(o, QuantityDecimalPrecision)
+        o.__class__ = QuantityDecimalPrecision
+        built: QuantityDecimalPrecision = o
+        return built
+
+    @staticmethod
+    def of(model: QuantityDecimalPrecision) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = QuantityDecimalPrecisionWire(
+            model.instrument_type,
+            model.symbol,
+            model.value,
+            model.minimum_increment_precision,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CompactOptionChainBuilder = mutable_builder(CompactOptionChain)
+
+
+class CompactOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `CompactOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_chain_type: str | None = None
+    settlement_type: str | None = None
+    shares_per_contract: int | None = None
+    expiration_type: str | None = None
+    deliverables: list[DeliverableWire] | None = None
+    symbols: tuple[str, ...] | None = None
+    streamer_symbols: tuple[str, ...] | None = None
+
+    def build(self) -> CompactOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CompactOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_chain_type = self.option_chain_type
+        o.settlement_type = self.settlement_type
+        o.shares_per_contract = self.shares_per_contract
+        o.expiration_type = self.expiration_type
+        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
+        o.symbols = self.symbols
+        o.streamer_symbols = self.streamer_symbols
+        if not CLASS_SWAP:
+            return freeze(o, CompactOptionChain)
+        o.__class__ = CompactOptionChain
+        built: CompactOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: CompactOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CompactOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_chain_type,
+            model.settlement_type,
+            model.shares_per_contract,
+            model.expiration_type,
+            None if (v := model.deliverables) is None else [DeliverableWire.of(item) for item in v],
+            model.symbols,
+            model.streamer_symbols,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NestedOptionChainBuilder = mutable_builder(NestedOptionChain)
+
+
+class NestedOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `NestedOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_chain_type: str | None = None
+    shares_per_contract: int | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    deliverables: list[DeliverableWire] | None = None
+    expirations: list[OptionExpirationWire] | None = None
+
+    def build(self) -> NestedOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NestedOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_chain_type = self.option_chain_type
+        o.shares_per_contract = self.shares_per_contract
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
+        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, NestedOptionChain)
+        o.__class__ = NestedOptionChain
+        built: NestedOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: NestedOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NestedOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_chain_type,
+            model.shares_per_contract,
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.deliverables) is None else [DeliverableWire.of(item) for item in v],
+            None if (v := model.expirations) is None else [OptionExpirationWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OptionExpirationBuilder = mutable_builder(OptionExpiration)
+
+
+class OptionExpirationWire(Wire, rename="kebab"):
+    """Wire form of `OptionExpiration`."""
+
+    expiration_type: str | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    settlement_type: str | None = None
+    strikes: list[OptionStrikeWire] | None = None
+
+    def build(self) -> OptionExpiration:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OptionExpirationBuilder()
+        o.extra = EMPTY
+        o.expiration_type = self.expiration_type
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.settlement_type = self.settlement_type
+        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, OptionExpiration)
+        o.__class__ = OptionExpiration
+        built: OptionExpiration = o
+        return built
+
+    @staticmethod
+    def of(model: OptionExpiration) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OptionExpirationWire(
+            model.expiration_type,
+            model.expiration_date,
+            model.days_to_expiration,
+            model.settlement_type,
+            None if (v := model.strikes) is None else [OptionStrikeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OptionStrikeBuilder = mutable_builder(OptionStrike)
+
+
+class OptionStrikeWire(Wire, rename="kebab"):
+    """Wire form of `OptionStrike`."""
+
+    strike_price: DecimalText | None = None
+    call: str | None = None
+    call_streamer_symbol: str | None = None
+    put: str | None = None
+    put_streamer_symbol: str | None = None
+
+    def build(self) -> OptionStrike:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OptionStrikeBuilder()
+        o.extra = EMPTY
+        o.strike_price = None if (v := self.strike_price) is None else read_decimal(v)
+        o.call = self.call
+        o.call_streamer_symbol = self.call_streamer_symbol
+        o.put = self.put
+        o.put_streamer_symbol = self.put_streamer_symbol
+        if not CLASS_SWAP:
+            return freeze(o, OptionStrike)
+        o.__class__ = OptionStrike
+        built: OptionStrike = o
+        return built
+
+    @staticmethod
+    def of(model: OptionStrike) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OptionStrikeWire(
+            None if (v := model.strike_price) is None else decimal_text(v),
+            model.call,
+            model.call_streamer_symbol,
+            model.put,
+            model.put_streamer_symbol,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_DeliverableBuilder = mutable_builder(Deliverable)
+_SHARED_DELIVERABLE: dict[tuple[Any, ...], Deliverable] = {}
+
+
+class DeliverableWire(Wire, rename="kebab"):
+    """Wire form of `Deliverable`."""
+
+    id: int | None = None
+    root_symbol: str | None = None
+    deliverable_type: str | None = None
+    description: str | None = None
+    amount: DecimalText | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    percent: DecimalText | None = None
+
+    def build(self) -> Deliverable:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.id,
+            self.root_symbol,
+            self.deliverable_type,
+            self.description,
+            self.amount,
+            self.symbol,
+            self.instrument_type,
+            self.percent,
+        )
+        shared: Deliverable | None = _SHARED_DELIVERABLE.get(key)
+        return share(_SHARED_DELIVERABLE, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> Deliverable:
+        """Return the frozen model with these values, not shared."""
+        v: Any
+        o = _DeliverableBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.root_symbol = self.root_symbol
+        o.deliverable_type = self.deliverable_type
+        o.description = self.description
+        o.amount = None if (v := self.amount) is None else read_decimal(v)
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.percent = None if (v := self.percent) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, Deliverable)
+        o.__class__ = Deliverable
+        built: Deliverable = o
+        return built
+
+    @staticmethod
+    def of(model: Deliverable) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = DeliverableWire(
+            model.id,
+            model.root_symbol,
+            model.deliverable_type,
+            model.description,
+            None if (v := model.amount) is None else decimal_text(v),
+            model.symbol,
+            model.instrument_type,
+            None if (v := model.percent) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NestedFuturesOptionChainBuilder = mutable_builder(NestedFuturesOptionChain)
+
+
+class NestedFuturesOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `NestedFuturesOptionChain`."""
+
+    futures: list[ChainFutureWire] | None = None
+    option_chains: list[FuturesOptionChainWire] | None = None
+
+    def build(self) -> NestedFuturesOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NestedFuturesOptionChainBuilder()
+        o.extra = EMPTY
+        o.futures = None if (v := self.futures) is None else tuple([item.build() for item in v])
+        o.option_chains = None if (v := self.option_chains) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, NestedFuturesOptionChain)
+        o.__class__ = NestedFuturesOptionChain
+        built: NestedFuturesOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: NestedFuturesOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NestedFuturesOptionChainWire(
+            None if (v := model.futures) is None else [ChainFutureWire.of(item) for item in v],
+            None if (v := model.option_chains) is None else [FuturesOptionChainWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ChainFutureBuilder = mutable_builder(ChainFuture)
+
+
+class ChainFutureWire(Wire, rename="kebab"):
+    """Wire form of `ChainFuture`."""
+
+    symbol: str | None = None
+    root_symbol: str | None = None
+    streamer_symbol: str | None = None
+    maturity_date: DateText | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    active_month: bool | None = None
+    next_active_month: bool | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+
+    def build(self) -> ChainFuture:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ChainFutureBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.root_symbol = self.root_symbol
+        o.streamer_symbol = self.streamer_symbol
+        o.maturity_date = None if (v := self.maturity_date) is None else date_or_keep(v, o, "maturity-date")
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.active_month = self.active_month
+        o.next_active_month = self.next_active_month
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        if not CLASS_SWAP:
+            return freeze(o, ChainFuture)
+        o.__class__ = ChainFuture
+        built: ChainFuture = o
+        return built
+
+    @staticmethod
+    def of(model: ChainFuture) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ChainFutureWire(
+            model.symbol,
+            model.root_symbol,
+            model.streamer_symbol,
+            None if (v := model.maturity_date) is None else v.isoformat(),
+            model.expiration_date,
+            model.days_to_expiration,
+            model.active_month,
+            model.next_active_month,
+            model.stops_trading_at,
+            model.expires_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FuturesOptionChainBuilder = mutable_builder(FuturesOptionChain)
+
+
+class FuturesOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `FuturesOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    exercise_style: str | None = None
+    expirations: list[FuturesOptionExpirationWire] | None = None
+
+    def build(self) -> FuturesOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FuturesOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.exercise_style = self.exercise_style
+        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, FuturesOptionChain)
+        o.__class__ = FuturesOptionChain
+        built: FuturesOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: FuturesOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FuturesOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.exercise_style,
+            None if (v := model.expirations) is None else [FuturesOptionExpirationWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FuturesOptionExpirationBuilder = mutable_builder(FuturesOptionExpiration)
+
+
+class FuturesOptionExpirationWire(Wire, rename="kebab"):
+    """Wire form of `FuturesOptionExpiration`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_root_symbol: str | None = None
+    option_contract_symbol: str | None = None
+    asset: str | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    expiration_type: str | None = None
+    settlement_type: str | None = None
+    notional_value: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    strike_factor: DecimalText | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    strikes: list[OptionStrikeWire] | None = None
+
+    def build(self) -> FuturesOptionExpiration:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FuturesOptionExpirationBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_root_symbol = self.option_root_symbol
+        o.option_contract_symbol = self.option_contract_symbol
+        o.asset = self.asset
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.expiration_type = self.expiration_type
+        o.settlement_type = self.settlement_type
+        o.notional_value = None if (v := self.notional_value) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.strike_factor = None if (v := self.strike_factor) is None else read_decimal(v)
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, FuturesOptionExpiration)
+        o.__class__ = FuturesOptionExpiration
+        built: FuturesOptionExpiration = o
+        return built
+
+    @staticmethod
+    def of(model: FuturesOptionExpiration) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FuturesOptionExpirationWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_root_symbol,
+            model.option_contract_symbol,
+            model.asset,
+            model.expiration_date,
+            model.days_to_expiration,
+            model.expiration_type,
+            model.settlement_type,
+            None if (v := model.notional_value) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            None if (v := model.strike_factor) is None else decimal_text(v),
+            model.stops_trading_at,
+            model.expires_at,
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.strikes) is None else [OptionStrikeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_InstrumentSearchHitBuilder = mutable_builder(InstrumentSearchHit)
+
+
+class InstrumentSearchHitWire(Wire, rename="kebab"):
+    """Wire form of `InstrumentSearchHit`."""
+
+    symbol: str | None = None
+    description: str | None = None
+    exchange: str | None = None
+    instrument_type: InstrumentType | None = None
+    stops_trading_at: Moment | None = None
+    category: str | None = None
+    sub_category: str | None = None
+    external_id: str | None = None
+    event_product_external_id: str | None = None
+    underlying_product: str | None = None
+    underlying_product_type: str | None = None
+    underlying_streamer_symbol: str | None = None
+    strike_types: tuple[str, ...] | None = None
+
+    def build(self) -> InstrumentSearchHit:
+        """Return the frozen model with these values."""
+        o = _InstrumentSearchHitBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.description = self.description
+        o.exchange = self.exchange
+        o.instrument_type = self.instrument_type
+        o.stops_trading_at = self.stops_trading_at
+        o.category = self.category
+        o.sub_category = self.sub_category
+        o.external_id = self.external_id
+        o.event_product_external_id = self.event_product_external_id
+        o.underlying_product = self.underlying_product
+        o.underlying_product_type = self.underlying_product_type
+        o.underlying_streamer_symbol = self.underlying_streamer_symbol
+        o.strike_types = self.strike_types
+        if not CLASS_SWAP:
+            return freeze(o, InstrumentSearchHit)
+        o.__class__ = InstrumentSearchHit
+        built: InstrumentSearchHit = o
+        return built
+
+    @staticmethod
+    def of(model: InstrumentSearchHit) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = InstrumentSearchHitWire(
+            model.symbol,
+            model.description,
+            model.exchange,
+            model.instrument_type,
+            model.stops_trading_at,
+            model.category,
+            model.sub_category,
+            model.external_id,
+            model.event_product_external_id,
+            model.underlying_product,
+            model.underlying_product_type,
+            model.underlying_streamer_symbol,
+            model.strike_types,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SymbolSearchHitBuilder = mutable_builder(SymbolSearchHit)
+
+
+class SymbolSearchHitWire(Wire, rename="kebab"):
+    """Wire form of `SymbolSearchHit`."""
+
+    symbol: str | None = None
+    description: str | None = None
+    listed_market: str | None = None
+    price_increments: str | None = None
+    trading_hours: str | None = None
+    options: bool | None = None
+    instrument_type: InstrumentType | None = None
+
+    def build(self) -> SymbolSearchHit:
+        """Return the frozen model with these values."""
+        o = _SymbolSearchHitBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.description = self.description
+        o.listed_market = self.listed_market
+        o.price_increments = self.price_increments
+        o.trading_hours = self.trading_hours
+        o.options = self.options
+        o.instrument_type = self.instrument_type
+        if not CLASS_SWAP:
+            return freeze(o, SymbolSearchHit)
+        o.__class__ = SymbolSearchHit
+        built: SymbolSearchHit = o
+        return built
+
+    @staticmethod
+    def of(model: SymbolSearchHit) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SymbolSearchHitWire(
+            model.symbol,
+            model.description,
+            model.listed_market,
+            model.price_increments,
+            model.trading_hours,
+            model.options,
+            model.instrument_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_MarketDataSnapshotBuilder = mutable_builder(MarketDataSnapshot)
+
+
+class MarketDataSnapshotWire(Wire, rename="kebab"):
+    """Wire form of `MarketDataSnapshot`."""
+
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    updated_at: Moment | None = None
+    bid: DecimalText | None = None
+    bid_size: DecimalText | None = None
+    ask: DecimalText | None = None
+    ask_size: DecimalText | None = None
+    mid: DecimalText | None = None
+    mark: DecimalText | None = None
+    last: DecimalText | None = None
+    last_ext: DecimalText | None = None
+    last_mkt: DecimalText | None = None
+    beta: DecimalText | None = None
+    dividend_amount: DecimalText | None = None
+    dividend_frequency: DecimalText | None = None
+    open: DecimalText | None = None
+    day_high_price: DecimalText | None = None
+    day_low_price: DecimalText | None = None
+    close: DecimalText | None = None
+    close_price_type: str | None = None
+    prev_close: DecimalText | None = None
+    prev_close_price_type: str | None = None
+    summary_date: date | None = None
+    prev_close_date: date | None = None
+    low_limit_price: DecimalText | None = None
+    high_limit_price: DecimalText | None = None
+    is_trading_halted: bool | None = None
+    trading_halted_reason: str | None = None
+    halt_start_time: Moment | int | None = None
+    halt_end_time: Moment | int | None = None
+    year_low_price: DecimalText | None = None
+    year_high_price: DecimalText | None = None
+    volume: DecimalText | None = None
+    volume_ext: DecimalText | None = None
+    volatility: DecimalText | None = None
+    delta: DecimalText | None = None
+    gamma: DecimalText | None = None
+    theta: DecimalText | None = None
+    rho: DecimalText | None = None
+    vega: DecimalText | None = None
+    theo_price: DecimalText | None = None
+    dx_mark: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    open_interest: int | None = None
+    trading_halted: bool | None = None
+    last_trade_time: Moment | int | None = None
+    instrument: dict[str, Any] | None = None
+
+    def build(self) -> MarketDataSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _MarketDataSnapshotBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.updated_at = self.updated_at
+        o.bid = None if (v := self.bid) is None else read_decimal(v)
+        o.bid_size = None if (v := self.bid_size) is None else read_decimal(v)
+        o.ask = None if (v := self.ask) is None else read_decimal(v)
+        o.ask_size = None if (v := self.ask_size) is None else read_decimal(v)
+        o.mid = None if (v := self.mid) is None else read_decimal(v)
+        o.mark = None if (v := self.mark) is None else read_decimal(v)
+        o.last = None if (v := self.last) is None else read_decimal(v)
+        o.last_ext = None if (v := self.last_ext) is None else read_decimal(v)
+        o.last_mkt = None if (v := self.last_mkt) is None else read_decimal(v)
+        o.beta = None if (v := self.beta) is None else read_decimal(v)
+        o.dividend_amount = None if (v := self.dividend_amount) is None else read_decimal(v)
+        o.dividend_frequency = None if (v := self.dividend_frequency) is None else read_decimal(v)
+        o.open = None if (v := self.open) is None else read_decimal(v)
+        o.day_high_price = None if (v := self.day_high_price) is None else read_decimal(v)
+        o.day_low_price = None if (v := self.day_low_price) is None else read_decimal(v)
+        o.close = None if (v := self.close) is None else read_decimal(v)
+        o.close_price_type = self.close_price_type
+        o.prev_close = None if (v := self.prev_close) is None else read_decimal(v)
+        o.prev_close_price_type = self.prev_close_price_type
+        o.summary_date = self.summary_date
+        o.prev_close_date = self.prev_close_date
+        o.low_limit_price = None if (v := self.low_limit_price) is None else read_decimal(v)
+        o.high_limit_price = None if (v := self.high_limit_price) is None else read_decimal(v)
+        o.is_trading_halted = self.is_trading_halted
+        o.trading_halted_reason = self.trading_halted_reason
+        o.halt_start_time = None if (v := self.halt_start_time) is None else epoch_or_keep(v, o, "halt-start-time")
+        o.halt_end_time = None if (v := self.halt_end_time) is None else epoch_or_keep(v, o, "halt-end-time")
+        o.year_low_price = None if (v := self.year_low_price) is None else read_decimal(v)
+        o.year_high_price = None if (v := self.year_high_price) is None else read_decimal(v)
+        o.volume = None if (v := self.volume) is None else read_decimal(v)
+        o.volume_ext = None if (v := self.volume_ext) is None else read_decimal(v)
+        o.volatility = None if (v := self.volatility) is None else read_decimal(v)
+        o.delta = None if (v := self.delta) is None else read_decimal(v)
+        o.gamma = None if (v := self.gamma) is None else read_decimal(v)
+        o.theta = None if (v := self.theta) is None else read_decimal(v)
+        o.rho = None if (v := self.rho) is None else read_decimal(v)
+        o.vega = None if (v := self.vega) is None else read_decimal(v)
+        o.theo_price = None if (v := self.theo_price) is None else read_decimal(v)
+        o.dx_mark = None if (v := self.dx_mark) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.open_interest = self.open_interest
+        o.trading_halted = self.trading_halted
+        o.last_trade_time = None if (v := self.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
+        o.instrument = None if (v := self.instrument) is None else raw_object(v)
+        if not CLASS_SWAP:
+            return freeze(o, MarketDataSnapshot)
+        o.__class__ = MarketDataSnapshot
+        built: MarketDataSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: MarketDataSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = MarketDataSnapshotWire(
+            model.symbol,
+            model.instrument_type,
+            model.updated_at,
+            None if (v := model.bid) is None else decimal_text(v),
+            None if (v := model.bid_size) is None else decimal_text(v),
+            None if (v := model.ask) is None else decimal_text(v),
+            None if (v := model.ask_size) is None else decimal_text(v),
+            None if (v := model.mid) is None else decimal_text(v),
+            None if (v := model.mark) is None else decimal_text(v),
+            None if (v := model.last) is None else decimal_text(v),
+            None if (v := model.last_ext) is None else decimal_text(v),
+            None if (v := model.last_mkt) is None else decimal_text(v),
+            None if (v := model.beta) is None else decimal_text(v),
+            None if (v := model.dividend_amount) is None else decimal_text(v),
+            None if (v := model.dividend_frequency) is None else decimal_text(v),
+            None if (v := model.open) is None else decimal_text(v),
+            None if (v := model.day_high_price) is None else decimal_text(v),
+            None if (v := model.day_low_price) is None else decimal_text(v),
+            None if (v := model.close) is None else decimal_text(v),
+            model.close_price_type,
+            None if (v := model.prev_close) is None else decimal_text(v),
+            model.prev_close_price_type,
+            model.summary_date,
+            model.prev_close_date,
+            None if (v := model.low_limit_price) is None else decimal_text(v),
+            None if (v := model.high_limit_price) is None else decimal_text(v),
+            model.is_trading_halted,
+            model.trading_halted_reason,
+            model.halt_start_time,
+            model.halt_end_time,
+            None if (v := model.year_low_price) is None else decimal_text(v),
+            None if (v := model.year_high_price) is None else decimal_text(v),
+            None if (v := model.volume) is None else decimal_text(v),
+            None if (v := model.volume_ext) is None else decimal_text(v),
+            None if (v := model.volatility) is None else decimal_text(v),
+            None if (v := model.delta) is None else decimal_text(v),
+            None if (v := model.gamma) is None else decimal_text(v),
+            None if (v := model.theta) is None else decimal_text(v),
+            None if (v := model.rho) is None else decimal_text(v),
+            None if (v := model.vega) is None else decimal_text(v),
+            None if (v := model.theo_price) is None else decimal_text(v),
+            None if (v := model.dx_mark) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            model.open_interest,
+            model.trading_halted,
+            model.last_trade_time,
+            None if (v := model.instrument) is None else dict(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_QuoteTokenBuilder = mutable_builder(QuoteToken)
+
+
+class QuoteTokenWire(Wire, rename="kebab"):
+    """Wire form of `QuoteToken`."""
+
+    token: str | None = None
+    dxlink_url: str | None = None
+    level: str | None = None
+    websocket_url: str | None = None
+    issued_at: Moment | None = None
+    expires_at: Moment | None = None
+
+    def build(self) -> QuoteToken:
+        """Return the frozen model with these values."""
+        o = _QuoteTokenBuilder()
+        o.extra = EMPTY
+        o.token = self.token
+        o.dxlink_url = self.dxlink_url
+        o.level = self.level
+        o.websocket_url = self.websocket_url
+        o.issued_at = self.issued_at
+        o.expires_at = self.expires_at
+        if not CLASS_SWAP:
+            return freeze(o, QuoteToken)
+        o.__class__ = QuoteToken
+        built: QuoteToken = o
+        return built
+
+    @staticmethod
+    def of(model: QuoteToken) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = QuoteTokenWire(
+            model.token,
+            model.dxlink_url,
+            model.level,
+            model.websocket_url,
+            model.issued_at,
+            model.expires_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_UnderlyingMetricsBuilder = mutable_builder(UnderlyingMetrics)
+
+
+class UnderlyingMetricsWire(Wire, rename="kebab"):
+    """Wire form of `UnderlyingMetrics`."""
+
+    symbol: str | None = None
+    implied_volatility_index: DecimalText | None = None
+    implied_volatility_index_15_day: DecimalText | None = None
+    implied_volatility_index_5_day_change: DecimalText | None = None
+    implied_volatility_index_rank: DecimalText | None = None
+    tos_implied_volatility_index_rank: DecimalText | None = None
+    tw_implied_volatility_index_rank: DecimalText | None = None
+    tos_implied_volatility_index_rank_updated_at: Moment | None = None
+    implied_volatility_index_rank_source: str | None = None
+    implied_volatility_percentile: DecimalText | None = None
+    implied_volatility_updated_at: Moment | None = None
+    liquidity_value: DecimalText | None = None
+    liquidity_rank: DecimalText | None = None
+    liquidity_rating: int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    option_expiration_implied_volatilities: list[ExpirationVolatilityWire] | None = None
+    liquidity_running_state: LiquidityStateWire | None = None
+    beta: DecimalText | None = None
+    beta_updated_at: Moment | None = None
+    corr_spy_3month: DecimalText | None = None
+    dividend_rate_per_share: DecimalText | None = None
+    annual_dividend_per_share: DecimalText | None = None
+    dividend_yield: DecimalText | None = None
+    dividend_ex_date: date | None = None
+    dividend_next_date: date | None = None
+    dividend_pay_date: date | None = None
+    dividend_updated_at: Moment | None = None
+    earnings: ExpectedEarningsWire | None = None
+    listed_market: str | None = None
+    lendability: Lendability | None = None
+    borrow_rate: DecimalText | None = None
+    market_cap: DecimalText | int | None = None
+    implied_volatility_30_day: DecimalText | None = None
+    historical_volatility_30_day: DecimalText | None = None
+    historical_volatility_60_day: DecimalText | None = None
+    historical_volatility_90_day: DecimalText | None = None
+    iv_hv_30_day_difference: DecimalText | None = None
+    price_earnings_ratio: DecimalText | None = None
+    earnings_per_share: DecimalText | None = None
+    sector: str | None = None
+    industry: str | None = None
+    implied_volatility_60_day: DecimalText | None = None
+    implied_volatility_90_day: DecimalText | None = None
+
+    def build(self) -> UnderlyingMetrics:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _UnderlyingMetricsBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.implied_volatility_index = None if (v := self.implied_volatility_index) is None else read_decimal(v)
+        o.implied_volatility_index_15_day = (
+            None if (v := self.implied_volatility_index_15_day) is None else read_decimal(v)
+        )
+        o.implied_volatility_index_5_day_change = (
+            None if (v := self.implied_volatility_index_5_day_change) is None else read_decimal(v)
+        )
+        o.implied_volatility_index_rank = None if (v := self.implied_volatility_index_rank) is None else read_decimal(v)
+        o.tos_implied_volatility_index_rank = (
+            None if (v := self.tos_implied_volatility_index_rank) is None else read_decimal(v)
+        )
+        o.tw_implied_volatility_index_rank = (
+            None if (v := self.tw_implied_volatility_index_rank) is None else read_decimal(v)
+        )
+        o.tos_implied_volatility_index_rank_updated_at = self.tos_implied_volatility_index_rank_updated_at
+        o.implied_volatility_index_rank_source = self.implied_volatility_index_rank_source
+        o.implied_volatility_percentile = None if (v := self.implied_volatility_percentile) is None else read_decimal(v)
+        o.implied_volatility_updated_at = self.implied_volatility_updated_at
+        o.liquidity_value = None if (v := self.liquidity_value) is None else read_decimal(v)
+        o.liquidity_rank = None if (v := self.liquidity_rank) is None else read_decimal(v)
+        o.liquidity_rating = self.liquidity_rating
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        o.option_expiration_implied_volatilities = (
+            None if (v := self.option_expiration_implied_volatilities) is None else tuple([item.build() for item in v])
+        )
+        o.liquidity_running_state = None if (v := self.liquidity_running_state) is None else v.build()
+        o.beta = None if (v := self.beta) is None else read_decimal(v)
+        o.beta_updated_at = self.beta_updated_at
+        o.corr_spy_3month = None if (v := self.corr_spy_3month) is None else read_decimal(v)
+        o.dividend_rate_per_share = None if (v := self.dividend_rate_per_share) is None else read_decimal(v)
+        o.annual_dividend_per_share = None if (v := self.annual_dividend_per_share) is None else read_decimal(v)
+        o.dividend_yield = None if (v := self.dividend_yield) is None else read_decimal(v)
+        o.dividend_ex_date = self.dividend_ex_date
+        o.dividend_next_date = self.dividend_next_date
+        o.dividend_pay_date = self.dividend_pay_date
+        o.dividend_updated_at = self.dividend_updated_at
+        o.earnings = None if (v := self.earnings) is None else v.build()
+        o.listed_market = self.listed_market
+        o.lendability = self.lendability
+        o.borrow_rate = None if (v := self.borrow_rate) is None else read_decimal(v)
+        o.market_cap = None if (v := self.market_cap) is None else read_decimal(v)
+        o.implied_volatility_30_day = None if (v := self.implied_volatility_30_day) is None else read_decimal(v)
+        o.historical_volatility_30_day = None if (v := self.historical_volatility_30_day) is None else read_decimal(v)
+        o.historical_volatility_60_day = None if (v := self.historical_volatility_60_day) is None else read_decimal(v)
+        o.historical_volatility_90_day = None if (v := self.historical_volatility_90_day) is None else read_decimal(v)
+        o.iv_hv_30_day_difference = None if (v := self.iv_hv_30_day_difference) is None else read_decimal(v)
+        o.price_earnings_ratio = None if (v := self.price_earnings_ratio) is None else read_decimal(v)
+        o.earnings_per_share = None if (v := self.earnings_per_share) is None else read_decimal(v)
+        o.sector = self.sector
+        o.industry = self.industry
+        o.implied_volatility_60_day = None if (v := self.implied_volatility_60_day) is None else read_decimal(v)
+        o.implied_volatility_90_day = None if (v := self.implied_volatility_90_day) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, UnderlyingMetrics)
+        o.__class__ = UnderlyingMetrics
+        built: UnderlyingMetrics = o
+        return built
+
+    @staticmethod
+    def of(model: UnderlyingMetrics) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = UnderlyingMetricsWire(
+            model.symbol,
+            None if (v := model.implied_volatility_index) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_15_day) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_5_day_change) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_rank) is None else decimal_text(v),
+            None if (v := model.tos_implied_volatility_index_rank) is None else decimal_text(v),
+            None if (v := model.tw_implied_volatility_index_rank) is None else decimal_text(v),
+            model.tos_implied_volatility_index_rank_updated_at,
+            model.implied_volatility_index_rank_source,
+            None if (v := model.implied_volatility_percentile) is None else decimal_text(v),
+            model.implied_volatility_updated_at,
+            None if (v := model.liquidity_value) is None else decimal_text(v),
+            None if (v := model.liquidity_rank) is None else decimal_text(v),
+            model.liquidity_rating,
+            model.created_at,
+            model.updated_at,
+            None
+            if (v := model.option_expiration_implied_volatilities) is None
+            else [ExpirationVolatilityWire.of(item) for item in v],
+            None if (v := model.liquidity_running_state) is None else LiquidityStateWire.of(v),
+            None if (v := model.beta) is None else decimal_text(v),
+            model.beta_updated_at,
+            None if (v := model.corr_spy_3month) is None else decimal_text(v),
+            None if (v := model.dividend_rate_per_share) is None else decimal_text(v),
+            None if (v := model.annual_dividend_per_share) is None else decimal_text(v),
+            None if (v := model.dividend_yield) is None else decimal_text(v),
+            model.dividend_ex_date,
+            model.dividend_next_date,
+            model.dividend_pay_date,
+            model.dividend_updated_at,
+            None if (v := model.earnings) is None else ExpectedEarningsWire.of(v),
+            model.listed_market,
+            model.lendability,
+            None if (v := model.borrow_rate) is None else decimal_text(v),
+            None if (v := model.market_cap) is None else decimal_text(v),
+            None if (v := model.implied_volatility_30_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_30_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_60_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_90_day) is None else decimal_text(v),
+            None if (v := model.iv_hv_30_day_difference) is None else decimal_text(v),
+            None if (v := model.price_earnings_ratio) is None else decimal_text(v),
+            None if (v := model.earnings_per_share) is None else decimal_text(v),
+            model.sector,
+            model.industry,
+            None if (v := model.implied_volatility_60_day) is None else decimal_text(v),
+            None if (v := model.implied_volatility_90_day) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExpirationVolatilityBuilder = mutable_builder(ExpirationVolatility)
+
+
+class ExpirationVolatilityWire(Wire, rename="kebab"):
+    """Wire form of `ExpirationVolatility`."""
+
+    expiration_date: DateText | None = None
+    option_chain_type: str | None = None
+    settlement_type: str | None = None
+    implied_volatility: DecimalText | None = None
+
+    def build(self) -> ExpirationVolatility:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ExpirationVolatilityBuilder()
+        o.extra = EMPTY
+        o.expiration_date = None if (v := self.expiration_date) is None else date_or_keep(v, o, "expiration-date")
+        o.option_chain_type = self.option_chain_type
+        o.settlement_type = self.settlement_type
+        o.implied_volatility = None if (v := self.implied_volatility) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, ExpirationVolatility)
+        o.__class__ = ExpirationVolatility
+        built: ExpirationVolatility = o
+        return built
+
+    @staticmethod
+    def of(model: ExpirationVolatility) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ExpirationVolatilityWire(
+            None if (v := model.expiration_date) is None else v.isoformat(),
+            model.option_chain_type,
+            model.settlement_type,
+            None if (v := model.implied_volatility) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_LiquidityStateBuilder = mutable_builder(LiquidityState)
+
+
+class LiquidityStateWire(Wire, rename="kebab"):
+    """Wire form of `LiquidityState`."""
+
+    sum: DecimalText | None = None
+    count: int | None = None
+    started_at: Moment | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> LiquidityState:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _LiquidityStateBuilder()
+        o.extra = EMPTY
+        o.sum = None if (v := self.sum) is None else read_decimal(v)
+        o.count = self.count
+        o.started_at = self.started_at
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, LiquidityState)
+        o.__class__ = LiquidityState
+        built: LiquidityState = o
+        return built
+
+    @staticmethod
+    def of(model: LiquidityState) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = LiquidityStateWire(
+            None if (v := model.sum) is None else decimal_text(v),
+            model.count,
+            model.started_at,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExpectedEarningsBuilder = mutable_builder(ExpectedEarnings)
+
+
+class ExpectedEarningsWire(Wire, rename="kebab"):
+    """Wire form of `ExpectedEarnings`."""
+
+    visible: bool | None = None
+    expected_report_date: date | None = None
+    estimated: bool | None = None
+    late_flag: int | None = None
+    quarter_end_date: date | None = None
+    actual_eps: DecimalText | None = None
+    consensus_estimate: DecimalText | None = None
+    time_of_day: str | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> ExpectedEarnings:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ExpectedEarningsBuilder()
+        o.extra = EMPTY
+        o.visible = self.visible
+        o.expected_report_date = self.expected_report_date
+        o.estimated = self.estimated
+        o.late_flag = self.late_flag
+        o.quarter_end_date = self.quarter_end_date
+        o.actual_eps = None if (v := self.actual_eps) is None else read_decimal(v)
+        o.consensus_estimate = None if (v := self.consensus_estimate) is None else read_decimal(v)
+        o.time_of_day = self.time_of_day
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, ExpectedEarnings)
+        o.__class__ = ExpectedEarnings
+        built: ExpectedEarnings = o
+        return built
+
+    @staticmethod
+    def of(model: ExpectedEarnings) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ExpectedEarningsWire(
+            model.visible,
+            model.expected_report_date,
+            model.estimated,
+            model.late_flag,
+            model.quarter_end_date,
+            None if (v := model.actual_eps) is None else decimal_text(v),
+            None if (v := model.consensus_estimate) is None else decimal_text(v),
+            model.time_of_day,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PairsWatchlistBuilder = mutable_builder(PairsWatchlist)
+
+
+class PairsWatchlistWire(Wire, rename="kebab"):
+    """Wire form of `PairsWatchlist`."""
+
+    name: str | None = None
+    pairs_equations: list[PairsEquationWire] | None = None
+    order_index: int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> PairsWatchlist:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PairsWatchlistBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        o.pairs_equations = None if (v := self.pairs_equations) is None else tuple([item.build() for item in v])
+        o.order_index = self.order_index
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, PairsWatchlist)
+        o.__class__ = PairsWatchlist
+        built: PairsWatchlist = o
+        return built
+
+    @staticmethod
+    def of(model: PairsWatchlist) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PairsWatchlistWire(
+            model.name,
+            None if (v := model.pairs_equations) is None else [PairsEquationWire.of(item) for item in v],
+            model.order_index,
+            model.created_at,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PairsEquationBuilder = mutable_builder(PairsEquation)
+
+
+class PairsEquationWire(Wire, rename="kebab"):
+    """Wire form of `PairsEquation`."""
+
+    left_action: str | None = None
+    left_symbol: str | None = None
+    left_quantity: DecimalText | int | None = None
+    right_action: str | None = None
+    right_symbol: str | None = None
+    right_quantity: DecimalText | int | None = None
+
+    def build(self) -> PairsEquation:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PairsEquationBuilder()
+        o.extra = EMPTY
+        o.left_action = self.left_action
+        o.left_symbol = self.left_symbol
+        o.left_quantity = None if (v := self.left_quantity) is None else read_decimal(v)
+        o.right_action = self.right_action
+        o.right_symbol = self.right_symbol
+        o.right_quantity = None if (v := self.right_quantity) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, PairsEquation)
+        o.__class__ = PairsEquation
+        built: PairsEquation = o
+        return built
+
+    @staticmethod
+    def of(model: PairsEquation) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PairsEquationWire(
+            model.left_action,
+            model.left_symbol,
+            None if (v := model.left_quantity) is None else decimal_text(v),
+            model.right_action,
+            model.right_symbol,
+            None if (v := model.right_quantity) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: Mapping[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -5371,4 +7296,33 @@ WIRES: Mapping[type[Any], type[Wire]] = {
     EffectiveMarginRequirement: EffectiveMarginRequirementWire,
     MarginConfiguration: MarginConfigurationWire,
     TotalFees: TotalFeesWire,
+    Future: FutureWire,
+    FutureProduct: FutureProductWire,
+    FutureRoll: FutureRollWire,
+    FutureEtfEquivalent: FutureEtfEquivalentWire,
+    TradingCutoff: TradingCutoffWire,
+    FutureOptionProductDetails: FutureOptionProductDetailsWire,
+    Cryptocurrency: CryptocurrencyWire,
+    DestinationVenueSymbol: DestinationVenueSymbolWire,
+    CurrencyPair: CurrencyPairWire,
+    QuantityDecimalPrecision: QuantityDecimalPrecisionWire,
+    CompactOptionChain: CompactOptionChainWire,
+    NestedOptionChain: NestedOptionChainWire,
+    OptionExpiration: OptionExpirationWire,
+    OptionStrike: OptionStrikeWire,
+    Deliverable: DeliverableWire,
+    NestedFuturesOptionChain: NestedFuturesOptionChainWire,
+    ChainFuture: ChainFutureWire,
+    FuturesOptionChain: FuturesOptionChainWire,
+    FuturesOptionExpiration: FuturesOptionExpirationWire,
+    InstrumentSearchHit: InstrumentSearchHitWire,
+    SymbolSearchHit: SymbolSearchHitWire,
+    MarketDataSnapshot: MarketDataSnapshotWire,
+    QuoteToken: QuoteTokenWire,
+    UnderlyingMetrics: UnderlyingMetricsWire,
+    ExpirationVolatility: ExpirationVolatilityWire,
+    LiquidityState: LiquidityStateWire,
+    ExpectedEarnings: ExpectedEarningsWire,
+    PairsWatchlist: PairsWatchlistWire,
+    PairsEquation: PairsEquationWire,
 }

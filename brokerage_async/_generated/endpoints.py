@@ -14,8 +14,11 @@ from brokerage_async.operation import Executor, Pager
 from .models import (
     Account,
     AccountBalance,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
     Customer,
     CustomerAccount,
@@ -24,9 +27,13 @@ from .models import (
     EffectiveMarginRequirement,
     Equity,
     EquityOption,
+    Future,
     FutureOption,
+    FutureOptionProductDetails,
+    FutureProduct,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
@@ -34,26 +41,35 @@ from .models import (
     MarginDryRun,
     MarginOrder,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
     NewOrder,
     NewQuoteAlert,
     NewWatchlist,
+    OptionType,
     Order,
     OrderEdit,
     OrderStatus,
     PairsEdit,
+    PairsWatchlist,
     PlacedOrderResponse,
     Position,
     PositionLimit,
+    QuantityDecimalPrecision,
     QuoteAlert,
+    QuoteToken,
     SortOrder,
     SpanRow,
+    SymbolSearchHit,
     TimeOfDay,
     TotalFees,
     TradingStatus,
     Transaction,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
 )
@@ -68,19 +84,52 @@ from .operations import (
     BALANCES_SNAPSHOTS,
     COMPLEX_ORDERS_EDIT_PAIRS,
     COMPLEX_ORDERS_GET,
+    INSTRUMENTS_ACTIVE_EQUITIES,
+    INSTRUMENTS_CRYPTOCURRENCIES,
+    INSTRUMENTS_CRYPTOCURRENCY,
+    INSTRUMENTS_CURRENCY_PAIRS,
     INSTRUMENTS_EQUITIES,
+    INSTRUMENTS_EQUITY,
+    INSTRUMENTS_EQUITY_OPTION,
     INSTRUMENTS_EQUITY_OPTIONS,
+    INSTRUMENTS_FUTURE,
+    INSTRUMENTS_FUTURE_OPTION,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCT,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCTS,
+    INSTRUMENTS_FUTURE_OPTIONS,
+    INSTRUMENTS_FUTURE_PRODUCT,
+    INSTRUMENTS_FUTURE_PRODUCTS,
+    INSTRUMENTS_FUTURES,
     INSTRUMENTS_FUTURES_OPTION_CHAIN,
+    INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS,
     INSTRUMENTS_WARRANT,
+    INSTRUMENTS_WARRANTS,
     MARGIN_DRY_RUN,
     MARGIN_EFFECTIVE_REQUIREMENT,
     MARGIN_PUBLIC_CONFIGURATION,
     MARGIN_REQUIREMENTS,
+    MARKET_DATA_BY_TYPE,
+    MARKET_DATA_GET,
+    MARKET_DATA_QUOTE_TOKEN,
     MARKET_METRICS_DIVIDENDS,
     MARKET_METRICS_EARNINGS_REPORTS,
+    MARKET_METRICS_LIST,
     MARKET_TIME_CURRENT_SESSIONS,
     MARKET_TIME_EQUITY_HOLIDAYS,
+    MARKET_TIME_EQUITY_SESSION,
+    MARKET_TIME_FUTURES_HOLIDAYS,
+    MARKET_TIME_FUTURES_SESSION,
+    MARKET_TIME_FUTURES_SESSIONS,
+    MARKET_TIME_NEXT_EQUITY_SESSION,
+    MARKET_TIME_NEXT_FUTURES_SESSION,
+    MARKET_TIME_PREVIOUS_EQUITY_SESSION,
+    MARKET_TIME_PREVIOUS_FUTURES_SESSION,
     MARKET_TIME_SESSIONS,
+    OPTION_CHAINS_COMPACT,
+    OPTION_CHAINS_FLAT,
+    OPTION_CHAINS_NESTED,
+    OPTION_CHAINS_NESTED_FUTURES,
     ORDERS_CANCEL,
     ORDERS_DRY_RUN,
     ORDERS_EDIT,
@@ -97,11 +146,20 @@ from .operations import (
     QUOTE_ALERTS_LIST,
     RISK_POSITION_LIMIT,
     RISK_SPAN_ROWS,
+    SEARCH_INSTRUMENTS,
+    SEARCH_SYMBOLS,
     TRANSACTIONS_GET,
     TRANSACTIONS_LIST,
     TRANSACTIONS_TOTAL_FEES,
     WATCHLISTS_CREATE,
+    WATCHLISTS_DELETE,
+    WATCHLISTS_GET,
+    WATCHLISTS_GET_PAIRS,
+    WATCHLISTS_GET_PUBLIC,
     WATCHLISTS_LIST,
+    WATCHLISTS_LIST_PAIRS,
+    WATCHLISTS_LIST_PUBLIC,
+    WATCHLISTS_REPLACE,
 )
 
 __all__ = [
@@ -119,6 +177,9 @@ __all__ = [
     "Balances",
     "Positions",
     "Risk",
+    "OptionChains",
+    "MarketData",
+    "Search",
 ]
 
 
@@ -208,9 +269,208 @@ class MarketTime:
         call = MARKET_TIME_EQUITY_HOLIDAYS.bind()
         return await self._executor.execute(call)
 
+    async def equity_session(self, *, current_time: datetime | None = None) -> CurrentMarketSession:
+        """Return the current session of the stock exchanges.
+
+        Outside of any session the times may be absent.
+
+        Args:
+            current_time: Time to look at; by default now.
+
+        Returns:
+            Current session with its neighbours.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/current``: recorded from the service, not in the service document.
+        """
+        call = MARKET_TIME_EQUITY_SESSION.bind(current_time=current_time)
+        return await self._executor.execute(call)
+
+    async def next_equity_session(self, *, date: date | None = None) -> MarketSession:
+        """Return the next session of the stock exchanges.
+
+        A session on the given day counts as next.
+
+        Args:
+            date: Day to start from; by default today.
+
+        Returns:
+            Session on or after the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/next``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_NEXT_EQUITY_SESSION.bind(date=date)
+        return await self._executor.execute(call)
+
+    async def previous_equity_session(self, *, date: date | None = None) -> MarketSession:
+        """Return the previous session of the stock exchanges.
+
+        A session on the given day does not count.
+
+        Args:
+            date: Day to start from; by default today.
+
+        Returns:
+            Session before the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/previous``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_PREVIOUS_EQUITY_SESSION.bind(date=date)
+        return await self._executor.execute(call)
+
+    async def futures_sessions(self) -> list[CurrentMarketSession]:
+        """List the current session of each futures exchange.
+
+        Outside of any session the times may be absent.
+
+        Returns:
+            Current session of each exchange.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /market-time/futures/sessions/current``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_FUTURES_SESSIONS.bind()
+        return await self._executor.execute(call)
+
+    async def futures_session(self, instrument_collection: InstrumentCollection | str) -> CurrentMarketSession:
+        """Return the current session of one futures exchange.
+
+        Outside of any session the times may be absent.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+
+        Returns:
+            Current session with its neighbours.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /market-time/futures/sessions/current/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_FUTURES_SESSION.bind(instrument_collection=instrument_collection)
+        return await self._executor.execute(call)
+
+    async def next_futures_session(
+        self, instrument_collection: InstrumentCollection | str, *, date: date | None = None
+    ) -> MarketSession:
+        """Return the next session of one futures exchange.
+
+        A session on the given day counts as next.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+            date: Day to start from; by default today.
+
+        Returns:
+            Session on or after the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /market-time/futures/sessions/next/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_NEXT_FUTURES_SESSION.bind(instrument_collection=instrument_collection, date=date)
+        return await self._executor.execute(call)
+
+    async def previous_futures_session(
+        self, instrument_collection: InstrumentCollection | str, *, date: date | None = None
+    ) -> MarketSession:
+        """Return the previous session of one futures exchange.
+
+        A session on the given day does not count.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+            date: Day to start from; by default today.
+
+        Returns:
+            Session before the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /market-time/futures/sessions/previous/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_PREVIOUS_FUTURES_SESSION.bind(instrument_collection=instrument_collection, date=date)
+        return await self._executor.execute(call)
+
+    async def futures_holidays(self, instrument_collection: InstrumentCollection | str) -> HolidayCalendar:
+        """Return the holidays and half days of one futures exchange.
+
+        The result is one calendar, even if the service wraps it in a list.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+
+        Returns:
+            Holiday calendar.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /market-time/futures/holidays/{instrument_collection}``: published by the service, not in the service
+        document.
+        """
+        call = MARKET_TIME_FUTURES_HOLIDAYS.bind(instrument_collection=instrument_collection)
+        return await self._executor.execute(call)
+
 
 class MarketMetrics:
-    """Past earnings and dividends."""
+    """Volatility, liquidity, past earnings and dividends."""
 
     __slots__ = ("_executor",)
 
@@ -219,7 +479,7 @@ class MarketMetrics:
 
     async def earnings_reports(
         self, symbol: str, start_date: date, *, end_date: date | None = None
-    ) -> list[EarningsReport]:
+    ) -> builtins.list[EarningsReport]:
         """List the past earnings reports of an underlying.
 
         The range runs from start-date to end-date, or to today.
@@ -248,7 +508,7 @@ class MarketMetrics:
         call = MARKET_METRICS_EARNINGS_REPORTS.bind(symbol=symbol, start_date=start_date, end_date=end_date)
         return await self._executor.execute(call)
 
-    async def dividends(self, symbol: str) -> list[Dividend]:
+    async def dividends(self, symbol: str) -> builtins.list[Dividend]:
         """List the past dividends of an underlying.
 
         The list covers the whole history known to the service.
@@ -274,9 +534,35 @@ class MarketMetrics:
         call = MARKET_METRICS_DIVIDENDS.bind(symbol=symbol)
         return await self._executor.execute(call)
 
+    async def list(self, symbols: Sequence[str]) -> builtins.list[UnderlyingMetrics]:
+        """List the volatility, liquidity and earnings of underlyings.
+
+        Symbols without data are missing or come with few fields. Clients in use ask for at most 100 symbols at a
+        time.
+
+        Args:
+            symbols: Symbols of the underlyings, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Metrics of the underlyings.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /market-metrics``: recorded from the service, not in the service document.
+        """
+        call = MARKET_METRICS_LIST.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
 
 class Instruments:
-    """Equities, equity options, futures options and warrants."""
+    """Equities, options, futures, cryptocurrencies and warrants."""
 
     __slots__ = ("_executor",)
 
@@ -400,6 +686,474 @@ class Instruments:
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
         call = INSTRUMENTS_FUTURES_OPTION_CHAIN.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def equity(self, symbol: str) -> Equity:
+        """Return one equity.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the equity, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Equity with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/equities/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_EQUITY.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    def active_equities(
+        self,
+        *,
+        lendability: Lendability | str | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[Equity]:
+        """List the equities that are currently traded.
+
+        The list holds more than ten thousand equities, over many pages.
+
+        Args:
+            lendability: Only equities with this lendability.
+            per_page: Equities per page, at most 5000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `Equity` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/equities/active``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_ACTIVE_EQUITIES.bind(lendability=lendability, per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def equity_option(self, symbol: str, *, active: bool | None = None) -> EquityOption:
+        """Return one equity option.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: OCC symbol, such as `AAPL  260612C00110000`.
+            active: True to exclude flex options and options with non-standard terms.
+
+        Returns:
+            Option with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/equity-options/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_EQUITY_OPTION.bind(symbol=symbol, active=active)
+        return await self._executor.execute(call)
+
+    def futures(
+        self,
+        *,
+        symbols: Sequence[str] | None = None,
+        product_codes: Sequence[str] | None = None,
+        exchange: str | None = None,
+        security_ids: Sequence[str] | None = None,
+        only_active_futures: bool | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[Future]:
+        """List futures, by default the active ones.
+
+        The slash of a symbol is optional.
+
+        Args:
+            symbols: Only these futures, such as `/ESZ6`.
+            product_codes: Only futures of these products, such as `ES`; ignored if symbols are given.
+            exchange: Exchange that distinguishes equal security numbers.
+            security_ids: Only futures with these security numbers.
+            only_active_futures: False to include expired futures.
+            per_page: Futures per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `Future` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/futures``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURES.bind(
+            symbols=symbols,
+            product_codes=product_codes,
+            exchange=exchange,
+            security_ids=security_ids,
+            only_active_futures=only_active_futures,
+            per_page=per_page,
+            page_offset=page_offset,
+        )
+        return self._executor.paginate(call)
+
+    async def future(self, symbol: str) -> Future:
+        """Return one future.
+
+        The slash of the symbol is optional. An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the future, such as `/ESZ6`.
+
+        Returns:
+            Future with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/futures/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    def future_products(self, *, per_page: int | None = None, page_offset: int | None = None) -> Pager[FutureProduct]:
+        """List the products of futures.
+
+        Each product includes the products of the options on its futures.
+
+        Args:
+            per_page: Products per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureProduct` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-products``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_PRODUCTS.bind(per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def future_product(self, exchange: str, code: str) -> FutureProduct:
+        """Return one product of futures.
+
+        An unknown product is answered with 404.
+
+        Args:
+            exchange: Exchange, such as `CME` or `CFE`.
+            code: Code of the product, such as `ES`.
+
+        Returns:
+            Product with the given code.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/future-products/{exchange}/{code}``: recorded from the service, not in the service
+        document.
+        """
+        call = INSTRUMENTS_FUTURE_PRODUCT.bind(exchange=exchange, code=code)
+        return await self._executor.execute(call)
+
+    def future_option_products(
+        self, *, per_page: int | None = None, page_offset: int | None = None
+    ) -> Pager[FutureOptionProductDetails]:
+        """List the products of futures options.
+
+        Each product includes the product of its futures.
+
+        Args:
+            per_page: Products per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureOptionProductDetails` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-option-products``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCTS.bind(per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def future_option_product(self, root_symbol: str) -> FutureOptionProductDetails:
+        """Return one product of futures options by its root symbol.
+
+        An unknown root symbol is answered with 404.
+
+        Args:
+            root_symbol: Root of the option symbols, such as `EW3`.
+
+        Returns:
+            Product with the given root symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/future-option-products/{root_symbol}``: published by the service, not in the service
+        document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCT.bind(root_symbol=root_symbol)
+        return await self._executor.execute(call)
+
+    async def future_option_product_of_exchange(self, exchange: str, root_symbol: str) -> FutureOptionProductDetails:
+        """Return one product of futures options by exchange and root symbol.
+
+        An unknown product is answered with 404.
+
+        Args:
+            exchange: Exchange, such as `CME`.
+            root_symbol: Root of the option symbols, such as `EW3`.
+
+        Returns:
+            Product with the given root symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/future-option-products/{exchange}/{root_symbol}``: recorded from the service, not in the
+        service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE.bind(exchange=exchange, root_symbol=root_symbol)
+        return await self._executor.execute(call)
+
+    def future_options(
+        self,
+        *,
+        symbols: Sequence[str] | None = None,
+        option_root_symbol: str | None = None,
+        expiration_date: date | None = None,
+        maturity_date: date | None = None,
+        option_type: OptionType | str | None = None,
+        strike_price: Decimal | None = None,
+        exchange: str | None = None,
+        security_ids: Sequence[str] | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[FutureOption]:
+        """List futures options.
+
+        The service may refuse this list with 403 and may ignore its filters: prefer option chains.
+
+        Args:
+            symbols: Only these options, such as `./ESZ6 EW3U6 260918P9100`.
+            option_root_symbol: Only options with this root, such as `EW3`.
+            expiration_date: Only options that expire on this day.
+            maturity_date: Only options that mature on this day.
+            option_type: Only calls or only puts.
+            strike_price: Only options with this strike price, in points.
+            exchange: Exchange that distinguishes equal security numbers.
+            security_ids: Only options with these security numbers.
+            per_page: Options per page; by default chosen by the service.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureOption` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-options``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTIONS.bind(
+            symbols=symbols,
+            option_root_symbol=option_root_symbol,
+            expiration_date=expiration_date,
+            maturity_date=maturity_date,
+            option_type=option_type,
+            strike_price=strike_price,
+            exchange=exchange,
+            security_ids=security_ids,
+            per_page=per_page,
+            page_offset=page_offset,
+        )
+        return self._executor.paginate(call)
+
+    async def future_option(self, symbol: str) -> FutureOption:
+        """Return one futures option.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol, such as `./ESZ6 EW3U6 260918P9100`.
+
+        Returns:
+            Option with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/future-options/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def cryptocurrencies(self, *, symbols: Sequence[str] | None = None) -> list[Cryptocurrency]:
+        """List cryptocurrencies.
+
+        Definitions are served even where trading has ended.
+
+        Args:
+            symbols: Only these pairs, such as `BTC/USD`.
+
+        Returns:
+            Matching cryptocurrencies.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/cryptocurrencies``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_CRYPTOCURRENCIES.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
+    async def cryptocurrency(self, symbol: str) -> Cryptocurrency:
+        """Return one cryptocurrency.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the pair, such as `BTC/USD`.
+
+        Returns:
+            Cryptocurrency with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /instruments/cryptocurrencies/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_CRYPTOCURRENCY.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def warrants(self, *, symbols: Sequence[str] | None = None) -> list[Warrant]:
+        """List warrants.
+
+        The list is not paginated; it is empty in the sandbox.
+
+        Args:
+            symbols: Only these warrants.
+
+        Returns:
+            Matching warrants.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/warrants``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_WARRANTS.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
+    async def quantity_decimal_precisions(self) -> list[QuantityDecimalPrecision]:
+        """List the decimal places of quantities.
+
+        A row without a symbol applies to its whole instrument type.
+
+        Returns:
+            Decimal places by instrument type and symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /instruments/quantity-decimal-precisions``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS.bind()
+        return await self._executor.execute(call)
+
+    async def currency_pairs(self) -> list[CurrencyPair]:
+        """List pairs of currencies.
+
+        Currency pairs have quotes but cannot be ordered.
+
+        Returns:
+            All pairs of currencies.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /instruments/currency-pairs``: known from other clients, not in the service document.
+        """
+        call = INSTRUMENTS_CURRENCY_PAIRS.bind()
         return await self._executor.execute(call)
 
 
@@ -1216,6 +1970,169 @@ class Watchlists:
         call = WATCHLISTS_LIST.bind()
         return await self._executor.execute(call)
 
+    async def get(self, watchlist_name: str) -> Watchlist:
+        """Return one watchlist of the user.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Returns:
+            Watchlist with all entries.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def replace(self, watchlist_name: str, watchlist: NewWatchlist) -> Watchlist:
+        """Replace the name and all entries of a watchlist.
+
+        The entries replace all old ones. A name that differs from the one in the path renames the list.
+
+        Args:
+            watchlist_name: Name of the list.
+            watchlist: Request body.
+
+        Returns:
+            Watchlist after the change.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``PUT /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_REPLACE.bind(watchlist_name=watchlist_name, body=watchlist)
+        return await self._executor.execute(call)
+
+    async def delete(self, watchlist_name: str) -> None:
+        """Delete a watchlist.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``DELETE /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_DELETE.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def list_public(self, *, counts_only: bool | None = None) -> builtins.list[Watchlist]:
+        """List the watchlists that the service publishes.
+
+        With counts only, the lists come without their entries.
+
+        Args:
+            counts_only: True for the number of entries instead of the entries.
+
+        Returns:
+            Public watchlists.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /public-watchlists``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_LIST_PUBLIC.bind(counts_only=counts_only)
+        return await self._executor.execute(call)
+
+    async def get_public(self, watchlist_name: str) -> Watchlist:
+        """Return one watchlist that the service publishes.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Returns:
+            Public watchlist with all entries.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /public-watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET_PUBLIC.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def list_pairs(self) -> builtins.list[PairsWatchlist]:
+        """List the watchlists of pairs.
+
+        Lists of pairs can only be read.
+
+        Returns:
+            Watchlists of pairs.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /pairs-watchlists``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_LIST_PAIRS.bind()
+        return await self._executor.execute(call)
+
+    async def get_pairs(self, pairs_watchlist_name: str) -> PairsWatchlist:
+        """Return one watchlist of pairs.
+
+        An unknown name is answered with 404.
+
+        Args:
+            pairs_watchlist_name: Name of the list.
+
+        Returns:
+            Watchlist of pairs.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /pairs-watchlists/{pairs_watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET_PAIRS.bind(pairs_watchlist_name=pairs_watchlist_name)
+        return await self._executor.execute(call)
+
 
 class QuoteAlerts:
     """Alerts on quotes that cross a threshold."""
@@ -1702,6 +2619,300 @@ class Risk:
         return self._executor.paginate(call)
 
 
+class OptionChains:
+    """Option chains: flat, compact and nested."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def flat(self, symbol: str) -> list[EquityOption]:
+        """List all options on an underlying.
+
+        The list covers all expirations and strikes and is not paginated: thousands of options, megabytes. An
+        underlying without options is answered with 404.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Options on the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /option-chains/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_FLAT.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def compact(self, symbol: str) -> list[CompactOptionChain]:
+        """List the symbols of all options on an underlying.
+
+        This is the shortest form of a chain: one row for each root symbol, expiration cycle and settlement.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Chains of the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /option-chains/{symbol}/compact``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_COMPACT.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def nested(self, symbol: str) -> list[NestedOptionChain]:
+        """List the option chains of an underlying by expiration and strike.
+
+        Each root symbol has its own chain: `SPX` and `SPXW`, for example.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Chains of the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /option-chains/{symbol}/nested``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_NESTED.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def nested_futures(self, symbol: str) -> NestedFuturesOptionChain:
+        """Return the option chains of a futures product by expiration and strike.
+
+        A large product has thousands of strikes, megabytes. An unknown product is answered with 404.
+
+        Args:
+            symbol: Product code of the future, such as `ES`, without a slash.
+
+        Returns:
+            Futures of the product and the chains of their options.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /futures-option-chains/{symbol}/nested``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_NESTED_FUTURES.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+
+class MarketData:
+    """Prices of instruments, and access to the market-data stream."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def by_type(
+        self,
+        *,
+        index: Sequence[str] | None = None,
+        equity: Sequence[str] | None = None,
+        equity_option: Sequence[str] | None = None,
+        future: Sequence[str] | None = None,
+        future_option: Sequence[str] | None = None,
+        cryptocurrency: Sequence[str] | None = None,
+        include_instrument: bool | None = None,
+    ) -> list[MarketDataSnapshot]:
+        """List the prices of up to 100 instruments.
+
+        Rows come in any order, and unknown symbols are missing: match the rows by symbol and type. The service
+        serves prices to funded accounts only.
+
+        Args:
+            index: Symbols of indices, such as `SPX`.
+            equity: Symbols of equities, such as `AAPL` or `BRK/B`.
+            equity_option: Symbols of equity options, as OCC symbols.
+            future: Symbols of futures, such as `/ESZ6`.
+            future_option: Symbols of futures options, such as `./ESZ6 EW3U6 260918P9100`.
+            cryptocurrency: Symbols of cryptocurrencies, such as `BTC/USD`.
+            include_instrument: True to include the definition of each instrument. Known from other clients only.
+
+        Returns:
+            Prices of the instruments.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /market-data/by-type``: recorded from the service, not in the service document.
+        """
+        call = MARKET_DATA_BY_TYPE.bind(
+            index=index,
+            equity=equity,
+            equity_option=equity_option,
+            future=future,
+            future_option=future_option,
+            cryptocurrency=cryptocurrency,
+            include_instrument=include_instrument,
+        )
+        return await self._executor.execute(call)
+
+    async def get(self, instrument_type: InstrumentType | str, symbol: str) -> MarketDataSnapshot:
+        """Return the prices of one instrument.
+
+        The service serves prices to funded accounts only.
+
+        Args:
+            instrument_type: Instrument type, such as `Equity Option` or `Index`.
+            symbol: Symbol of the instrument.
+
+        Returns:
+            Prices of the instrument.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+
+        ``GET /market-data/{instrument_type}/{symbol}``: known from other clients, not in the service document.
+        """
+        call = MARKET_DATA_GET.bind(instrument_type=instrument_type, symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def quote_token(self) -> QuoteToken:
+        """Return a token for the market-data stream.
+
+        A user without a customer record is refused with code quote_streamer.customer_not_found_error. Quotes of the
+        sandbox are 15 minutes late.
+
+        Returns:
+            Token and address of the stream.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /api-quote-tokens``: recorded from the service, not in the service document.
+        """
+        call = MARKET_DATA_QUOTE_TOKEN.bind()
+        return await self._executor.execute(call)
+
+
+class Search:
+    """Search for instruments and symbols."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def instruments(
+        self,
+        *,
+        query: str | None = None,
+        types: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        exchanges: Sequence[str] | None = None,
+        instrument_sub_types: Sequence[str] | None = None,
+        from_date: date | None = None,
+        limit: int | None = None,
+    ) -> list[InstrumentSearchHit]:
+        """Search instruments by symbol, description or tag.
+
+        An empty list is a normal answer. More than 100 hits cannot be reached.
+
+        Args:
+            query: Words to search for.
+            types: Only these instrument types, such as `Equity` or `Future`.
+            categories: Only these categories of events. Published, not recorded.
+            exchanges: Only these exchanges.
+            instrument_sub_types: Only these subtypes, such as `ETF` or `Index`. Published, not recorded.
+            from_date: Only instruments that trade until this day or longer; includes expired events.
+            limit: Maximum number of hits, at most 100; by default 25.
+
+        Returns:
+            Instruments found.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/search``: recorded from the service, not in the service document.
+        """
+        call = SEARCH_INSTRUMENTS.bind(
+            query=query,
+            types=types,
+            categories=categories,
+            exchanges=exchanges,
+            instrument_sub_types=instrument_sub_types,
+            from_date=from_date,
+            limit=limit,
+        )
+        return await self._executor.execute(call)
+
+    async def symbols(self, symbol: str) -> list[SymbolSearchHit]:
+        """Search symbols by their beginning.
+
+        A search without hits may be answered with 404.
+
+        Args:
+            symbol: Symbol or its beginning, such as `BRK`.
+
+        Returns:
+            Symbols found.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+
+        ``GET /symbols/search/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = SEARCH_SYMBOLS.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+
 class Endpoints:
     """Endpoints of the service, grouped by namespace."""
 
@@ -1719,3 +2930,6 @@ class Endpoints:
         self.balances: Balances = Balances(executor)
         self.positions: Positions = Positions(executor)
         self.risk: Risk = Risk(executor)
+        self.option_chains: OptionChains = OptionChains(executor)
+        self.market_data: MarketData = MarketData(executor)
+        self.search: Search = Search(executor)

@@ -520,6 +520,9 @@ class TickSize(Model):
     threshold: Decimal | None = None
     """Upper end of the price range, in dollars; absent for the last range."""
 
+    symbol: str | None = None
+    """Symbol of the spread that the increment belongs to; spreads only. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -596,56 +599,6 @@ class EquityOption(Model):
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
-    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
-
-
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
-class FutureOptionProduct(Model):
-    """Attributes shared by all options of one futures option product.
-
-    See section Future option instrument of the service document.
-    """
-
-    cash_settled: bool | None = None
-    """Whether it settles in cash."""
-
-    code: str | None = None
-    """Code of the product."""
-
-    display_factor: Decimal | None = None
-    """Factor between the wire price and the displayed price."""
-
-    exchange: str | None = None
-    """Exchange on which it trades, such as `CME`."""
-
-    expiration_type: str | None = None
-    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
-
-    is_am_settled: bool | None = None
-    """Whether a morning price settles it."""
-
-    itm_rule: str | None = None
-    """Rule for whether an option is in the money at expiration."""
-
-    market_sector: str | None = None
-    """Market sector of the future, such as `Equity Index`."""
-
-    product_subtype: str | None = None
-    """Subtype within the product type."""
-
-    product_type: str | None = None
-    """Product type."""
-
-    root_symbol: str | None = None
-    """Root of the option symbols."""
-
-    settlement_delay_days: int | None = None
-    """Days from expiration to settlement."""
-
-    supported: bool | None = None
-    """Whether the service supports the product."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1334,6 +1287,18 @@ class NewQuoteAlert(Model):
 
     threshold: Decimal
     """Threshold, in units of the field."""
+
+    threshold_numeric: Decimal | None = None
+    """Threshold as a number, in units of the field."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    dx_symbol: str | None = None
+    """Symbol of the instrument on the market-data stream."""
+
+    expires_at: str | None = None
+    """Expiry, as an ISO 8601 date-time."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2512,6 +2477,686 @@ class TotalFees(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureRoll(Model):
+    """Rule by which the active month of a future moves on.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the rule, such as `equity_index`."""
+
+    active_count: int | None = None
+    """Number of active months."""
+
+    cash_settled: bool | None = None
+    """Whether the future settles in cash."""
+
+    business_days_offset: int | None = None
+    """Business days between the roll and the last trading day."""
+
+    first_notice: bool | None = None
+    """Whether the first notice day counts instead of the last trading day."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureEtfEquivalent(Model):
+    """Fund that moves like a future.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the fund."""
+
+    share_quantity: int | None = None
+    """Number of shares that correspond to one future."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TradingCutoff(Model):
+    """Time at which trading in a product ends before expiration.
+
+    Recorded from the service, not in the service document.
+    """
+
+    offset_seconds: int | None = None
+    """Seconds from the start of the day."""
+
+    timezone: str | None = None
+    """Time zone, such as `Market Zone` or `London Zone`."""
+
+    timing: str | None = None
+    """Expirations that the time applies to, such as `Default` or `Quarterly`."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class DestinationVenueSymbol(Model):
+    """Symbol of a cryptocurrency at one venue.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the symbol at the service."""
+
+    symbol: str | None = None
+    """Symbol in the spelling of the venue."""
+
+    destination_venue: str | None = None
+    """Name of the venue, in one of several spellings."""
+
+    max_quantity_precision: int | None = None
+    """Maximum decimal places of a quantity."""
+
+    max_price_precision: int | None = None
+    """Maximum decimal places of a price."""
+
+    routable: bool | None = None
+    """Whether orders can be routed there."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CurrencyPair(Model):
+    """Pair of two currencies.
+
+    Known from other clients, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the instrument at the service."""
+
+    description: str | None = None
+    """Full name."""
+
+    dx_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    symbol: str | None = None
+    """Symbol, such as `EUR/USD`."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type, `Currency Pair`."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class QuantityDecimalPrecision(Model):
+    """Decimal places of quantities of one instrument type or instrument.
+
+    Recorded from the service, not in the service document.
+    """
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    symbol: str | None = None
+    """Symbol; absent for a whole instrument type."""
+
+    value: int | None = None
+    """Decimal places of a quantity."""
+
+    minimum_increment_precision: int | None = None
+    """Decimal places of the least increment of a quantity."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OptionStrike(Model):
+    """Strike of an expiration, with the symbols of its call and put.
+
+    Recorded from the service, not in the service document.
+    """
+
+    strike_price: Decimal | None = None
+    """Strike price, in dollars per share or points of the future."""
+
+    call: str | None = None
+    """Symbol of the call."""
+
+    call_streamer_symbol: str | None = None
+    """Symbol of the call on the market-data stream."""
+
+    put: str | None = None
+    """Symbol of the put."""
+
+    put_streamer_symbol: str | None = None
+    """Symbol of the put on the market-data stream."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Deliverable(Model):
+    """Part of the delivery of an option contract.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the deliverable at the service."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols."""
+
+    deliverable_type: str | None = None
+    """Type of deliverable, such as `Shares`."""
+
+    description: str | None = None
+    """Description, such as `100 shares of XYZ`."""
+
+    amount: Decimal | None = None
+    """Amount, in shares or dollars."""
+
+    symbol: str | None = None
+    """Symbol of the delivered instrument; absent for cash."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type of the delivered instrument."""
+
+    percent: Decimal | None = None
+    """Part of the price that the deliverable accounts for, as a number of percent."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ChainFuture(Model):
+    """Future whose options are in a nested chain.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol, such as `/ESZ6`."""
+
+    root_symbol: str | None = None
+    """Root of the symbol, such as `/ES`."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    maturity_date: date | None = None
+    """Maturity date."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    active_month: bool | None = None
+    """Whether it is the active month of its product."""
+
+    next_active_month: bool | None = None
+    """Whether it is the next active month."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FuturesOptionExpiration(Model):
+    """Expiration of options on one future, with its strikes.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the future, such as `/ESZ6`."""
+
+    root_symbol: str | None = None
+    """Root of the future, such as `/ES`."""
+
+    option_root_symbol: str | None = None
+    """Root of the option symbols, such as `EW3`."""
+
+    option_contract_symbol: str | None = None
+    """Root and month of the options, such as `EW3U6`."""
+
+    asset: str | None = None
+    """Asset code, such as `EW3`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    notional_value: Decimal | None = None
+    """Value of one price point of one contract, in dollars."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    strike_factor: Decimal | None = None
+    """Factor between the strike in the symbol and the strike price."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the options, by price range."""
+
+    strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Strikes of the expiration; not everywhere in ascending order."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class InstrumentSearchHit(Model):
+    """Instrument found by a search.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    description: str | None = None
+    """Full name."""
+
+    exchange: str | None = None
+    """Exchange on which it trades."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends; only for instruments that expire."""
+
+    category: str | None = None
+    """Category of an event. Published, not recorded."""
+
+    sub_category: str | None = None
+    """Category within the category. Published, not recorded."""
+
+    external_id: str | None = None
+    """Identifier at the exchange. Published, not recorded."""
+
+    event_product_external_id: str | None = None
+    """Identifier of the event product at the exchange. Published, not recorded."""
+
+    underlying_product: str | None = None
+    """Product of the underlying. Published, not recorded."""
+
+    underlying_product_type: str | None = None
+    """Product type of the underlying. Published, not recorded."""
+
+    underlying_streamer_symbol: str | None = None
+    """Symbol of the underlying on the market-data stream. Published, not recorded."""
+
+    strike_types: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Kinds of strikes of an event. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SymbolSearchHit(Model):
+    """Symbol found by a search for its beginning.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    description: str | None = None
+    """Full name."""
+
+    listed_market: str | None = None
+    """Code of the listing market. Published, not recorded."""
+
+    price_increments: str | None = None
+    """Price increments, in words. Published, not recorded."""
+
+    trading_hours: str | None = None
+    """Trading hours, in words. Published, not recorded."""
+
+    options: bool | None = None
+    """Whether it has options. Published, not recorded."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class MarketDataSnapshot(Model):
+    """Prices of one instrument.
+
+    Only symbol, type and time of the last change are certain; the rest depends on the instrument and the hour.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type; may differ from the requested one for an index."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    bid: Decimal | None = None
+    """Bid price, in dollars or points."""
+
+    bid_size: Decimal | None = None
+    """Size of the bid, in shares or contracts."""
+
+    ask: Decimal | None = None
+    """Ask price, in dollars or points."""
+
+    ask_size: Decimal | None = None
+    """Size of the ask, in shares or contracts."""
+
+    mid: Decimal | None = None
+    """Middle of bid and ask, in dollars or points."""
+
+    mark: Decimal | None = None
+    """Mark price, in dollars or points."""
+
+    last: Decimal | None = None
+    """Price of the last trade, in dollars or points."""
+
+    last_ext: Decimal | None = None
+    """Price of the last trade in extended hours, in dollars or points."""
+
+    last_mkt: Decimal | None = None
+    """Price of the last trade in regular hours, in dollars or points."""
+
+    beta: Decimal | None = None
+    """Factor between the moves of the market and of the instrument."""
+
+    dividend_amount: Decimal | None = None
+    """Dividend, in dollars per share."""
+
+    dividend_frequency: Decimal | None = None
+    """Number of dividends per year."""
+
+    open: Decimal | None = None
+    """First price of the session, in dollars or points."""
+
+    day_high_price: Decimal | None = None
+    """Highest price of the session, in dollars or points."""
+
+    day_low_price: Decimal | None = None
+    """Lowest price of the session, in dollars or points."""
+
+    close: Decimal | None = None
+    """Closing price, in dollars or points; absent during the session."""
+
+    close_price_type: str | None = None
+    """Kind of closing price, such as `Regular` or `Final`."""
+
+    prev_close: Decimal | None = None
+    """Closing price of the previous session, in dollars or points."""
+
+    prev_close_price_type: str | None = None
+    """Kind of previous closing price, such as `Regular` or `Final`."""
+
+    summary_date: date | None = None
+    """Day of the session."""
+
+    prev_close_date: date | None = None
+    """Day of the previous session."""
+
+    low_limit_price: Decimal | None = None
+    """Lowest permitted price, in dollars or points."""
+
+    high_limit_price: Decimal | None = None
+    """Highest permitted price, in dollars or points."""
+
+    is_trading_halted: bool | None = None
+    """Whether trading is halted."""
+
+    trading_halted_reason: str | None = None
+    """Reason for the halt, empty without one."""
+
+    halt_start_time: datetime | None = None
+    """Start of the halt; None without one."""
+
+    halt_end_time: datetime | None = None
+    """End of the halt; None without one."""
+
+    year_low_price: Decimal | None = None
+    """Lowest price of the year, in dollars or points."""
+
+    year_high_price: Decimal | None = None
+    """Highest price of the year, in dollars or points."""
+
+    volume: Decimal | None = None
+    """Volume of the session, in shares or contracts."""
+
+    volume_ext: Decimal | None = None
+    """Volume of extended hours, in shares or contracts."""
+
+    volatility: Decimal | None = None
+    """Implied volatility of an option, as a fraction."""
+
+    delta: Decimal | None = None
+    """Delta of an option, in dollars per dollar of the underlying."""
+
+    gamma: Decimal | None = None
+    """Gamma of an option, in units of delta per dollar of the underlying."""
+
+    theta: Decimal | None = None
+    """Theta of an option, in dollars per day."""
+
+    rho: Decimal | None = None
+    """Rho of an option, in dollars per percent of interest."""
+
+    vega: Decimal | None = None
+    """Vega of an option, in dollars per percent of volatility."""
+
+    theo_price: Decimal | None = None
+    """Theoretical price of an option, in dollars or points."""
+
+    dx_mark: Decimal | None = None
+    """Mark price of the data provider, in dollars or points."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in dollars or points."""
+
+    open_interest: int | None = None
+    """Number of open contracts."""
+
+    trading_halted: bool | None = None
+    """Whether trading is halted. Published, not recorded."""
+
+    last_trade_time: datetime | None = None
+    """Time of the last trade. Published, not recorded."""
+
+    instrument: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
+    """Definition of the instrument, as raw JSON; only with include-instrument. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class QuoteToken(Model):
+    """Token and address of the market-data stream.
+
+    Recorded from the service, not in the service document.
+    """
+
+    token: str | None = attrs.field(default=None, repr=False)
+    """Token for the stream, valid for 24 hours."""
+
+    dxlink_url: str | None = None
+    """Address of the stream."""
+
+    level: str | None = None
+    """Level of the data, such as `api` or `delayed`."""
+
+    websocket_url: str | None = None
+    """Address of an older stream. Published, not recorded."""
+
+    issued_at: datetime | None = None
+    """Time of issue. Published, not recorded."""
+
+    expires_at: datetime | None = None
+    """End of validity. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExpirationVolatility(Model):
+    """Implied volatility of one expiration.
+
+    Recorded from the service, not in the service document.
+    """
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    implied_volatility: Decimal | None = None
+    """Implied volatility, as a fraction."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class LiquidityState(Model):
+    """Running average behind the liquidity of an underlying.
+
+    Recorded from the service, not in the service document.
+    """
+
+    sum: Decimal | None = None
+    """Sum of the values, in units of the service."""
+
+    count: int | None = None
+    """Number of values."""
+
+    started_at: datetime | None = None
+    """Start of the average."""
+
+    updated_at: datetime | None = None
+    """Time of the last value."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExpectedEarnings(Model):
+    """Next or last earnings report of a company.
+
+    Recorded from the service, not in the service document.
+    """
+
+    visible: bool | None = None
+    """Whether the report is shown."""
+
+    expected_report_date: date | None = None
+    """Expected day of the report."""
+
+    estimated: bool | None = None
+    """Whether the day is an estimate."""
+
+    late_flag: int | None = None
+    """Whether the report is late: 0 or 1."""
+
+    quarter_end_date: date | None = None
+    """Last day of the quarter."""
+
+    actual_eps: Decimal | None = None
+    """Reported earnings, in dollars per share."""
+
+    consensus_estimate: Decimal | None = None
+    """Expected earnings, in dollars per share."""
+
+    time_of_day: str | None = None
+    """Time of day of the report. Known from other clients only."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PairsEquation(Model):
+    """Pair of instruments, one bought and one sold.
+
+    Recorded from the service, not in the service document.
+    """
+
+    left_action: str | None = None
+    """Action on the left side, `Buy` or `Sell`."""
+
+    left_symbol: str | None = None
+    """Symbol of the left side."""
+
+    left_quantity: Decimal | None = None
+    """Quantity of the left side, in shares or contracts."""
+
+    right_action: str | None = None
+    """Action on the right side, `Buy` or `Sell`."""
+
+    right_symbol: str | None = None
+    """Symbol of the right side."""
+
+    right_quantity: Decimal | None = None
+    """Quantity of the right side, in shares or contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorBody(Model):
     """Cause of an error status.
 
@@ -2628,22 +3273,25 @@ class Equity(Model):
     cusip: str | None = None
     """CUSIP, nine characters."""
 
+    is_fraud_risk: bool | None = None
+    """Whether the service suspects fraud. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
-class FutureOption(Model):
-    """Listed option on a future.
+class FutureOptionProduct(Model):
+    """Attributes shared by all options of one futures option product.
 
     See section Future option instrument of the service document.
     """
 
-    active: bool | None = None
-    """Whether the service currently trades it."""
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
 
-    days_to_expiration: int | None = None
-    """Calendar days to expiration; 0 on the last day, negative afterwards."""
+    code: str | None = None
+    """Code of the product."""
 
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
@@ -2651,95 +3299,55 @@ class FutureOption(Model):
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
 
-    exercise_style: str | None = None
-    """Exercise style, such as `American` or `European`."""
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
 
-    expiration_date: date | None = None
-    """Expiration date."""
+    is_am_settled: bool | None = None
+    """Whether a morning price settles it."""
 
-    expires_at: datetime | None = None
-    """Time of expiration."""
+    itm_rule: str | None = None
+    """Rule for whether an option is in the money at expiration."""
 
-    future_price_ratio: Decimal | None = None
-    """Ratio of the option price to the future price."""
+    market_sector: str | None = None
+    """Market sector of the future, such as `Equity Index`."""
 
-    is_closing_only: bool | None = None
-    """Whether positions can only be closed, not opened."""
+    product_subtype: str | None = None
+    """Subtype within the product type."""
 
-    is_confirmed: bool | None = None
-    """Whether the exchange has confirmed it."""
-
-    is_exercisable_weekly: bool | None = None
-    """Whether it can be exercised weekly."""
-
-    is_primary_deliverable: bool | None = None
-    """Whether its future is the primary deliverable of the product."""
-
-    is_vanilla: bool | None = None
-    """Whether it is a plain option without special terms."""
-
-    last_trade_time: str | None = None
-    """Last trade time, as sent by the exchange; `0` if none."""
-
-    maturity_date: date | None = None
-    """Maturity date."""
-
-    multiplier: Decimal | None = None
-    """Dollars per price point of one contract."""
-
-    notional_value: Decimal | None = None
-    """Value of one price point of one contract, in dollars."""
-
-    option_root_symbol: str | None = None
-    """Root of the option symbol, such as `EW3`."""
-
-    option_type: OptionType | None = None
-    """Call or put."""
-
-    product_code: str | None = None
-    """Product code of the future, such as `ES`."""
+    product_type: str | None = None
+    """Product type."""
 
     root_symbol: str | None = None
-    """Root of the future's symbol, such as `/ES`."""
+    """Root of the option symbols."""
 
-    security_id: str | None = None
-    """Security number at the exchange."""
+    settlement_delay_days: int | None = None
+    """Days from expiration to settlement."""
 
-    settlement_type: str | None = None
-    """Settlement type, such as `Future`."""
+    supported: bool | None = None
+    """Whether the service supports the product."""
 
-    stops_trading_at: datetime | None = None
-    """Time trading ends."""
+    legacy_code: str | None = None
+    """Former code of the product. Recorded, not documented."""
 
-    streamer_symbol: str | None = None
-    """Symbol on the market-data stream."""
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform. Recorded, not documented."""
 
-    strike_factor: Decimal | None = None
-    """Factor between the strike in the symbol and the strike price."""
+    clearing_code: str | None = None
+    """Code of the product at the clearing house. Recorded, not documented."""
 
-    strike_price: Decimal | None = None
-    """Strike price, in price points of the future."""
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house. Recorded, not documented."""
 
-    symbol: str | None = None
-    """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price. Recorded, not documented."""
 
-    underlying_count: Decimal | None = None
-    """Futures per contract."""
+    is_rollover: bool | None = None
+    """Whether expiring options roll over. Recorded, not documented."""
 
-    underlying_symbol: str | None = None
-    """Symbol of the underlying future, such as `/ESZ6`."""
-
-    exchange_symbol: str | None = None
-    """Symbol at the exchange."""
-
-    security_exchange: str | None = None
-    """Code of the exchange of security-id."""
-
-    sx_id: str | None = None
-    """Secondary number at the exchange; `0` if none."""
-
-    future_option_product: FutureOptionProduct | None = None
-    """Product of the option."""
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -3181,6 +3789,21 @@ class Watchlist(Model):
     order_index: int | None = None
     """Sort position among the lists, lowest first."""
 
+    id: str | None = None
+    """Identifier of the list. Recorded, not documented."""
+
+    user_id: str | None = None
+    """Owner of the list. Recorded, not documented."""
+
+    created_at: datetime | None = None
+    """Time of creation. Recorded, not documented."""
+
+    updated_at: datetime | None = None
+    """Time of the last change. Recorded, not documented."""
+
+    watchlist_entry_count: int | None = None
+    """Number of entries, if only counts were asked for. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3337,6 +3960,615 @@ class PermittedAccountType(Model):
 
     margin_types: tuple[PermittedMarginType, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Permitted types of margin."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureProduct(Model):
+    """Attributes shared by all futures of one product.
+
+    Recorded from the service, not in the service document.
+    """
+
+    root_symbol: str | None = None
+    """Root of the symbols, such as `/ES`."""
+
+    code: str | None = None
+    """Code of the product, such as `ES`."""
+
+    description: str | None = None
+    """Full name."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform."""
+
+    legacy_code: str | None = None
+    """Former code of the product."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    legacy_exchange_code: str | None = None
+    """Former code of the exchange."""
+
+    product_type: str | None = None
+    """Product type, `Financial` or `Physical`."""
+
+    listed_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Letters of the months with a listed future, such as `H`."""
+
+    active_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Letters of the months with an active future."""
+
+    notional_multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in points."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    base_tick: int | None = None
+    """Denominator of a fractional price. Published, not recorded."""
+
+    sub_tick: int | None = None
+    """Denominator of the second part of a fractional price. Published, not recorded."""
+
+    streamer_exchange_code: str | None = None
+    """Code of the exchange on the market-data stream, such as `XCME`."""
+
+    small_notional: bool | None = None
+    """Whether it is a micro contract."""
+
+    back_month_first_calendar_symbol: bool | None = None
+    """Whether calendar spreads name the later month first."""
+
+    first_notice: bool | None = None
+    """Whether the product has a first notice day."""
+
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
+
+    contract_limit: int | None = None
+    """Maximum number of contracts held. Published, not recorded."""
+
+    security_group: str | None = None
+    """Group of securities at the exchange."""
+
+    price_format: str | None = None
+    """Format of the displayed price. Published, not recorded."""
+
+    product_subtype: str | None = None
+    """Subtype within the product type, such as `Event`."""
+
+    true_underlying_code: str | None = None
+    """Product code of the underlying of an event product."""
+
+    underlying_description: str | None = None
+    """Name of the underlying index."""
+
+    underlying_identifier: str | None = None
+    """Symbol of the underlying index, such as `SPX`."""
+
+    market_sector: str | None = None
+    """Market sector, such as `Equity Index` or `Agriculture`."""
+
+    supported: bool | None = None
+    """Whether the service supports the product."""
+
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration."""
+
+    option_products: tuple[FutureOptionProduct, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Products of the options on its futures; product endpoints only."""
+
+    roll: FutureRoll | None = None
+    """Rule by which the active month moves on."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureOptionProductDetails(Model):
+    """Futures option product together with the product of its futures.
+
+    Recorded from the service, not in the service document.
+    """
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `EW3`, without a slash."""
+
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
+
+    code: str | None = None
+    """Code of the product."""
+
+    legacy_code: str | None = None
+    """Former code of the product."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house."""
+
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price."""
+
+    is_rollover: bool | None = None
+    """Whether expiring options roll over."""
+
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    product_type: str | None = None
+    """Product type, such as `Physical` or `Financial`."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
+
+    settlement_delay_days: int | None = None
+    """Days from expiration to settlement."""
+
+    is_am_settled: bool | None = None
+    """Whether a morning price settles it."""
+
+    product_subtype: str | None = None
+    """Subtype within the product type, such as `Event`."""
+
+    itm_rule: str | None = None
+    """Rule for whether an option is in the money at expiration. Published, not recorded."""
+
+    market_sector: str | None = None
+    """Market sector of the future, such as `Equity Index`."""
+
+    supported: bool | None = None
+    """Whether the service supports the product."""
+
+    future_product: FutureProduct | None = None
+    """Product of the underlying futures."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Cryptocurrency(Model):
+    """Pair of a cryptocurrency and a currency.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the instrument at the service."""
+
+    symbol: str | None = None
+    """Symbol, such as `BTC/USD`."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type, `Cryptocurrency`."""
+
+    short_description: str | None = None
+    """Short name."""
+
+    description: str | None = None
+    """Full name."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in dollars."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream, such as `BTC/USD:CXTALP`."""
+
+    destination_venue_symbols: tuple[DestinationVenueSymbol, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Symbols at the venues."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CompactOptionChain(Model):
+    """Options of one root symbol, expiration cycle and settlement, as symbols only.
+
+    The symbols and their streamer symbols run in parallel.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `SPXW`."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    shares_per_contract: int | None = None
+    """Shares per contract."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Regular` or `Weekly`."""
+
+    deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Parts that one contract delivers."""
+
+    symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """OCC symbols."""
+
+    streamer_symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Symbols on the market-data stream, in the same order."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OptionExpiration(Model):
+    """Expiration of an option chain, with its strikes.
+
+    Recorded from the service, not in the service document.
+    """
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Regular` or `Weekly`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Strikes of the expiration."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FuturesOptionChain(Model):
+    """Chain of options on the futures of one product.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Root of the futures, such as `/ES`."""
+
+    root_symbol: str | None = None
+    """Root of the futures, such as `/ES`."""
+
+    exercise_style: str | None = None
+    """Exercise style, such as `American`."""
+
+    expirations: tuple[FuturesOptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Expirations of the chain."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class UnderlyingMetrics(Model):
+    """Volatility, liquidity, dividends and earnings of an underlying.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the underlying."""
+
+    implied_volatility_index: Decimal | None = None
+    """Implied volatility, as a fraction."""
+
+    implied_volatility_index_15_day: Decimal | None = None
+    """Implied volatility over 15 days, as a fraction."""
+
+    implied_volatility_index_5_day_change: Decimal | None = None
+    """Change of the implied volatility within 5 days, as a fraction."""
+
+    implied_volatility_index_rank: Decimal | None = None
+    """Rank of the implied volatility within a year, as a fraction."""
+
+    tos_implied_volatility_index_rank: Decimal | None = None
+    """Rank by another method, as a fraction."""
+
+    tw_implied_volatility_index_rank: Decimal | None = None
+    """Rank by the method of the service, as a fraction."""
+
+    tos_implied_volatility_index_rank_updated_at: datetime | None = None
+    """Time of the last change of the other rank."""
+
+    implied_volatility_index_rank_source: str | None = None
+    """Source of the rank, such as `tos`."""
+
+    implied_volatility_percentile: Decimal | None = None
+    """Percentile of the implied volatility within a year, as a fraction."""
+
+    implied_volatility_updated_at: datetime | None = None
+    """Time of the last change of the implied volatility."""
+
+    liquidity_value: Decimal | None = None
+    """Liquidity, in units of the service."""
+
+    liquidity_rank: Decimal | None = None
+    """Rank of the liquidity, as a fraction; may exceed 1."""
+
+    liquidity_rating: int | None = None
+    """Rating of the liquidity, from about 1 to 5."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    option_expiration_implied_volatilities: tuple[ExpirationVolatility, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Implied volatility by expiration."""
+
+    liquidity_running_state: LiquidityState | None = None
+    """Running average behind the liquidity."""
+
+    beta: Decimal | None = None
+    """Factor between the moves of the market and of the underlying."""
+
+    beta_updated_at: datetime | None = None
+    """Time of the last change of beta."""
+
+    corr_spy_3month: Decimal | None = None
+    """Correlation with SPY over three months, as a fraction."""
+
+    dividend_rate_per_share: Decimal | None = None
+    """Last dividend, in dollars per share."""
+
+    annual_dividend_per_share: Decimal | None = None
+    """Dividends of a year, in dollars per share."""
+
+    dividend_yield: Decimal | None = None
+    """Dividends of a year over the price, as a fraction."""
+
+    dividend_ex_date: date | None = None
+    """Last day without the dividend."""
+
+    dividend_next_date: date | None = None
+    """Day of the next dividend; may lie in the past."""
+
+    dividend_pay_date: date | None = None
+    """Day of payment."""
+
+    dividend_updated_at: datetime | None = None
+    """Time of the last change of the dividend."""
+
+    earnings: ExpectedEarnings | None = None
+    """Next or last earnings report."""
+
+    listed_market: str | None = None
+    """Code of the listing market."""
+
+    lendability: Lendability | None = None
+    """Ease of borrowing shares."""
+
+    borrow_rate: Decimal | None = None
+    """Rate charged for borrowing shares to sell short."""
+
+    market_cap: Decimal | None = None
+    """Market capitalization, in dollars."""
+
+    implied_volatility_30_day: Decimal | None = None
+    """Implied volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_30_day: Decimal | None = None
+    """Historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_60_day: Decimal | None = None
+    """Historical volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_90_day: Decimal | None = None
+    """Historical volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    iv_hv_30_day_difference: Decimal | None = None
+    """Implied minus historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    price_earnings_ratio: Decimal | None = None
+    """Ratio of the price to the earnings."""
+
+    earnings_per_share: Decimal | None = None
+    """Earnings, in dollars per share."""
+
+    sector: str | None = None
+    """Sector of the company."""
+
+    industry: str | None = None
+    """Industry of the company."""
+
+    implied_volatility_60_day: Decimal | None = None
+    """Implied volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
+    clients only."""
+
+    implied_volatility_90_day: Decimal | None = None
+    """Implied volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
+    clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PairsWatchlist(Model):
+    """Named list of pairs of instruments.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the list."""
+
+    pairs_equations: tuple[PairsEquation, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Pairs of the list."""
+
+    order_index: int | None = None
+    """Sort position among the lists, lowest first."""
+
+    created_at: datetime | None = None
+    """Time of creation. Known from other clients only."""
+
+    updated_at: datetime | None = None
+    """Time of the last change. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureOption(Model):
+    """Listed option on a future.
+
+    See section Future option instrument of the service document.
+    """
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day, negative afterwards."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    exercise_style: str | None = None
+    """Exercise style, such as `American` or `European`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    future_price_ratio: Decimal | None = None
+    """Ratio of the option price to the future price."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    is_confirmed: bool | None = None
+    """Whether the exchange has confirmed it."""
+
+    is_exercisable_weekly: bool | None = None
+    """Whether it can be exercised weekly."""
+
+    is_primary_deliverable: bool | None = None
+    """Whether its future is the primary deliverable of the product."""
+
+    is_vanilla: bool | None = None
+    """Whether it is a plain option without special terms."""
+
+    last_trade_time: str | None = None
+    """Last trade time, as sent by the exchange; `0` if none."""
+
+    maturity_date: date | None = None
+    """Maturity date."""
+
+    multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    notional_value: Decimal | None = None
+    """Value of one price point of one contract, in dollars."""
+
+    option_root_symbol: str | None = None
+    """Root of the option symbol, such as `EW3`."""
+
+    option_type: OptionType | None = None
+    """Call or put."""
+
+    product_code: str | None = None
+    """Product code of the future, such as `ES`."""
+
+    root_symbol: str | None = None
+    """Root of the future's symbol, such as `/ES`."""
+
+    security_id: str | None = None
+    """Security number at the exchange."""
+
+    settlement_type: str | None = None
+    """Settlement type, such as `Future`."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    strike_factor: Decimal | None = None
+    """Factor between the strike in the symbol and the strike price."""
+
+    strike_price: Decimal | None = None
+    """Strike price, in price points of the future."""
+
+    symbol: str | None = None
+    """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
+
+    underlying_count: Decimal | None = None
+    """Futures per contract."""
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying future, such as `/ESZ6`."""
+
+    exchange_symbol: str | None = None
+    """Symbol at the exchange."""
+
+    security_exchange: str | None = None
+    """Code of the exchange of security-id."""
+
+    sx_id: str | None = None
+    """Secondary number at the exchange; `0` if none."""
+
+    future_option_product: FutureOptionProduct | None = None
+    """Product of the option."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -3636,6 +4868,168 @@ class Customer(Model):
 
     person: Person | None = attrs.field(default=None, repr=False)
     """Person, for customers that are one."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Future(Model):
+    """Listed future.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol, such as `/ESZ6`."""
+
+    product_code: str | None = None
+    """Code of the product, such as `ES`."""
+
+    contract_size: Decimal | None = None
+    """Size of one contract, in units of the product."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in points."""
+
+    notional_multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    main_fraction: Decimal | None = None
+    """Fraction in which the price is displayed, in points."""
+
+    sub_fraction: Decimal | None = None
+    """Second fraction in which the price is displayed, in points."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    last_trade_date: date | None = None
+    """Last trading day."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    closing_only_date: date | None = None
+    """First day on which positions can only be closed."""
+
+    first_notice_date: date | None = None
+    """First notice day; absent for futures settled in cash."""
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    active_month: bool | None = None
+    """Whether it is the active month of its product."""
+
+    next_active_month: bool | None = None
+    """Whether it is the next active month."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    product_group: str | None = None
+    """Group of products at the exchange, such as `CME_ES`."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    roll_target_symbol: str | None = None
+    """Future that positions roll to; absent for the last months."""
+
+    exchange_symbol: str | None = None
+    """Symbol at the exchange, such as `ESZ6`."""
+
+    security_id: str | None = None
+    """Security number at the exchange."""
+
+    streamer_exchange_code: str | None = None
+    """Code of the exchange on the market-data stream, such as `XCME`."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream, such as `/ESZ26:XCME`."""
+
+    back_month_first_calendar_symbol: bool | None = None
+    """Whether calendar spreads name the later month first."""
+
+    is_tradeable: bool | None = None
+    """Whether it can be traded."""
+
+    true_underlying_symbol: str | None = None
+    """Symbol of the underlying of an event future. Published, not recorded."""
+
+    exchange_data: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
+    """Data of the exchange, as raw JSON. Published, not recorded."""
+
+    future_etf_equivalent: FutureEtfEquivalent | None = None
+    """Fund that moves like the future."""
+
+    future_product: FutureProduct | None = None
+    """Product of the future, without its option products."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the future, by price range."""
+
+    option_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of its options, by price range."""
+
+    spread_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of its spreads, by symbol of the spread."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NestedOptionChain(Model):
+    """Options of one root symbol, by expiration and strike.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `SPXW`."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    shares_per_contract: int | None = None
+    """Shares per contract."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the options, by price range."""
+
+    deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Parts that one contract delivers."""
+
+    expirations: tuple[OptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Expirations, the earliest first."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NestedFuturesOptionChain(Model):
+    """Options on the futures of one product, by chain, expiration and strike.
+
+    Recorded from the service, not in the service document.
+    """
+
+    futures: tuple[ChainFuture, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Futures of the product."""
+
+    option_chains: tuple[FuturesOptionChain, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Chains of options, usually one."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -4083,14 +5477,20 @@ __all__ = [
     "AlertOperator",
     "AuthorityLevel",
     "BuyingPowerEffect",
+    "ChainFuture",
+    "CompactOptionChain",
     "Comparator",
     "ComplexOrder",
     "ComplexOrderType",
     "ContingentStatus",
+    "Cryptocurrency",
+    "CurrencyPair",
     "CurrentMarketSession",
     "Customer",
     "CustomerAccount",
     "CustomerSuitability",
+    "Deliverable",
+    "DestinationVenueSymbol",
     "Dividend",
     "EarningsReport",
     "EffectiveMarginRequirement",
@@ -4101,17 +5501,28 @@ __all__ = [
     "EquityOption",
     "ErrorBody",
     "ErrorDetail",
+    "ExpectedEarnings",
+    "ExpirationVolatility",
     "FeeBreakdown",
     "FeeCalculation",
     "Fill",
+    "Future",
+    "FutureEtfEquivalent",
     "FutureOption",
     "FutureOptionProduct",
+    "FutureOptionProductDetails",
+    "FutureProduct",
+    "FutureRoll",
+    "FuturesOptionChain",
+    "FuturesOptionExpiration",
     "GrantType",
     "HolidayCalendar",
     "InstrumentCollection",
+    "InstrumentSearchHit",
     "InstrumentType",
     "LegAction",
     "Lendability",
+    "LiquidityState",
     "MarginConfiguration",
     "MarginDryRun",
     "MarginDryRunResult",
@@ -4121,8 +5532,11 @@ __all__ = [
     "MarginPositionEntry",
     "MarginPositionGroup",
     "MarginRequirements",
+    "MarketDataSnapshot",
     "MarketSession",
     "MarketState",
+    "NestedFuturesOptionChain",
+    "NestedOptionChain",
     "NetLiqOhlc",
     "NetLiqRange",
     "NewOrder",
@@ -4133,6 +5547,8 @@ __all__ = [
     "NewQuoteAlert",
     "NewWatchlist",
     "NewWatchlistEntry",
+    "OptionExpiration",
+    "OptionStrike",
     "OptionType",
     "Order",
     "OrderCondition",
@@ -4143,6 +5559,8 @@ __all__ = [
     "OrderType",
     "Pagination",
     "PairsEdit",
+    "PairsEquation",
+    "PairsWatchlist",
     "PermittedAccountType",
     "PermittedMarginType",
     "Person",
@@ -4152,11 +5570,14 @@ __all__ = [
     "PreflightMessage",
     "PriceComponent",
     "PriceEffect",
+    "QuantityDecimalPrecision",
     "QuantityDirection",
     "QuoteAlert",
+    "QuoteToken",
     "RelatedOrder",
     "SortOrder",
     "SpanRow",
+    "SymbolSearchHit",
     "TickSize",
     "TimeInForce",
     "TimeOfDay",
@@ -4164,9 +5585,11 @@ __all__ = [
     "TokenRequest",
     "TokenResponse",
     "TotalFees",
+    "TradingCutoff",
     "TradingStatus",
     "Transaction",
     "TransactionLot",
+    "UnderlyingMetrics",
     "Warrant",
     "Watchlist",
     "WatchlistEntry",

@@ -15,8 +15,11 @@ from .models import (
     AdvancedInstructions,
     AlertField,
     AlertOperator,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
     Customer,
     CustomerAccount,
@@ -25,10 +28,14 @@ from .models import (
     EffectiveMarginRequirement,
     Equity,
     EquityOption,
+    Future,
     FutureOption,
+    FutureOptionProductDetails,
+    FutureProduct,
     GrantType,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
@@ -37,7 +44,10 @@ from .models import (
     MarginOrder,
     MarginOrderLeg,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
     NewOrder,
@@ -48,18 +58,23 @@ from .models import (
     NewQuoteAlert,
     NewWatchlist,
     NewWatchlistEntry,
+    OptionType,
     Order,
     OrderEdit,
     OrderStatus,
     OrderType,
     PairsEdit,
+    PairsWatchlist,
     PlacedOrderResponse,
     Position,
     PositionLimit,
     PriceEffect,
+    QuantityDecimalPrecision,
     QuoteAlert,
+    QuoteToken,
     SortOrder,
     SpanRow,
+    SymbolSearchHit,
     TimeInForce,
     TimeOfDay,
     TokenRequest,
@@ -67,6 +82,7 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
 )
@@ -868,6 +884,655 @@ TRANSACTIONS_TOTAL_FEES: Operation[TotalFees] = Operation(
     provenance=Provenance.RECORDED,
 )
 
+INSTRUMENTS_EQUITY: Operation[Equity] = Operation(
+    name="instruments.equity",
+    method="GET",
+    path="/instruments/equities/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Equity,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
+    name="instruments.active_equities",
+    method="GET",
+    path="/instruments/equities/active",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=Equity,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=5000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
+    name="instruments.equity_option",
+    method="GET",
+    path="/instruments/equity-options/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=EquityOption,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="symbol", wire="symbol", location="path", required=True),
+        Parameter(name="active", wire="active", location="query", kind="boolean"),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
+    name="instruments.futures",
+    method="GET",
+    path="/instruments/futures",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=Future,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="symbols", wire="symbol[]", location="query", array=True),
+        Parameter(name="product_codes", wire="product-code[]", location="query", array=True),
+        Parameter(name="exchange", wire="exchange", location="query"),
+        Parameter(name="security_ids", wire="security-id[]", location="query", array=True),
+        Parameter(name="only_active_futures", wire="only-active-futures", location="query", kind="boolean"),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE: Operation[Future] = Operation(
+    name="instruments.future",
+    method="GET",
+    path="/instruments/futures/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Future,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
+    name="instruments.future_products",
+    method="GET",
+    path="/instruments/future-products",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureProduct,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
+    name="instruments.future_product",
+    method="GET",
+    path="/instruments/future-products/{exchange}/{code}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureProduct,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="exchange", wire="exchange", location="path", required=True),
+        Parameter(name="code", wire="code", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] = Operation(
+    name="instruments.future_option_products",
+    method="GET",
+    path="/instruments/future-option-products",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureOptionProductDetails,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
+    name="instruments.future_option_product",
+    method="GET",
+    path="/instruments/future-option-products/{root_symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOptionProductDetails,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
+    provenance=Provenance.PUBLISHED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[FutureOptionProductDetails] = Operation(
+    name="instruments.future_option_product_of_exchange",
+    method="GET",
+    path="/instruments/future-option-products/{exchange}/{root_symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOptionProductDetails,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="exchange", wire="exchange", location="path", required=True),
+        Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
+    name="instruments.future_options",
+    method="GET",
+    path="/instruments/future-options",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureOption,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="symbols", wire="symbol[]", location="query", array=True),
+        Parameter(name="option_root_symbol", wire="option-root-symbol", location="query"),
+        Parameter(name="expiration_date", wire="expiration-date", location="query", kind="date"),
+        Parameter(name="maturity_date", wire="maturity-date", location="query", kind="date"),
+        Parameter(name="option_type", wire="option-type", location="query", choices=OptionType),
+        Parameter(name="strike_price", wire="strike-price", location="query", kind="decimal"),
+        Parameter(name="exchange", wire="exchange", location="query"),
+        Parameter(name="security_ids", wire="security-id[]", location="query", array=True),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
+    name="instruments.future_option",
+    method="GET",
+    path="/instruments/future-options/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOption,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CRYPTOCURRENCIES: Operation[list[Cryptocurrency]] = Operation(
+    name="instruments.cryptocurrencies",
+    method="GET",
+    path="/instruments/cryptocurrencies",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Cryptocurrency,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CRYPTOCURRENCY: Operation[Cryptocurrency] = Operation(
+    name="instruments.cryptocurrency",
+    method="GET",
+    path="/instruments/cryptocurrencies/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Cryptocurrency,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_WARRANTS: Operation[list[Warrant]] = Operation(
+    name="instruments.warrants",
+    method="GET",
+    path="/instruments/warrants",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Warrant,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS: Operation[list[QuantityDecimalPrecision]] = Operation(
+    name="instruments.quantity_decimal_precisions",
+    method="GET",
+    path="/instruments/quantity-decimal-precisions",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=QuantityDecimalPrecision,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CURRENCY_PAIRS: Operation[list[CurrencyPair]] = Operation(
+    name="instruments.currency_pairs",
+    method="GET",
+    path="/instruments/currency-pairs",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CurrencyPair,
+    status=200,
+    scope="read",
+    provenance=Provenance.CLIENT,
+)
+
+OPTION_CHAINS_FLAT: Operation[list[EquityOption]] = Operation(
+    name="option_chains.flat",
+    method="GET",
+    path="/option-chains/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=EquityOption,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_COMPACT: Operation[list[CompactOptionChain]] = Operation(
+    name="option_chains.compact",
+    method="GET",
+    path="/option-chains/{symbol}/compact",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CompactOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_NESTED: Operation[list[NestedOptionChain]] = Operation(
+    name="option_chains.nested",
+    method="GET",
+    path="/option-chains/{symbol}/nested",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=NestedOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_NESTED_FUTURES: Operation[NestedFuturesOptionChain] = Operation(
+    name="option_chains.nested_futures",
+    method="GET",
+    path="/futures-option-chains/{symbol}/nested",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=NestedFuturesOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+SEARCH_INSTRUMENTS: Operation[list[InstrumentSearchHit]] = Operation(
+    name="search.instruments",
+    method="GET",
+    path="/instruments/search",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=InstrumentSearchHit,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="query", wire="query", location="query"),
+        Parameter(name="types", wire="type", location="query", array=True, joined=True),
+        Parameter(name="categories", wire="category", location="query", array=True, joined=True),
+        Parameter(name="exchanges", wire="exchange", location="query", array=True, joined=True),
+        Parameter(name="instrument_sub_types", wire="instrument-sub-type", location="query", array=True, joined=True),
+        Parameter(name="from_date", wire="from-date", location="query", kind="date"),
+        Parameter(name="limit", wire="limit", location="query", kind="integer", minimum=1, maximum=100),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+SEARCH_SYMBOLS: Operation[list[SymbolSearchHit]] = Operation(
+    name="search.symbols",
+    method="GET",
+    path="/symbols/search/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=SymbolSearchHit,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_DATA_BY_TYPE: Operation[list[MarketDataSnapshot]] = Operation(
+    name="market_data.by_type",
+    method="GET",
+    path="/market-data/by-type",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=MarketDataSnapshot,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="index", wire="index", location="query", array=True, joined=True),
+        Parameter(name="equity", wire="equity", location="query", array=True, joined=True),
+        Parameter(name="equity_option", wire="equity-option", location="query", array=True, joined=True),
+        Parameter(name="future", wire="future", location="query", array=True, joined=True),
+        Parameter(name="future_option", wire="future-option", location="query", array=True, joined=True),
+        Parameter(name="cryptocurrency", wire="cryptocurrency", location="query", array=True, joined=True),
+        Parameter(name="include_instrument", wire="include-instrument", location="query", kind="boolean"),
+    ),
+    rules=(
+        Rule(
+            require_any=("index", "equity", "equity-option", "future", "future-option", "cryptocurrency"),
+            message="symbols of at least one type are required: set equity, for example.",
+        ),
+        Rule(
+            max_total=(("index", "equity", "equity-option", "future", "future-option", "cryptocurrency"), 100),
+            message="at most 100 symbols are allowed over all types: split the request.",
+        ),
+    ),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_DATA_GET: Operation[MarketDataSnapshot] = Operation(
+    name="market_data.get",
+    method="GET",
+    path="/market-data/{instrument_type}/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketDataSnapshot,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_type", wire="instrument_type", location="path", required=True, choices=InstrumentType
+        ),
+        Parameter(name="symbol", wire="symbol", location="path", required=True),
+    ),
+    production_only=True,
+    provenance=Provenance.CLIENT,
+)
+
+MARKET_DATA_QUOTE_TOKEN: Operation[QuoteToken] = Operation(
+    name="market_data.quote_token",
+    method="GET",
+    path="/api-quote-tokens",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=QuoteToken,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_METRICS_LIST: Operation[list[UnderlyingMetrics]] = Operation(
+    name="market_metrics.list",
+    method="GET",
+    path="/market-metrics",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=UnderlyingMetrics,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbols", location="query", array=True, joined=True, required=True),),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_TIME_EQUITY_SESSION: Operation[CurrentMarketSession] = Operation(
+    name="market_time.equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/current",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="current_time", wire="current-time", location="query", kind="date-time"),),
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_TIME_NEXT_EQUITY_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.next_equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/next",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_PREVIOUS_EQUITY_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.previous_equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/previous",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_SESSIONS: Operation[list[CurrentMarketSession]] = Operation(
+    name="market_time.futures_sessions",
+    method="GET",
+    path="/market-time/futures/sessions/current",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_SESSION: Operation[CurrentMarketSession] = Operation(
+    name="market_time.futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/current/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_NEXT_FUTURES_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.next_futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/next/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.previous_futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/previous/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_HOLIDAYS: Operation[HolidayCalendar] = Operation(
+    name="market_time.futures_holidays",
+    method="GET",
+    path="/market-time/futures/holidays/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=HolidayCalendar,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+WATCHLISTS_GET: Operation[Watchlist] = Operation(
+    name="watchlists.get",
+    method="GET",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_REPLACE: Operation[Watchlist] = Operation(
+    name="watchlists.replace",
+    method="PUT",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="trade",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    body=NewWatchlist,
+    body_required=True,
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_DELETE: Operation[None] = Operation(
+    name="watchlists.delete",
+    method="DELETE",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.MUTATE,
+    shape=Shape.NONE,
+    status=200,
+    scope="trade",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_LIST_PUBLIC: Operation[list[Watchlist]] = Operation(
+    name="watchlists.list_public",
+    method="GET",
+    path="/public-watchlists",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="counts_only", wire="counts-only", location="query", kind="boolean"),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_GET_PUBLIC: Operation[Watchlist] = Operation(
+    name="watchlists.get_public",
+    method="GET",
+    path="/public-watchlists/{watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_LIST_PAIRS: Operation[list[PairsWatchlist]] = Operation(
+    name="watchlists.list_pairs",
+    method="GET",
+    path="/pairs-watchlists",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=PairsWatchlist,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_GET_PAIRS: Operation[PairsWatchlist] = Operation(
+    name="watchlists.get_pairs",
+    method="GET",
+    path="/pairs-watchlists/{pairs_watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=PairsWatchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="pairs_watchlist_name", wire="pairs_watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
 #: Operations by name, such as ``orders.submit``.
 OPERATIONS: Mapping[str, Operation[Any]] = {
     operation.name: operation
@@ -917,6 +1582,48 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         MARGIN_PUBLIC_CONFIGURATION,
         TRANSACTIONS_GET,
         TRANSACTIONS_TOTAL_FEES,
+        INSTRUMENTS_EQUITY,
+        INSTRUMENTS_ACTIVE_EQUITIES,
+        INSTRUMENTS_EQUITY_OPTION,
+        INSTRUMENTS_FUTURES,
+        INSTRUMENTS_FUTURE,
+        INSTRUMENTS_FUTURE_PRODUCTS,
+        INSTRUMENTS_FUTURE_PRODUCT,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCTS,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCT,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE,
+        INSTRUMENTS_FUTURE_OPTIONS,
+        INSTRUMENTS_FUTURE_OPTION,
+        INSTRUMENTS_CRYPTOCURRENCIES,
+        INSTRUMENTS_CRYPTOCURRENCY,
+        INSTRUMENTS_WARRANTS,
+        INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS,
+        INSTRUMENTS_CURRENCY_PAIRS,
+        OPTION_CHAINS_FLAT,
+        OPTION_CHAINS_COMPACT,
+        OPTION_CHAINS_NESTED,
+        OPTION_CHAINS_NESTED_FUTURES,
+        SEARCH_INSTRUMENTS,
+        SEARCH_SYMBOLS,
+        MARKET_DATA_BY_TYPE,
+        MARKET_DATA_GET,
+        MARKET_DATA_QUOTE_TOKEN,
+        MARKET_METRICS_LIST,
+        MARKET_TIME_EQUITY_SESSION,
+        MARKET_TIME_NEXT_EQUITY_SESSION,
+        MARKET_TIME_PREVIOUS_EQUITY_SESSION,
+        MARKET_TIME_FUTURES_SESSIONS,
+        MARKET_TIME_FUTURES_SESSION,
+        MARKET_TIME_NEXT_FUTURES_SESSION,
+        MARKET_TIME_PREVIOUS_FUTURES_SESSION,
+        MARKET_TIME_FUTURES_HOLIDAYS,
+        WATCHLISTS_GET,
+        WATCHLISTS_REPLACE,
+        WATCHLISTS_DELETE,
+        WATCHLISTS_LIST_PUBLIC,
+        WATCHLISTS_GET_PUBLIC,
+        WATCHLISTS_LIST_PAIRS,
+        WATCHLISTS_GET_PAIRS,
     )
 }
 
@@ -1366,6 +2073,10 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             BodyField(name="operator", wire="operator", kind="string", required=True, choices=AlertOperator),
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
             BodyField(name="threshold", wire="threshold", kind="decimal", required=True),
+            BodyField(name="threshold_numeric", wire="threshold-numeric", kind="decimal"),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="dx_symbol", wire="dx-symbol", kind="string"),
+            BodyField(name="expires_at", wire="expires-at", kind="string"),
         ),
     ),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from ..naming import constant, snake
+from ..naming import constant, pascal, snake
 from ..spec import Enum, Field, Model, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
@@ -61,6 +61,9 @@ def load(folder: Path) -> Spec:
     for operation in operations:
         if operation.namespace not in namespaces:
             root.problem(f"tags must list {operation.namespace!r}, the namespace of {operation.name}")
+    for namespace in namespaces:
+        if pascal(namespace) in (models.keys() | enums.keys()):
+            root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
     if document.problems:
         raise SchemaError(sorted(document.problems))
     return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces, digest=document.digest)
@@ -127,8 +130,8 @@ def _read_model(name: str, node: Node) -> Model:
     for reserved in sorted(RESERVED & set(names)):
         node.problem(f"a property yields the Python name {reserved!r}, which the generated classes reserve")
     shared = bool(node.members.get("x-shared"))
-    if shared and any(field.type.array or field.aliases or field.type.kind in ("model", "object") for field in fields):
-        node.problem("x-shared requires scalar fields without aliases")
+    if shared and any(field.aliases or "mapping" in field.type.wire for field in fields):
+        node.problem("x-shared requires fields without aliases and mappings")
     return Model(
         name=name,
         description=node.string("description"),

@@ -102,7 +102,7 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
             provenance=provenance_of(written, node),
             joined=written.members.get("explode") is False,
         )
-        if parameter.type.kind in ("model", "object", "decimal"):
+        if parameter.type.kind in ("model", "object"):
             schema.problem(f"unsupported kind {parameter.type.kind} for a parameter")
         if parameter.joined and (not parameter.type.array or location != "query"):
             written.problem("explode: false requires an array in the query")

@@ -27,7 +27,8 @@ _PLAIN = {
 class FieldSource:
     """Source of one field: its wire type, and the expressions that read and write ``v``.
 
-    The template handles ``None``. An empty ``read`` or ``write`` means that the value passes unchanged.
+    The template handles ``None``. A shared model is found by the wire values of its ``hashable`` fields and by the read
+    values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
     """
 
     name: str
@@ -37,6 +38,7 @@ class FieldSource:
     write: str
     aliases: tuple[tuple[str, str], ...]
     required: bool
+    hashable: bool
 
 
 def render(spec: Spec, environment: Environment) -> str:
@@ -64,6 +66,7 @@ def _view(field: Field) -> FieldSource:
         write=write,
         aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
         required=field.required,
+        hashable=field.type.kind not in ("model", "object") and not (field.type.array and read),
     )
 
 

@@ -105,12 +105,14 @@ def check_equity(it: models.Equity) -> None:
     assert_type(it.tick_sizes, tuple[models.TickSize, ...] | None)
     assert_type(it.id, int | None)
     assert_type(it.cusip, str | None)
+    assert_type(it.is_fraud_risk, bool | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
 def check_tick_size(it: models.TickSize) -> None:
     assert_type(it.value, Decimal | None)
     assert_type(it.threshold, Decimal | None)
+    assert_type(it.symbol, str | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -192,6 +194,13 @@ def check_future_option_product(it: models.FutureOptionProduct) -> None:
     assert_type(it.root_symbol, str | None)
     assert_type(it.settlement_delay_days, int | None)
     assert_type(it.supported, bool | None)
+    assert_type(it.legacy_code, str | None)
+    assert_type(it.clearport_code, str | None)
+    assert_type(it.clearing_code, str | None)
+    assert_type(it.clearing_exchange_code, str | None)
+    assert_type(it.clearing_price_multiplier, Decimal | None)
+    assert_type(it.is_rollover, bool | None)
+    assert_type(it.futures_trading_cutoff_times, tuple[models.TradingCutoff, ...] | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -715,6 +724,11 @@ def check_watchlist(it: models.Watchlist) -> None:
     assert_type(it.cms_id, str | None)
     assert_type(it.group_name, str | None)
     assert_type(it.order_index, int | None)
+    assert_type(it.id, str | None)
+    assert_type(it.user_id, str | None)
+    assert_type(it.created_at, datetime | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.watchlist_entry_count, int | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -763,6 +777,10 @@ def check_new_quote_alert(it: models.NewQuoteAlert) -> None:
     assert_type(it.operator, models.AlertOperator)
     assert_type(it.symbol, str)
     assert_type(it.threshold, Decimal)
+    assert_type(it.threshold_numeric, Decimal | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.dx_symbol, str | None)
+    assert_type(it.expires_at, str | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -1260,4 +1278,455 @@ def check_margin_configuration(it: models.MarginConfiguration) -> None:
 def check_total_fees(it: models.TotalFees) -> None:
     assert_type(it.total_fees, Decimal | None)
     assert_type(it.total_fees_effect, models.PriceEffect | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_future(it: models.Future) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.product_code, str | None)
+    assert_type(it.contract_size, Decimal | None)
+    assert_type(it.tick_size, Decimal | None)
+    assert_type(it.notional_multiplier, Decimal | None)
+    assert_type(it.main_fraction, Decimal | None)
+    assert_type(it.sub_fraction, Decimal | None)
+    assert_type(it.display_factor, Decimal | None)
+    assert_type(it.last_trade_date, date | None)
+    assert_type(it.expiration_date, date | None)
+    assert_type(it.closing_only_date, date | None)
+    assert_type(it.first_notice_date, date | None)
+    assert_type(it.active, bool | None)
+    assert_type(it.active_month, bool | None)
+    assert_type(it.next_active_month, bool | None)
+    assert_type(it.is_closing_only, bool | None)
+    assert_type(it.stops_trading_at, datetime | None)
+    assert_type(it.expires_at, datetime | None)
+    assert_type(it.product_group, str | None)
+    assert_type(it.exchange, str | None)
+    assert_type(it.roll_target_symbol, str | None)
+    assert_type(it.exchange_symbol, str | None)
+    assert_type(it.security_id, str | None)
+    assert_type(it.streamer_exchange_code, str | None)
+    assert_type(it.streamer_symbol, str | None)
+    assert_type(it.back_month_first_calendar_symbol, bool | None)
+    assert_type(it.is_tradeable, bool | None)
+    assert_type(it.true_underlying_symbol, str | None)
+    assert_type(it.exchange_data, Mapping[str, Any] | None)
+    assert_type(it.future_etf_equivalent, models.FutureEtfEquivalent | None)
+    assert_type(it.future_product, models.FutureProduct | None)
+    assert_type(it.tick_sizes, tuple[models.TickSize, ...] | None)
+    assert_type(it.option_tick_sizes, tuple[models.TickSize, ...] | None)
+    assert_type(it.spread_tick_sizes, tuple[models.TickSize, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_future_product(it: models.FutureProduct) -> None:
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.code, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.clearing_code, str | None)
+    assert_type(it.clearing_exchange_code, str | None)
+    assert_type(it.clearport_code, str | None)
+    assert_type(it.legacy_code, str | None)
+    assert_type(it.exchange, str | None)
+    assert_type(it.legacy_exchange_code, str | None)
+    assert_type(it.product_type, str | None)
+    assert_type(it.listed_months, tuple[str, ...] | None)
+    assert_type(it.active_months, tuple[str, ...] | None)
+    assert_type(it.notional_multiplier, Decimal | None)
+    assert_type(it.tick_size, Decimal | None)
+    assert_type(it.display_factor, Decimal | None)
+    assert_type(it.base_tick, int | None)
+    assert_type(it.sub_tick, int | None)
+    assert_type(it.streamer_exchange_code, str | None)
+    assert_type(it.small_notional, bool | None)
+    assert_type(it.back_month_first_calendar_symbol, bool | None)
+    assert_type(it.first_notice, bool | None)
+    assert_type(it.cash_settled, bool | None)
+    assert_type(it.contract_limit, int | None)
+    assert_type(it.security_group, str | None)
+    assert_type(it.price_format, str | None)
+    assert_type(it.product_subtype, str | None)
+    assert_type(it.true_underlying_code, str | None)
+    assert_type(it.underlying_description, str | None)
+    assert_type(it.underlying_identifier, str | None)
+    assert_type(it.market_sector, str | None)
+    assert_type(it.supported, bool | None)
+    assert_type(it.futures_trading_cutoff_times, tuple[models.TradingCutoff, ...] | None)
+    assert_type(it.option_products, tuple[models.FutureOptionProduct, ...] | None)
+    assert_type(it.roll, models.FutureRoll | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_future_roll(it: models.FutureRoll) -> None:
+    assert_type(it.name, str | None)
+    assert_type(it.active_count, int | None)
+    assert_type(it.cash_settled, bool | None)
+    assert_type(it.business_days_offset, int | None)
+    assert_type(it.first_notice, bool | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_future_etf_equivalent(it: models.FutureEtfEquivalent) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.share_quantity, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_trading_cutoff(it: models.TradingCutoff) -> None:
+    assert_type(it.offset_seconds, int | None)
+    assert_type(it.timezone, str | None)
+    assert_type(it.timing, str | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_future_option_product_details(it: models.FutureOptionProductDetails) -> None:
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.cash_settled, bool | None)
+    assert_type(it.code, str | None)
+    assert_type(it.legacy_code, str | None)
+    assert_type(it.clearport_code, str | None)
+    assert_type(it.clearing_code, str | None)
+    assert_type(it.clearing_exchange_code, str | None)
+    assert_type(it.clearing_price_multiplier, Decimal | None)
+    assert_type(it.is_rollover, bool | None)
+    assert_type(it.futures_trading_cutoff_times, tuple[models.TradingCutoff, ...] | None)
+    assert_type(it.display_factor, Decimal | None)
+    assert_type(it.exchange, str | None)
+    assert_type(it.product_type, str | None)
+    assert_type(it.expiration_type, str | None)
+    assert_type(it.settlement_delay_days, int | None)
+    assert_type(it.is_am_settled, bool | None)
+    assert_type(it.product_subtype, str | None)
+    assert_type(it.itm_rule, str | None)
+    assert_type(it.market_sector, str | None)
+    assert_type(it.supported, bool | None)
+    assert_type(it.future_product, models.FutureProduct | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_cryptocurrency(it: models.Cryptocurrency) -> None:
+    assert_type(it.id, int | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.short_description, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.is_closing_only, bool | None)
+    assert_type(it.active, bool | None)
+    assert_type(it.tick_size, Decimal | None)
+    assert_type(it.streamer_symbol, str | None)
+    assert_type(it.destination_venue_symbols, tuple[models.DestinationVenueSymbol, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_destination_venue_symbol(it: models.DestinationVenueSymbol) -> None:
+    assert_type(it.id, int | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.destination_venue, str | None)
+    assert_type(it.max_quantity_precision, int | None)
+    assert_type(it.max_price_precision, int | None)
+    assert_type(it.routable, bool | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_currency_pair(it: models.CurrencyPair) -> None:
+    assert_type(it.id, int | None)
+    assert_type(it.description, str | None)
+    assert_type(it.dx_symbol, str | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_quantity_decimal_precision(it: models.QuantityDecimalPrecision) -> None:
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.value, int | None)
+    assert_type(it.minimum_increment_precision, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_compact_option_chain(it: models.CompactOptionChain) -> None:
+    assert_type(it.underlying_symbol, str | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.option_chain_type, str | None)
+    assert_type(it.settlement_type, str | None)
+    assert_type(it.shares_per_contract, int | None)
+    assert_type(it.expiration_type, str | None)
+    assert_type(it.deliverables, tuple[models.Deliverable, ...] | None)
+    assert_type(it.symbols, tuple[str, ...] | None)
+    assert_type(it.streamer_symbols, tuple[str, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_nested_option_chain(it: models.NestedOptionChain) -> None:
+    assert_type(it.underlying_symbol, str | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.option_chain_type, str | None)
+    assert_type(it.shares_per_contract, int | None)
+    assert_type(it.tick_sizes, tuple[models.TickSize, ...] | None)
+    assert_type(it.deliverables, tuple[models.Deliverable, ...] | None)
+    assert_type(it.expirations, tuple[models.OptionExpiration, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_option_expiration(it: models.OptionExpiration) -> None:
+    assert_type(it.expiration_type, str | None)
+    assert_type(it.expiration_date, date | None)
+    assert_type(it.days_to_expiration, int | None)
+    assert_type(it.settlement_type, str | None)
+    assert_type(it.strikes, tuple[models.OptionStrike, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_option_strike(it: models.OptionStrike) -> None:
+    assert_type(it.strike_price, Decimal | None)
+    assert_type(it.call, str | None)
+    assert_type(it.call_streamer_symbol, str | None)
+    assert_type(it.put, str | None)
+    assert_type(it.put_streamer_symbol, str | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_deliverable(it: models.Deliverable) -> None:
+    assert_type(it.id, int | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.deliverable_type, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.amount, Decimal | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.percent, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_nested_futures_option_chain(it: models.NestedFuturesOptionChain) -> None:
+    assert_type(it.futures, tuple[models.ChainFuture, ...] | None)
+    assert_type(it.option_chains, tuple[models.FuturesOptionChain, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_chain_future(it: models.ChainFuture) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.streamer_symbol, str | None)
+    assert_type(it.maturity_date, date | None)
+    assert_type(it.expiration_date, date | None)
+    assert_type(it.days_to_expiration, int | None)
+    assert_type(it.active_month, bool | None)
+    assert_type(it.next_active_month, bool | None)
+    assert_type(it.stops_trading_at, datetime | None)
+    assert_type(it.expires_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_futures_option_chain(it: models.FuturesOptionChain) -> None:
+    assert_type(it.underlying_symbol, str | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.exercise_style, str | None)
+    assert_type(it.expirations, tuple[models.FuturesOptionExpiration, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_futures_option_expiration(it: models.FuturesOptionExpiration) -> None:
+    assert_type(it.underlying_symbol, str | None)
+    assert_type(it.root_symbol, str | None)
+    assert_type(it.option_root_symbol, str | None)
+    assert_type(it.option_contract_symbol, str | None)
+    assert_type(it.asset, str | None)
+    assert_type(it.expiration_date, date | None)
+    assert_type(it.days_to_expiration, int | None)
+    assert_type(it.expiration_type, str | None)
+    assert_type(it.settlement_type, str | None)
+    assert_type(it.notional_value, Decimal | None)
+    assert_type(it.display_factor, Decimal | None)
+    assert_type(it.strike_factor, Decimal | None)
+    assert_type(it.stops_trading_at, datetime | None)
+    assert_type(it.expires_at, datetime | None)
+    assert_type(it.tick_sizes, tuple[models.TickSize, ...] | None)
+    assert_type(it.strikes, tuple[models.OptionStrike, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_instrument_search_hit(it: models.InstrumentSearchHit) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.exchange, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.stops_trading_at, datetime | None)
+    assert_type(it.category, str | None)
+    assert_type(it.sub_category, str | None)
+    assert_type(it.external_id, str | None)
+    assert_type(it.event_product_external_id, str | None)
+    assert_type(it.underlying_product, str | None)
+    assert_type(it.underlying_product_type, str | None)
+    assert_type(it.underlying_streamer_symbol, str | None)
+    assert_type(it.strike_types, tuple[str, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_symbol_search_hit(it: models.SymbolSearchHit) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.listed_market, str | None)
+    assert_type(it.price_increments, str | None)
+    assert_type(it.trading_hours, str | None)
+    assert_type(it.options, bool | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_market_data_snapshot(it: models.MarketDataSnapshot) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.bid, Decimal | None)
+    assert_type(it.bid_size, Decimal | None)
+    assert_type(it.ask, Decimal | None)
+    assert_type(it.ask_size, Decimal | None)
+    assert_type(it.mid, Decimal | None)
+    assert_type(it.mark, Decimal | None)
+    assert_type(it.last, Decimal | None)
+    assert_type(it.last_ext, Decimal | None)
+    assert_type(it.last_mkt, Decimal | None)
+    assert_type(it.beta, Decimal | None)
+    assert_type(it.dividend_amount, Decimal | None)
+    assert_type(it.dividend_frequency, Decimal | None)
+    assert_type(it.open, Decimal | None)
+    assert_type(it.day_high_price, Decimal | None)
+    assert_type(it.day_low_price, Decimal | None)
+    assert_type(it.close, Decimal | None)
+    assert_type(it.close_price_type, str | None)
+    assert_type(it.prev_close, Decimal | None)
+    assert_type(it.prev_close_price_type, str | None)
+    assert_type(it.summary_date, date | None)
+    assert_type(it.prev_close_date, date | None)
+    assert_type(it.low_limit_price, Decimal | None)
+    assert_type(it.high_limit_price, Decimal | None)
+    assert_type(it.is_trading_halted, bool | None)
+    assert_type(it.trading_halted_reason, str | None)
+    assert_type(it.halt_start_time, datetime | None)
+    assert_type(it.halt_end_time, datetime | None)
+    assert_type(it.year_low_price, Decimal | None)
+    assert_type(it.year_high_price, Decimal | None)
+    assert_type(it.volume, Decimal | None)
+    assert_type(it.volume_ext, Decimal | None)
+    assert_type(it.volatility, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.gamma, Decimal | None)
+    assert_type(it.theta, Decimal | None)
+    assert_type(it.rho, Decimal | None)
+    assert_type(it.vega, Decimal | None)
+    assert_type(it.theo_price, Decimal | None)
+    assert_type(it.dx_mark, Decimal | None)
+    assert_type(it.tick_size, Decimal | None)
+    assert_type(it.open_interest, int | None)
+    assert_type(it.trading_halted, bool | None)
+    assert_type(it.last_trade_time, datetime | None)
+    assert_type(it.instrument, Mapping[str, Any] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_quote_token(it: models.QuoteToken) -> None:
+    assert_type(it.token, str | None)
+    assert_type(it.dxlink_url, str | None)
+    assert_type(it.level, str | None)
+    assert_type(it.websocket_url, str | None)
+    assert_type(it.issued_at, datetime | None)
+    assert_type(it.expires_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_underlying_metrics(it: models.UnderlyingMetrics) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.implied_volatility_index, Decimal | None)
+    assert_type(it.implied_volatility_index_15_day, Decimal | None)
+    assert_type(it.implied_volatility_index_5_day_change, Decimal | None)
+    assert_type(it.implied_volatility_index_rank, Decimal | None)
+    assert_type(it.tos_implied_volatility_index_rank, Decimal | None)
+    assert_type(it.tw_implied_volatility_index_rank, Decimal | None)
+    assert_type(it.tos_implied_volatility_index_rank_updated_at, datetime | None)
+    assert_type(it.implied_volatility_index_rank_source, str | None)
+    assert_type(it.implied_volatility_percentile, Decimal | None)
+    assert_type(it.implied_volatility_updated_at, datetime | None)
+    assert_type(it.liquidity_value, Decimal | None)
+    assert_type(it.liquidity_rank, Decimal | None)
+    assert_type(it.liquidity_rating, int | None)
+    assert_type(it.created_at, datetime | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.option_expiration_implied_volatilities, tuple[models.ExpirationVolatility, ...] | None)
+    assert_type(it.liquidity_running_state, models.LiquidityState | None)
+    assert_type(it.beta, Decimal | None)
+    assert_type(it.beta_updated_at, datetime | None)
+    assert_type(it.corr_spy_3month, Decimal | None)
+    assert_type(it.dividend_rate_per_share, Decimal | None)
+    assert_type(it.annual_dividend_per_share, Decimal | None)
+    assert_type(it.dividend_yield, Decimal | None)
+    assert_type(it.dividend_ex_date, date | None)
+    assert_type(it.dividend_next_date, date | None)
+    assert_type(it.dividend_pay_date, date | None)
+    assert_type(it.dividend_updated_at, datetime | None)
+    assert_type(it.earnings, models.ExpectedEarnings | None)
+    assert_type(it.listed_market, str | None)
+    assert_type(it.lendability, models.Lendability | None)
+    assert_type(it.borrow_rate, Decimal | None)
+    assert_type(it.market_cap, Decimal | None)
+    assert_type(it.implied_volatility_30_day, Decimal | None)
+    assert_type(it.historical_volatility_30_day, Decimal | None)
+    assert_type(it.historical_volatility_60_day, Decimal | None)
+    assert_type(it.historical_volatility_90_day, Decimal | None)
+    assert_type(it.iv_hv_30_day_difference, Decimal | None)
+    assert_type(it.price_earnings_ratio, Decimal | None)
+    assert_type(it.earnings_per_share, Decimal | None)
+    assert_type(it.sector, str | None)
+    assert_type(it.industry, str | None)
+    assert_type(it.implied_volatility_60_day, Decimal | None)
+    assert_type(it.implied_volatility_90_day, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_expiration_volatility(it: models.ExpirationVolatility) -> None:
+    assert_type(it.expiration_date, date | None)
+    assert_type(it.option_chain_type, str | None)
+    assert_type(it.settlement_type, str | None)
+    assert_type(it.implied_volatility, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_liquidity_state(it: models.LiquidityState) -> None:
+    assert_type(it.sum, Decimal | None)
+    assert_type(it.count, int | None)
+    assert_type(it.started_at, datetime | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_expected_earnings(it: models.ExpectedEarnings) -> None:
+    assert_type(it.visible, bool | None)
+    assert_type(it.expected_report_date, date | None)
+    assert_type(it.estimated, bool | None)
+    assert_type(it.late_flag, int | None)
+    assert_type(it.quarter_end_date, date | None)
+    assert_type(it.actual_eps, Decimal | None)
+    assert_type(it.consensus_estimate, Decimal | None)
+    assert_type(it.time_of_day, str | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_pairs_watchlist(it: models.PairsWatchlist) -> None:
+    assert_type(it.name, str | None)
+    assert_type(it.pairs_equations, tuple[models.PairsEquation, ...] | None)
+    assert_type(it.order_index, int | None)
+    assert_type(it.created_at, datetime | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_pairs_equation(it: models.PairsEquation) -> None:
+    assert_type(it.left_action, str | None)
+    assert_type(it.left_symbol, str | None)
+    assert_type(it.left_quantity, Decimal | None)
+    assert_type(it.right_action, str | None)
+    assert_type(it.right_symbol, str | None)
+    assert_type(it.right_quantity, Decimal | None)
     assert_type(it.extra, Mapping[str, Any])

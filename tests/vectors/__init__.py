@@ -4,7 +4,22 @@ Shapes follow the documented interface (and, where ``observed`` is set, what ser
 value is invented. The same exchanges are replayed without I/O, over real HTTP, and against the simulator.
 """
 
-from tests.vectors import accounts, customers, errors, holdings, instruments, market, orders, tokens, users, variants
+from tests.vectors import (
+    accounts,
+    chains,
+    customers,
+    errors,
+    holdings,
+    instruments,
+    lists,
+    market,
+    orders,
+    prices,
+    products,
+    tokens,
+    users,
+    variants,
+)
 from tests.vectors.exchange import Exchange
 
 EXCHANGES: tuple[Exchange, ...] = (
@@ -14,6 +29,10 @@ EXCHANGES: tuple[Exchange, ...] = (
     *accounts.EXCHANGES,
     *customers.EXCHANGES,
     *holdings.EXCHANGES,
+    *products.EXCHANGES,
+    *chains.EXCHANGES,
+    *prices.EXCHANGES,
+    *lists.EXCHANGES,
     *users.EXCHANGES,
     *tokens.EXCHANGES,
     *variants.EXCHANGES,

@@ -114,6 +114,13 @@ def test_build_open_object_is_immutable_and_unhashed(wires: ModuleType, models: 
         bed.labels["a"] = 3
 
 
+def test_build_shared_model_with_an_array_is_one_object(wires: ModuleType) -> None:
+    rows = [{"day": "2026-03-01", "pickers": [{"name": name}]} for name in ("Ada", "Ada", "Eve")]
+    first, second, other = msgspec.convert(rows, list[wires.HarvestWire])
+    assert first.build() is second.build()
+    assert first.build() != other.build()
+
+
 def test_repr_secret_is_hidden(models: ModuleType) -> None:
     plant = models.Plant(name="Rose", secret_recipe="hush", extra={"token": "hush"})
     assert repr(plant) == "Plant(name='Rose', secret_recipe=..., extra=...)"
