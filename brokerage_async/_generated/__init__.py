@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "0face844c66ea26ec243d752a382fc9cd6ed28b0701e87b2be4aced333dd5b37"
+SCHEMA: str = "273cb4e727582e6634839a18e9e5795ff1de2e50e888630070089328d072fa88"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

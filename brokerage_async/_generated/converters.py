@@ -107,6 +107,7 @@ from .models import (
     NestedFuturesOptionChain,
     NestedOptionChain,
     NetLiqOhlc,
+    NewComplexOrder,
     NewOrder,
     NewOrderCondition,
     NewOrderLeg,
@@ -205,6 +206,9 @@ class PaginationWire(Wire, rename="kebab"):
     total_items: int | None = None
     total_pages: int | None = None
     current_item_count: int | None = None
+    previous_link: str | None = None
+    next_link: str | None = None
+    paging_link_template: str | None = None
 
     def build(self) -> Pagination:
         """Return the frozen model with these values."""
@@ -216,6 +220,9 @@ class PaginationWire(Wire, rename="kebab"):
         o.total_items = self.total_items
         o.total_pages = self.total_pages
         o.current_item_count = self.current_item_count
+        o.previous_link = self.previous_link
+        o.next_link = self.next_link
+        o.paging_link_template = self.paging_link_template
         if not CLASS_SWAP:
             return freeze(o, Pagination)
         o.__class__ = Pagination
@@ -232,6 +239,9 @@ class PaginationWire(Wire, rename="kebab"):
             model.total_items,
             model.total_pages,
             model.current_item_count,
+            model.previous_link,
+            model.next_link,
+            model.paging_link_template,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1112,6 +1122,7 @@ class OrderWire(Wire, rename="kebab"):
     ext_exchange_order_number: str | None = None
     ext_global_order_number: int | None = None
     destination_venue: str | None = None
+    confirmation_status: str | None = None
     order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
     def build(self) -> Order:
@@ -1170,6 +1181,7 @@ class OrderWire(Wire, rename="kebab"):
         o.ext_exchange_order_number = self.ext_exchange_order_number
         o.ext_global_order_number = self.ext_global_order_number
         o.destination_venue = self.destination_venue
+        o.confirmation_status = self.confirmation_status
         if not CLASS_SWAP:
             return freeze(o, Order)
         o.__class__ = Order
@@ -1226,6 +1238,7 @@ class OrderWire(Wire, rename="kebab"):
             model.ext_exchange_order_number,
             model.ext_global_order_number,
             model.destination_venue,
+            model.confirmation_status,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1614,6 +1627,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
     commission_breakdown: list[FeeBreakdownWire] | None = None
     proprietary_fees_breakdown: list[FeeBreakdownWire] | None = None
     per_quantity: bool | None = None
+    rebates: DecimalText | None = None
+    rebates_effect: PriceEffect | None = None
+    rebates_breakdown: list[FeeBreakdownWire] | None = None
 
     def build(self) -> FeeCalculation:
         """Return the frozen model with these values."""
@@ -1643,6 +1659,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
             None if (v := self.proprietary_fees_breakdown) is None else tuple([item.build() for item in v])
         )
         o.per_quantity = self.per_quantity
+        o.rebates = None if (v := self.rebates) is None else read_decimal(v)
+        o.rebates_effect = self.rebates_effect
+        o.rebates_breakdown = None if (v := self.rebates_breakdown) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
             return freeze(o, FeeCalculation)
         o.__class__ = FeeCalculation
@@ -1669,6 +1688,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
             None if (v := model.commission_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
             None if (v := model.proprietary_fees_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
             model.per_quantity,
+            None if (v := model.rebates) is None else decimal_text(v),
+            model.rebates_effect,
+            None if (v := model.rebates_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2092,7 +2114,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
     type: ComplexOrderType | None = None
     ratio_price_comparator: Comparator | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
-    ratio_price_threshold: DecimalText | None = None
+    ratio_price_threshold: Decimal | None = None
     terminal_at: Moment | None = None
     related_orders: list[RelatedOrderWire] | None = None
     orders: list[OrderWire] | None = None
@@ -2108,7 +2130,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.type = self.type
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
+        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else finite(v)
         o.terminal_at = self.terminal_at
         o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
@@ -2129,7 +2151,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
             model.type,
             model.ratio_price_comparator,
             model.ratio_price_is_threshold_based_on_notional,
-            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            None if (v := model.ratio_price_threshold) is None else decimal_as_sent(v),
             model.terminal_at,
             None if (v := model.related_orders) is None else [RelatedOrderWire.of(item) for item in v],
             None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
@@ -7220,6 +7242,54 @@ class PairsEquationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_NewComplexOrderBuilder = mutable_builder(NewComplexOrder)
+
+
+class NewComplexOrderWire(Wire, rename="kebab"):
+    """Wire form of `NewComplexOrder`."""
+
+    type: ComplexOrderType | None = None
+    orders: list[NewOrderWire] | None = None
+    trigger_order: NewOrderWire | None = None
+    ratio_price_comparator: Comparator | None = None
+    ratio_price_threshold: DecimalText | None = None
+    ratio_price_is_threshold_based_on_notional: bool | None = None
+    source: str | None = None
+
+    def build(self) -> NewComplexOrder:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NewComplexOrderBuilder()
+        o.extra = EMPTY
+        o.type = self.type
+        o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
+        o.trigger_order = None if (v := self.trigger_order) is None else v.build()
+        o.ratio_price_comparator = self.ratio_price_comparator
+        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
+        o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
+        o.source = self.source
+        if not CLASS_SWAP:
+            return freeze(o, NewComplexOrder)
+        o.__class__ = NewComplexOrder
+        built: NewComplexOrder = o
+        return built
+
+    @staticmethod
+    def of(model: NewComplexOrder) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NewComplexOrderWire(
+            model.type,
+            None if (v := model.orders) is None else [NewOrderWire.of(item) for item in v],
+            None if (v := model.trigger_order) is None else NewOrderWire.of(v),
+            model.ratio_price_comparator,
+            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            model.ratio_price_is_threshold_based_on_notional,
+            model.source,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: Mapping[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -7325,4 +7395,5 @@ WIRES: Mapping[type[Any], type[Wire]] = {
     ExpectedEarnings: ExpectedEarningsWire,
     PairsWatchlist: PairsWatchlistWire,
     PairsEquation: PairsEquationWire,
+    NewComplexOrder: NewComplexOrderWire,
 }

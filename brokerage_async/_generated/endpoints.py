@@ -47,6 +47,7 @@ from .models import (
     NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
+    NewComplexOrder,
     NewOrder,
     NewQuoteAlert,
     NewWatchlist,
@@ -82,8 +83,14 @@ from .operations import (
     BALANCES_LIST,
     BALANCES_NET_LIQ_HISTORY,
     BALANCES_SNAPSHOTS,
+    COMPLEX_ORDERS_CANCEL,
+    COMPLEX_ORDERS_DRY_RUN,
     COMPLEX_ORDERS_EDIT_PAIRS,
+    COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
     COMPLEX_ORDERS_GET,
+    COMPLEX_ORDERS_LIST,
+    COMPLEX_ORDERS_LIVE,
+    COMPLEX_ORDERS_SUBMIT,
     INSTRUMENTS_ACTIVE_EQUITIES,
     INSTRUMENTS_CRYPTOCURRENCIES,
     INSTRUMENTS_CRYPTOCURRENCY,
@@ -134,6 +141,7 @@ from .operations import (
     ORDERS_DRY_RUN,
     ORDERS_EDIT,
     ORDERS_EDIT_DRY_RUN,
+    ORDERS_GET,
     ORDERS_LIST,
     ORDERS_LIST_LIVE,
     ORDERS_LIVE,
@@ -1353,6 +1361,32 @@ class Orders:
         call = ORDERS_DRY_RUN.bind(account_number=account_number, body=order)
         return await self._executor.execute(call)
 
+    async def get(self, account_number: str, id: int | str) -> Order:
+        """Return one order.
+
+        Unlike the lists it finds orders of any age. An unknown identifier is answered with 404.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the order.
+
+        Returns:
+            Order with the given identifier.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/orders/{id}``: published by the service, not in the service document.
+        """
+        call = ORDERS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
     async def replace(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Replace a working order with a new one.
 
@@ -1653,6 +1687,193 @@ class ComplexOrders:
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
         call = COMPLEX_ORDERS_EDIT_PAIRS.bind(
+            account_number=account_number,
+            id=id,
+            body=PairsEdit(
+                ratio_price_comparator=Comparator(ratio_price_comparator)
+                if isinstance(ratio_price_comparator, str)
+                else ratio_price_comparator,
+                ratio_price_threshold=ratio_price_threshold,
+            ),
+        )
+        return await self._executor.execute(call)
+
+    async def cancel(self, account_number: str, id: int | str) -> ComplexOrder:
+        """Request the cancellation of a complex order.
+
+        All components that are not final are asked to cancel. Components at the exchange become `Cancel Requested`,
+        the others are cancelled at once.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
+
+        Returns:
+            Complex order after the request.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``DELETE /accounts/{account_number}/complex-orders/{id}``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_CANCEL.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
+    def list(
+        self, account_number: str, *, page_offset: int | None = None, per_page: int | None = None
+    ) -> Pager[ComplexOrder]:
+        """List the complex orders of an account.
+
+        The list covers complex orders in any state, however old.
+
+        Args:
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Complex orders per page, at most 200; by default 10.
+
+        Returns:
+            A pager over `ComplexOrder` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        """
+        call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, page_offset=page_offset, per_page=per_page)
+        return self._executor.paginate(call)
+
+    async def submit(self, account_number: str, complex_order: NewComplexOrder) -> PlacedOrderResponse:
+        """Submit a complex order.
+
+        The service does not deduplicate: after an unknown outcome, look for the order before submitting again.
+
+        Args:
+            account_number: Account number.
+            complex_order: Request body.
+
+        Returns:
+            Complex order and its effect on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``POST /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        """
+        call = COMPLEX_ORDERS_SUBMIT.bind(account_number=account_number, body=complex_order)
+        return await self._executor.execute(call)
+
+    async def live(self, account_number: str) -> builtins.list[ComplexOrder]:
+        """List the complex orders with a component of the current trading day.
+
+        The list covers complex orders in any state.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Complex orders of the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``GET /accounts/{account_number}/complex-orders/live``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_LIVE.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def dry_run(self, account_number: str, complex_order: NewComplexOrder) -> PlacedOrderResponse:
+        """Check a complex order without submitting it.
+
+        Warnings mean that the order would be rejected if submitted. The complex order of the result has no
+        identifier.
+
+        Args:
+            account_number: Account number.
+            complex_order: Request body.
+
+        Returns:
+            Effect of the complex order on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``POST /accounts/{account_number}/complex-orders/dry-run``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_DRY_RUN.bind(account_number=account_number, body=complex_order)
+        return await self._executor.execute(call)
+
+    async def edit_pairs_dry_run(
+        self,
+        account_number: str,
+        id: int | str,
+        *,
+        ratio_price_comparator: Comparator | str | None = None,
+        ratio_price_threshold: Decimal | None = None,
+    ) -> PlacedOrderResponse:
+        """Check a change of the trigger ratio of a PAIRS order.
+
+        An order that is not a PAIRS order, or can no longer be edited, is refused with 422.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
+            ratio_price_comparator: Comparison of the price ratio with the threshold.
+            ratio_price_threshold: Trigger threshold of the price ratio.
+
+        Returns:
+            Effect of the change on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: empty or dot path value; nothing was sent.
+
+        ``POST /accounts/{account_number}/complex-orders/{id}/dry-run``: published by the service, not in the
+        service document.
+        """
+        call = COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN.bind(
             account_number=account_number,
             id=id,
             body=PairsEdit(

@@ -360,6 +360,15 @@ class Pagination(Model):
     current_item_count: int | None = None
     """Items on this page; fewer than per-page on the last page only."""
 
+    previous_link: str | None = None
+    """Address of the previous page; never set. Recorded, not documented."""
+
+    next_link: str | None = None
+    """Address of the next page; never set. Recorded, not documented."""
+
+    paging_link_template: str | None = None
+    """Template of the addresses; never set. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3480,6 +3489,15 @@ class FeeCalculation(Model):
     per_quantity: bool | None = None
     """Whether the amounts are per share or contract instead of for the whole order. Recorded, not documented."""
 
+    rebates: Decimal | None = None
+    """Rebates, in dollars. Recorded, not documented."""
+
+    rebates_effect: PriceEffect | None = None
+    """Direction of the rebates. Recorded, not documented."""
+
+    rebates_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Individual rebates. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5178,6 +5196,9 @@ class Order(Model):
     destination_venue: str | None = None
     """Venue of the order. Recorded, not documented."""
 
+    confirmation_status: str | None = None
+    """Status of the confirmation. Known from other clients only."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5431,6 +5452,38 @@ class MarginRequirements(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NewComplexOrder(Model):
+    """Complex order to check or submit.
+
+    Published by the service, not in the service document.
+    """
+
+    type: ComplexOrderType
+    """Type of the complex order."""
+
+    orders: tuple[NewOrder, ...] = attrs.field(converter=as_tuple)
+    """Component orders."""
+
+    trigger_order: NewOrder | None = None
+    """Order whose fill releases the others; required for OTOCO and OTO, not allowed for OCO and PAIRS."""
+
+    ratio_price_comparator: Comparator | None = None
+    """Comparison of the price ratio with the threshold; required for PAIRS."""
+
+    ratio_price_threshold: Decimal | None = None
+    """Trigger threshold of the price ratio; required for PAIRS."""
+
+    ratio_price_is_threshold_based_on_notional: bool | None = None
+    """True to compare amounts of money instead of prices; PAIRS only."""
+
+    source: str | None = None
+    """Name of the program that sends the order."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PlacedOrderResponse(Model):
     """Effect of an order on the account.
 
@@ -5539,6 +5592,7 @@ __all__ = [
     "NestedOptionChain",
     "NetLiqOhlc",
     "NetLiqRange",
+    "NewComplexOrder",
     "NewOrder",
     "NewOrderCondition",
     "NewOrderLeg",

@@ -18,6 +18,7 @@ from .models import (
     CompactOptionChain,
     Comparator,
     ComplexOrder,
+    ComplexOrderType,
     Cryptocurrency,
     CurrencyPair,
     CurrentMarketSession,
@@ -50,6 +51,7 @@ from .models import (
     NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
+    NewComplexOrder,
     NewOrder,
     NewOrderCondition,
     NewOrderLeg,
@@ -346,6 +348,22 @@ ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     section="Orders",
 )
 
+ORDERS_GET: Operation[Order] = Operation(
+    name="orders.get",
+    method="GET",
+    path="/accounts/{account_number}/orders/{id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Order,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
 ORDERS_REPLACE: Operation[Order] = Operation(
     name="orders.replace",
     method="PUT",
@@ -500,6 +518,22 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
     body=PairsEdit,
     body_required=True,
     section="Orders",
+)
+
+COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
+    name="complex_orders.cancel",
+    method="DELETE",
+    path="/accounts/{account_number}/complex-orders/{id}",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=ComplexOrder,
+    status=200,
+    scope="trade",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
 )
 
 TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
@@ -1533,6 +1567,84 @@ WATCHLISTS_GET_PAIRS: Operation[PairsWatchlist] = Operation(
     provenance=Provenance.RECORDED,
 )
 
+COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
+    name="complex_orders.list",
+    method="GET",
+    path="/accounts/{account_number}/complex-orders",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=ComplexOrder,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.submit",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    body=NewComplexOrder,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
+    name="complex_orders.live",
+    method="GET",
+    path="/accounts/{account_number}/complex-orders/live",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=ComplexOrder,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.dry_run",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders/dry-run",
+    effect=Effect.PREFLIGHT,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    body=NewComplexOrder,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.edit_pairs_dry_run",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders/{id}/dry-run",
+    effect=Effect.PREFLIGHT,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    body=PairsEdit,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
+)
+
 #: Operations by name, such as ``orders.submit``.
 OPERATIONS: Mapping[str, Operation[Any]] = {
     operation.name: operation
@@ -1551,6 +1663,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         ORDERS_SUBMIT,
         ORDERS_LIST_LIVE,
         ORDERS_DRY_RUN,
+        ORDERS_GET,
         ORDERS_REPLACE,
         ORDERS_EDIT,
         ORDERS_CANCEL,
@@ -1559,6 +1672,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         ORDERS_LIVE,
         COMPLEX_ORDERS_GET,
         COMPLEX_ORDERS_EDIT_PAIRS,
+        COMPLEX_ORDERS_CANCEL,
         TRANSACTIONS_LIST,
         MARGIN_DRY_RUN,
         MARGIN_REQUIREMENTS,
@@ -1624,6 +1738,11 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         WATCHLISTS_GET_PUBLIC,
         WATCHLISTS_LIST_PAIRS,
         WATCHLISTS_GET_PAIRS,
+        COMPLEX_ORDERS_LIST,
+        COMPLEX_ORDERS_SUBMIT,
+        COMPLEX_ORDERS_LIVE,
+        COMPLEX_ORDERS_DRY_RUN,
+        COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
     )
 }
 
@@ -2077,6 +2196,60 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
             BodyField(name="dx_symbol", wire="dx-symbol", kind="string"),
             BodyField(name="expires_at", wire="expires-at", kind="string"),
+        ),
+    ),
+    NewComplexOrder: RequestModel(
+        fields=(
+            BodyField(name="type", wire="type", kind="string", required=True, choices=ComplexOrderType),
+            BodyField(
+                name="orders", wire="orders", kind="object", array=True, required=True, min_items=1, model=NewOrder
+            ),
+            BodyField(name="trigger_order", wire="trigger-order", kind="object", model=NewOrder),
+            BodyField(name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=Comparator),
+            BodyField(name="ratio_price_threshold", wire="ratio-price-threshold", kind="decimal"),
+            BodyField(
+                name="ratio_price_is_threshold_based_on_notional",
+                wire="ratio-price-is-threshold-based-on-notional",
+                kind="boolean",
+            ),
+            BodyField(name="source", wire="source", kind="string"),
+        ),
+        rules=(
+            Rule(
+                when={"type": ("OTOCO", "OTO")},
+                require=("trigger-order",),
+                message="trigger-order is required for OTOCO and OTO orders: set the order whose fill releases the others.",
+            ),
+            Rule(
+                when={"type": ("OCO", "PAIRS")},
+                forbid=("trigger-order",),
+                message="trigger-order is not allowed for OCO and PAIRS orders: move it to orders, or choose OTOCO or OTO.",
+            ),
+            Rule(
+                when={"type": ("OTOCO", "OCO", "PAIRS")},
+                min_items=("orders", 2),
+                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: add the other one.",
+            ),
+            Rule(
+                when={"type": ("OTOCO", "OCO", "PAIRS")},
+                max_items=("orders", 2),
+                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: remove the others.",
+            ),
+            Rule(
+                when={"type": ("OTO",)},
+                max_items=("orders", 3),
+                message="orders must have at most 3 items in OTO orders: split it into several orders.",
+            ),
+            Rule(
+                when={"type": ("PAIRS",)},
+                require=("ratio-price-comparator", "ratio-price-threshold"),
+                message="ratio-price-comparator and ratio-price-threshold are required for PAIRS orders: set both.",
+            ),
+            Rule(
+                positive=("ratio-price-threshold",),
+                library=True,
+                message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
+            ),
         ),
     ),
 }

@@ -114,6 +114,17 @@ UNDOCUMENTED = {
     "watchlists.get_public": ("recorded", "GET /public-watchlists/{watchlist_name}", "Watchlist"),
     "watchlists.list_pairs": ("recorded", "GET /pairs-watchlists", "[PairsWatchlist]"),
     "watchlists.get_pairs": ("recorded", "GET /pairs-watchlists/{pairs_watchlist_name}", "PairsWatchlist"),
+    "orders.get": ("published", "GET /accounts/{account_number}/orders/{id}", "Order"),
+    "complex_orders.list": ("published", "GET /accounts/{account_number}/complex-orders", "pages of ComplexOrder"),
+    "complex_orders.live": ("published", "GET /accounts/{account_number}/complex-orders/live", "[ComplexOrder]"),
+    "complex_orders.submit": ("published", "POST /accounts/{account_number}/complex-orders", "PlacedOrderResponse"),
+    "complex_orders.dry_run": (
+        "published", "POST /accounts/{account_number}/complex-orders/dry-run", "PlacedOrderResponse",
+    ),
+    "complex_orders.edit_pairs_dry_run": (
+        "published", "POST /accounts/{account_number}/complex-orders/{id}/dry-run", "PlacedOrderResponse",
+    ),
+    "complex_orders.cancel": ("published", "DELETE /accounts/{account_number}/complex-orders/{id}", "ComplexOrder"),
 }  # fmt: skip
 
 # Fields of each component, those of other provenances included.
@@ -157,6 +168,7 @@ COUNTS = {
     "UnderlyingMetrics": 44,
     "NestedFuturesOptionChain": 2,
     "NestedOptionChain": 7,
+    "NewComplexOrder": 7,
     "NewQuoteAlert": 8,
     "OptionExpiration": 5,
     "OptionStrike": 5,

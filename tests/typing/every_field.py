@@ -16,6 +16,9 @@ def check_pagination(it: models.Pagination) -> None:
     assert_type(it.total_items, int | None)
     assert_type(it.total_pages, int | None)
     assert_type(it.current_item_count, int | None)
+    assert_type(it.previous_link, str | None)
+    assert_type(it.next_link, str | None)
+    assert_type(it.paging_link_template, str | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -261,6 +264,7 @@ def check_order(it: models.Order) -> None:
     assert_type(it.ext_exchange_order_number, str | None)
     assert_type(it.ext_global_order_number, int | None)
     assert_type(it.destination_venue, str | None)
+    assert_type(it.confirmation_status, str | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -363,6 +367,9 @@ def check_fee_calculation(it: models.FeeCalculation) -> None:
     assert_type(it.commission_breakdown, tuple[models.FeeBreakdown, ...] | None)
     assert_type(it.proprietary_fees_breakdown, tuple[models.FeeBreakdown, ...] | None)
     assert_type(it.per_quantity, bool | None)
+    assert_type(it.rebates, Decimal | None)
+    assert_type(it.rebates_effect, models.PriceEffect | None)
+    assert_type(it.rebates_breakdown, tuple[models.FeeBreakdown, ...] | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -1729,4 +1736,15 @@ def check_pairs_equation(it: models.PairsEquation) -> None:
     assert_type(it.right_action, str | None)
     assert_type(it.right_symbol, str | None)
     assert_type(it.right_quantity, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_new_complex_order(it: models.NewComplexOrder) -> None:
+    assert_type(it.type, models.ComplexOrderType)
+    assert_type(it.orders, tuple[models.NewOrder, ...])
+    assert_type(it.trigger_order, models.NewOrder | None)
+    assert_type(it.ratio_price_comparator, models.Comparator | None)
+    assert_type(it.ratio_price_threshold, Decimal | None)
+    assert_type(it.ratio_price_is_threshold_based_on_notional, bool | None)
+    assert_type(it.source, str | None)
     assert_type(it.extra, Mapping[str, Any])
