@@ -12,7 +12,7 @@ import typer
 
 from .._generated import endpoints
 from .._generated.operations import OPERATIONS
-from .._values import read_integer
+from .._values import read_decimal, read_integer
 from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
 from ..operation import BoundCall, Effect, Operation, Parameter, Shape
@@ -163,6 +163,7 @@ def boolean(text: str) -> bool:
 READERS: dict[str, Callable[[str], object]] = {
     "integer": read_integer,
     "boolean": boolean,
+    "decimal": read_decimal,
     "date": datetime.date.fromisoformat,
     "date-time": datetime.datetime.fromisoformat,
 }

@@ -252,6 +252,8 @@ def _parse(parameter: Parameter, raw: str) -> Any:
             if raw not in _BOOLEANS:
                 raise ValueError("must be true or false")
             return _BOOLEANS[raw]
+        case "decimal":
+            return decimal_of(raw)
         case "date":
             return _date(raw)
         case "date-time":
