@@ -224,7 +224,7 @@ class OrderEntry:
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel(self._context.executor, account_number, _id(order_id), policy)
+        return await amend.cancel(self._context, account_number, _id(order_id), policy)
 
     async def replace(
         self,
@@ -295,8 +295,7 @@ class OrderEntry:
         _check_options(allow_warnings)
         path = {"account_number": account_number, "id": order_id}
         body = _checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
-        executor = self._context.executor
-        return await amend.replace(executor, operation, account_number, order_id, body, policy, allow_warnings)
+        return await amend.replace(self._context, operation, account_number, order_id, body, policy, allow_warnings)
 
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else _checked_policy(reconcile)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -13,7 +14,7 @@ from .._arguments import check_order_id, check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
-from ..errors import DeadlineExceededError, InvalidRequestError
+from ..errors import APIError, DeadlineExceededError, InvalidRequestError
 from ..operation import Executor
 from ..protocol.validation.requests import check
 from .alerts import alert_changes
@@ -47,14 +48,18 @@ class Watch:
 
     Args:
         client: the client whose session makes the calls; closing it ends every watcher with ConfigurationError.
-        now: the clock of ``Change.at`` and of the market hours.
+        now: the clock of ``Change.at`` and of the market hours; by default that of the service.
     """
 
-    def __init__(self, client: Connected, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, client: Connected, *, now: Callable[[], datetime] | None = None) -> None:
         self._session = client.session
         self._endpoints = Endpoints(client.session)
-        self._now = now
+        self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
         self._feeds: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        return self._now()
 
     def orders(
         self,
@@ -202,7 +207,14 @@ class Watch:
             on_error: called with every transient failure. Default: a logged warning.
         """
         feed = self._timetable(_check_collection(instrument_collection), Schedule(interval=interval))
-        return MarketWatcher(feed, now=self._now, extended=extended, initial=initial, on_error=on_error)
+        return MarketWatcher(
+            feed,
+            now=self._now,
+            is_stale=self._session.service_time_is_stale,
+            extended=extended,
+            initial=initial,
+            on_error=on_error,
+        )
 
     def market_hours(
         self,
@@ -243,8 +255,20 @@ class Watch:
         return self._feed(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
+        """Read the timetable around today, and once more if the answer shows that the service has another date."""
+        sessions: list[MarketSession] = []
+        failure: APIError | None = None
         first, last = timetable_range(self._now())
-        return await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        try:
+            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        except APIError as error:
+            failure = error
+        if (actual := timetable_range(self._now())) != (first, last):
+            first, last = actual
+            return await self._endpoints.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        if failure is not None:
+            raise failure
+        return sessions
 
     def _feed(
         self,
@@ -263,10 +287,18 @@ class Watch:
 
 
 class WatchedSession(Executor, Protocol):
-    """A session that also closes feeds when its client is closed."""
+    """A session that also knows the service's time, and closes feeds when its client is closed."""
 
     def close_with_client(self, resource: Feed[Any]) -> None:
         """Await ``resource.aclose()`` when the client is closed."""
+        ...
+
+    def service_now(self) -> datetime | None:
+        """Return the service's time, or None until an answer has shown it."""
+        ...
+
+    def service_time_is_stale(self) -> bool:
+        """Return True if an answer has to show the time once more."""
         ...
 
 
@@ -277,6 +309,10 @@ class Connected(Protocol):
     def session(self) -> WatchedSession:
         """The session that makes its calls."""
         ...
+
+
+def _time_of(session: WatchedSession) -> datetime:
+    return session.service_now() or utc_now()
 
 
 def _check_collection(value: object) -> str:
