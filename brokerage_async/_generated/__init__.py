@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "8fef268f494dc9508e987b7f5169187b9ee0a111db962b78e18a2caf49187556"
+SCHEMA: str = "1866a6568712d26793e39226929306c6634a5e9ef94bb56e841e778f183263ba"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
