@@ -91,18 +91,12 @@ class PlaceOrder:
             InvalidRequestError: the identifier is open under another address of the service.
         """
         with _describing(self._key, "was not sent by this call"):
-            known = await self._context.journal.find(self._key)
-            if known is None and self._named:
-                await self._check_other_origins()
+            known = await self._context.journal.find(self._key, any_origin=self._named)
+        if known is not None and known.key != self._key:
+            origin = known.key.origin or "an unnamed origin"
+            self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
         return None if may_be_sent else known
-
-    async def _check_other_origins(self) -> None:
-        """Reject an identifier that is open under another origin: the same service may have changed its address."""
-        for entry in await self._context.journal.entries(self._key.environment, state=EntryState.OPEN):
-            origin = entry.key.origin or "an unnamed origin"
-            if entry.key.origin != self._key.origin and attrs.evolve(entry.key, origin=self._key.origin) == self._key:
-                self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
 
     async def _preflight(
         self, allow_warnings: bool | Collection[str]
