@@ -1,4 +1,4 @@
-"""Judge the answer of a dry-run: may the order be submitted?"""
+"""Judge the answer of a dry-run: whether the order may be submitted."""
 
 from __future__ import annotations
 
