@@ -331,8 +331,7 @@ def _check_options(allow_warnings: object, resubmit: object = 0) -> None:
     """Reject options that would otherwise be used only when the order is under way."""
     if not isinstance(resubmit, int) or resubmit < 0:
         raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
-    codes = isinstance(allow_warnings, str) or validation.is_array(allow_warnings)
-    if not isinstance(allow_warnings, bool) and not codes:
+    if not isinstance(allow_warnings, bool | str) and not validation.is_array(allow_warnings):
         raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
 
 
