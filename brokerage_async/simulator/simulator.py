@@ -42,7 +42,8 @@ class Simulator:
             margin reports.
         seed: determines all random values. The same seed, requests and times give the same responses.
         host, port: address to listen on; port 0 lets the system choose.
-        start: start of simulated time, by default an hour at which the markets are open.
+        start: aware datetime at which simulated time starts, by default a Wednesday at which the markets are open.
+            Time runs on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
@@ -76,11 +77,11 @@ class Simulator:
     ) -> None:
         if environment not in ("sandbox", "production"):
             raise ValueError(f"environment must be sandbox or production, got {environment!r}")
+        self.clock: Clock = Clock(start)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
         )
-        self.clock: Clock = Clock(start)
         self.brokerage: Brokerage = Brokerage(settings, wire=wire, rate_limit=rate_limit)
         self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port)
