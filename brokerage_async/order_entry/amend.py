@@ -71,7 +71,7 @@ async def cancel(context: Context, account_number: str, order_id: str, policy: R
             delivery = shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
 def _shows_cancel(answer: Order, order_id: str) -> bool:
@@ -100,13 +100,14 @@ async def replace(
         shown = getattr(error, "data", None)
         return OrderChange(
             outcome=_not_made(preflight_outcome(error)),
+            order_id=order_id,
             preview=shown if isinstance(shown, PlacedOrderResponse) else None,
             error=error,
         )
     warnings = preview.warnings or ()
     if (stopped := rejection(preview, allow_warnings)) is not None:
         outcome = _not_made(stopped.outcome)
-        return OrderChange(outcome=outcome, preview=preview, warnings=warnings, error=stopped.error)
+        return OrderChange(outcome=outcome, order_id=order_id, preview=preview, warnings=warnings, error=stopped.error)
     with _describing(path, MAY_BE_APPLIED):
         change = await _replace(context, operation, path, body, policy)
     return attrs.evolve(change, preview=preview, warnings=warnings)
@@ -135,7 +136,7 @@ async def _replace(
         delivery = shown or delivery
     elif delivery is DeliveryOutcome.REFUSED:
         await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
 def _shows_replacement(answer: Order, order_id: str, edit: OrderEdit | None) -> bool:
@@ -236,6 +237,12 @@ class _OrderReader:
         self._account_number = account_number
         self._order_id = order_id
         self.order: Order | None = None
+
+    def change(self, delivery: DeliveryOutcome, attempt: _Attempt[Order]) -> OrderChange:
+        """Build the result of a change to this order."""
+        order = attempt.answer or self.order
+        order_id = (order.id if order is not None else None) or self._order_id
+        return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
 
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""

@@ -206,11 +206,14 @@ class PlaceOrder:
     async def _answer(self, entry: JournalEntry) -> Placement:
         """Return the placement of a closed entry, with the order as it is now if one poll shows it."""
         name, order = entry.key.external_identifier, None
+        note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:
             window = Window.since(entry.opened_at, await self._now())
             search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
-            order = (await search.poll([name])).orders.get(name)
-        note = f"journaled before: {entry.note or entry.state.value}"
+            sighting = await search.poll([name])
+            order = sighting.orders.get(name)
+            if order is None:
+                note = joined(note, "not listed any more" if sighting.complete else "could not be read back")
         return placement_of(entry, OUTCOMES[entry.state], order=order, note=note)
 
     def _stopped(self, outcome: Outcome, error: BrokerageError, preview: PlacedOrderResponse | None) -> Placement:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from .._arguments import check_order_id, check_timeout
+from .._arguments import check_flag, check_order_id, check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
@@ -21,7 +21,7 @@ from .alerts import alert_changes
 from .diff import state_of
 from .feed import Feed, utc_now
 from .market_hours import MarketHours, MarketWatcher, timetable_range
-from .orders import is_terminal, until_terminal
+from .orders import HISTORY, is_terminal, until_terminal
 from .poll import Watcher
 from .schedule import Pacing, Schedule
 from .unchanged import conditional_fetch
@@ -34,9 +34,6 @@ OnError = Callable[[Exception], None]
 
 MIN_INTERVAL = 1.0
 """Minimum interval in seconds of lists whose frequent polling the service does not accept."""
-
-HISTORY = timedelta(days=400)
-"""Age of the oldest orders that are looked up."""
 
 ORDER_KEY = attrgetter("id")
 ALERT_KEY = attrgetter("alert_external_id")
@@ -114,6 +111,7 @@ class Watch:
         account_number: str,
         id: int | str,  # noqa: A002 - the service's own name
         *,
+        follow: bool = False,
         interval: float | Pacing = 2.0,
         timeout: float | None = None,
         min_interval: float = MIN_INTERVAL,
@@ -123,37 +121,40 @@ class Watch:
 
         It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
         is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
-        ``replacing_order_id`` names its replacement.
+        ``replacing_order_id`` names its replacement. With ``follow`` the replacement takes its place: its end is waited
+        for, and returned.
 
         Args:
             customer_id: the customer, or ``me``.
             account_number: the account of the order.
             id: the order.
+            follow: whether to wait for the end of its replacement, and so on.
             interval: seconds between polls, or a pacing function such as `market_hours`.
-            timeout: maximum seconds to wait, None for no bound.
+            timeout: maximum seconds to wait, replacements included; None for no bound.
             min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
             on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
             DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
-            NotFoundError: several lookups did not find the order.
+            NotFoundError: several lookups did not find the order, such as one of a sandbox that was reset.
         """
         order_id = check_order_id("id", id)
         check_timeout("timeout", timeout)
+        check_flag("follow", follow)
         schedule = Schedule(interval=interval, min_interval=min_interval)
         feed = self._orders(customer_id, (account_number,), schedule)
 
-        async def look_up() -> Order | None:
+        async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
             async for order in self._endpoints.orders.search(customer_id, [account_number], start_date=since):
-                if order.id == order_id:
+                if order.id == name:
                     return order
             return None
 
         limit = asyncio.timeout(timeout)
         try:
             async with limit, Watcher(feed, on_error=on_error) as watcher:
-                return await until_terminal(feed, watcher, order_id, look_up)
+                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
         except TimeoutError:
             if not limit.expired():
                 raise

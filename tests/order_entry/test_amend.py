@@ -148,7 +148,7 @@ class TestReplace:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
         change = await self.made(desk)
         assert change.outcome is APPLIED
-        assert change.order.id == "2"
+        assert change.order.id == change.order_id == "2"
         assert [request.body for request in desk.transport.requests] == [BODY, BODY]
 
     @pytest.mark.parametrize(
@@ -167,6 +167,7 @@ class TestReplace:
         desk = Desk(orders__edit_dry_run=preview)
         change = await self.made(desk)
         assert change.outcome is expected
+        assert change.order_id == "1"
         assert change.error is not None
         assert desk.sent("orders.replace") == 0
 
@@ -184,23 +185,24 @@ class TestReplace:
                       price_effect="Debit")  # fmt: skip
 
     @pytest.mark.parametrize(
-        ("lists", "expected", "shown"),
+        ("lists", "expected", "shown", "named"),
         [
-            (listed(REPLACED, SUCCESSOR), APPLIED, "2"),
-            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2"),
-            (listed(REPLACED), APPLIED, None),
-            (listed(order("Filled")), REFUSED, "1"),
-            (listed(order("Live")), UNKNOWN, "1"),
-            (listed(), UNKNOWN, None),
+            (listed(REPLACED, SUCCESSOR), APPLIED, "2", "2"),
+            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
+            (listed(REPLACED), APPLIED, None, "2"),
+            (listed(order("Filled")), REFUSED, "1", "1"),
+            (listed(order("Live")), UNKNOWN, "1", "1"),
+            (listed(), UNKNOWN, None, "1"),
         ],
         ids=["ours", "somebody else's", "successor not listed", "filled", "untouched", "not listed"],
     )
     @on_virtual_time
-    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any) -> None:
+    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
         change = await self.made(desk)
         assert change.outcome is expected
         assert (change.order and change.order.id) == shown
+        assert change.order_id == named
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
