@@ -16,7 +16,7 @@ from .decoding.codec import Decoded
 from .error_body import parse_error_body, read_error_object
 from .request import Response
 
-__all__ = ["Response", "excerpt", "is_success", "read_error", "read_http_date", "redact", "retry_after"]
+__all__ = ["Response", "excerpt", "is_success", "read_error", "read_http_date", "redact", "retry_after", "sent_at"]
 
 
 _BY_CODE: Mapping[str, type[APIError]] = {
@@ -94,7 +94,7 @@ def read_error(
         code=code,
         status=response.status,
         errors=details,
-        retry_after=retry_after(response.headers.get("retry-after"), _sent_at(response, now)),
+        retry_after=retry_after(response.headers.get("retry-after"), sent_at(response, now)),
         from_service=parsed is not None and parsed.in_envelope,
         **context,
     )
@@ -153,10 +153,10 @@ def retry_after(value: str | None, now: float | None = None) -> float | None:
     return None if now is None or moment is None else max(0.0, moment - now)
 
 
-def _sent_at(response: Response, now: float | None) -> float | None:
+def sent_at(response: Response, now: float | None) -> float | None:
     """Return when the service sent the response, by its own clock if it says so."""
-    sent_at = read_http_date(response.headers.get("date", ""))
-    return now if sent_at is None else sent_at
+    shown = read_http_date(response.headers.get("date", ""))
+    return now if shown is None else shown
 
 
 def read_http_date(value: str) -> float | None:
