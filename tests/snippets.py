@@ -1,4 +1,4 @@
-"""Snippets of the documentation as modules; ``python -m tests.typing.snippets FOLDER`` writes them to be checked."""
+"""Snippets of the documentation as modules: ``python -m tests.snippets FOLDER`` writes them to be checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.typing.snippets import ROOT, snippets, write
+from tests.snippets import ROOT, snippets, write
 
 EVASIONS = re.compile(r"\bcast\(|^\s*assert\b.*\bNone\b|type: ignore|: Any\b", re.MULTILINE)
 
