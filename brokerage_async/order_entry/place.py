@@ -156,10 +156,12 @@ class PlaceOrder:
                     raise cancelled from gone
                 raise
             placement = await close(self._context, claim, placement)
-        if isinstance(placement.error, ConfigurationError | InvalidRequestError):
-            raise placement.error
         if placement.outcome is Outcome.UNKNOWN:
             raise unknown_error(placement) from placement.error
+        if placement.outcome is Outcome.NOT_SENT and isinstance(
+            placement.error, ConfigurationError | InvalidRequestError
+        ):
+            raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
         return placement
 
     async def _resume(self, entry: JournalEntry) -> Placement:

@@ -32,6 +32,7 @@ from tests.trading import (
     DRY_RUN,
     FAILED,
     LISTS,
+    NOTHING_LISTED,
     POLICY,
     SUBMIT,
     TIMEOUT,
@@ -157,6 +158,32 @@ async def test_a_read_only_client_sends_no_order_and_the_entry_says_so() -> None
             await here.entry.place(here.account, order())
         assert here.sim.ledger.count("orders.submit") == 0
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
+
+
+class ClosesTheClient(MemoryJournal):
+    """A journal that closes ``client`` when a resubmission is journaled."""
+
+    client: Any = None
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        if attempts is not None:
+            await self.client.aclose()
+        return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
+
+
+@on_virtual_time
+async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown() -> None:
+    """The closed client sends nothing, but the first copy of the order has arrived."""
+    async with floor() as here:
+        journal = ClosesTheClient()
+        journal.client = here.client
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine"), resubmit=1)
+        assert isinstance(caught.value.__cause__, ConfigurationError)
+        assert len(here.orders("mine")) == 1
+        assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
 # --- the journal
