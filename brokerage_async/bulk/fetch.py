@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from .._arguments import check_count, check_function
+from .._values import Decimals
+from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
 from ..http.concurrency import ConcurrentMap
 from .batches import Batch, Batcher, url_length
 from .bisect import Bisection, FailureScope, FetchBatch, failure_scope
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow
 
 __all__ = ["BulkFetch", "BulkResult", "Progress"]
@@ -46,17 +50,32 @@ class BulkResult(Generic[T]):
     failed: dict[str, Exception] = attrs.field(factory=dict)
     model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
 
-    def to_arrow(self) -> pyarrow.Table:
-        """Return the values as an Arrow table (extra ``arrow``).
+    def to_arrow(self, *, decimals: Decimals = "exact") -> pyarrow.Table:
+        """Return the values as an Arrow table; see `brokerage_async.arrow.to_arrow`.
 
-        The first column is ``key``, followed by one for each field of the model.
+        The first column is ``key``. A value that is a list gives a row for each of its items.
 
-        A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
-        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields are JSON in ``extra``.
+        Raises:
+            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
         """
-        from ..arrow import table_of_found  # only here: pyarrow is an extra
+        return to_arrow(**self._rows(), decimals=decimals)
 
-        return table_of_found(self.found, self.model)
+    def to_pandas(self, *, decimals: Decimals = "exact") -> pandas.DataFrame:
+        """Return the values as a pandas frame; see `to_arrow`, and `brokerage_async.arrow.to_pandas`."""
+        return to_pandas(**self._rows(), decimals=decimals)
+
+    def to_polars(self, *, decimals: Decimals = "exact") -> polars.DataFrame:
+        """Return the values as a Polars frame; see `to_arrow`, and `brokerage_async.arrow.to_polars`."""
+        return to_polars(**self._rows(), decimals=decimals)
+
+    def _rows(self) -> dict[str, Any]:
+        """Return the arguments of a table: rows, their class, and the key of each row."""
+        keys, rows = list[str](), list[Any]()
+        for key, value in self.found.items():
+            several = value if isinstance(value, list | tuple) else [value]
+            keys += [key] * len(several)
+            rows += several
+        return {"rows": rows, "model": self.model, "keys": keys}
 
 
 class BulkFetch(Generic[T]):
