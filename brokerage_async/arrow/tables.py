@@ -62,8 +62,10 @@ def _array(name: str, values: list[Any], type_: pa.DataType) -> pa.Array:
             return pa.array(values, wide)
         except UNFIT as error:
             unfit = repr(next(value for value in values if not _fits(value, wide)))[:MAX_SHOWN]
-            advice = "" if wide == type_ else ': decimals="string" holds numbers of any length'
-            raise ConfigurationError(f"{name} must fit {wide}, got {unfit}{advice}") from error
+            others = "JSON lines and CSV" if wide == type_ else 'decimals="string", JSON lines and CSV'
+            raise ConfigurationError(
+                f"{name} must fit {wide}, got {unfit}: {others} hold numbers of any length"
+            ) from error
 
 
 def _fits(value: Any, type_: pa.DataType) -> bool:

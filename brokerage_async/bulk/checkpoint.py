@@ -17,9 +17,13 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from .._values import readable
 from ..errors import ConfigurationError
 
 __all__ = ["Checkpoint"]
+
+MAX_SHOWN = 300
+"""Characters of a foreign file that an error shows."""
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
@@ -29,26 +33,19 @@ class Checkpoint:
     """Finished keys of one fetch, and the positions of their rows in the file.
 
     Args:
-        path: the file; it is created if it is missing.
-        purpose: description of the fetch and its source. A file with another purpose is rejected.
+        path: the file; it is created if it is missing, and locked until `close`.
 
     Raises:
-        ConfigurationError: the file belongs to another fetch, another run has it open, or the file cannot be opened.
+        ConfigurationError: another run has the file open, or it cannot be opened.
     """
 
-    def __init__(self, path: Path, purpose: Mapping[str, str]) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._places: dict[str, int | None] = {}
         try:
-            self._file: BinaryIO = path.open("a+b")
+            self._file = _open_locked(path)
         except OSError as error:
             raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
-        try:
-            _lock(self._file)
-            self._load(encode(purpose) + b"\n")
-        except BaseException:
-            self._file.close()
-            raise
 
     def __enter__(self) -> Self:
         return self
@@ -56,20 +53,24 @@ class Checkpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, which keeps the keys added so far."""
         self._file.close()
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._places
 
     def __len__(self) -> int:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Record the rows of a key, or None for an unknown key. Lone surrogates become U+FFFD."""
+        """Record the rows of a key, or None for an unknown key; lone surrogates become U+FFFD."""
         try:
             line = encode([key, rows])
         except UnicodeEncodeError:
-            line = encode(_readable([key, rows]))
+            line = encode(readable([key, rows]))
         place = self._file.seek(0, os.SEEK_END)
         self._file.write(line + b"\n")
         self._places[key] = None if rows is None else place
@@ -92,17 +93,28 @@ class Checkpoint:
         return found
 
     def discard(self) -> None:
-        """Close the file and remove it."""
-        self._file.close()
+        """Remove the file and close it."""
+        if sys.platform == "win32":  # which removes no open file
+            self.close()
         self.path.unlink()
+        self.close()
 
-    def _load(self, header: bytes) -> None:
+    def load(self, purpose: Mapping[str, object]) -> None:
+        """Read the keys that an earlier run finished, or write the header of a new fetch.
+
+        Args:
+            purpose: JSON object that describes the fetch.
+
+        Raises:
+            ConfigurationError: the file belongs to another fetch.
+        """
+        header = encode(purpose) + b"\n"
         self._file.seek(0)
         found = self._file.readline()
         if not header.startswith(found):
             raise ConfigurationError(
-                f"{self.path} must belong to this fetch, got {found[:300].decode(errors='replace').strip()}: "
-                "finish that fetch, or discard it with --restart"
+                f"{self.path} must belong to this fetch, got {_difference(found, purpose)}: finish the earlier fetch, "
+                "or discard it with restart=True (on the console --restart)"
             )
         end = len(header) if found == header else 0
         if end:
@@ -113,6 +125,7 @@ class Checkpoint:
         self._file.truncate()
         if not end:
             self._file.write(header)
+            self._file.flush()
 
     def _entries(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield key, position of the rows and end of each line, up to the first incomplete one."""
@@ -126,20 +139,38 @@ class Checkpoint:
             place += len(line)
 
 
-def _lock(file: BinaryIO) -> None:
-    """Lock the file until it is closed, if the system has file locks."""
-    if sys.platform != "win32":
-        import fcntl
+def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
+    """Describe how the header of another fetch differs."""
+    try:
+        other = decode(found)
+        differing = [f"{name} {other.get(name)!r} instead of {value!r}" for name, value in purpose.items()
+                     if other.get(name) != value]  # fmt: skip
+    except (msgspec.DecodeError, ValueError, AttributeError):
+        differing = []
+    return "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
 
+
+def _open_locked(path: Path) -> BinaryIO:
+    """Open a file, and lock it until it is closed if the system has file locks."""
+    while True:
+        file = path.open("a+b")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigurationError(f"{file.name} is in use by another run") from None
+            if _lock(file):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
 
 
-def _readable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_readable(item) for item in value]
-    return {_readable(key): _readable(item) for key, item in value.items()} if isinstance(value, dict) else value
+def _lock(file: BinaryIO) -> bool:
+    """Lock the file. Return False if another run removed it before it was locked."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigurationError(f"{file.name} is in use by another run") from None
+    return os.fstat(file.fileno()).st_nlink > 0
