@@ -38,11 +38,15 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Static types: mypy in strict mode, and the completeness of the public types as pyright sees it."""
+    """Static types: mypy in strict mode, public types and documented programs as pyright sees them."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("typing"), *group("codegen"))
     session.run("mypy")
     session.run("pyright", "brokerage_async", "tests/typing")
     session.run("pyright", "--verifytypes", "brokerage_async", "--ignoreexternal")
+    programs = session.create_tmp()
+    session.run("python", "-m", "tests.documents", programs)
+    session.run("mypy", "--strict", programs)
+    session.run("pyright", "-p", programs)
 
 
 def run_tests(session: nox.Session) -> None:

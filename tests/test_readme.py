@@ -14,10 +14,7 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
 
-ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
-
+from .documents import PAGES, README, ROOT, blocks
 
 NOTEBOOK = """\
 import ast, asyncio
@@ -29,13 +26,6 @@ async def cells(namespace):
 asyncio.run(cells({{}}))
 """
 """Program that runs cells one after another in a running event loop, as a notebook does."""
-
-
-def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
-    """Return line and content of the Python blocks of a page under a mark, or of those without any."""
-    text = page.read_text("utf-8")
-    found = re.finditer(r"^(?:<!-- (\w+) -->\n)?```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [(text.count("\n", 0, block.start(2)), block[2]) for block in found if (block[1] or "") == mark]
 
 
 def snippets() -> list[object]:
