@@ -61,7 +61,9 @@ _LIMITS: Final = Limits()
 
 
 class Client(Endpoints):
-    """A client of one environment of the service, with one set of credentials::
+    """A client of one environment of the service, with one set of credentials.
+
+    ::
 
         async with Client(Environment.sandbox(url), RefreshToken(client_secret=..., refresh_token=...)) as client:
             dividends = await client.market_metrics.dividends("AAPL")

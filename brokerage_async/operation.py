@@ -213,11 +213,13 @@ class Page(Generic[E]):
 
 
 class Pager(ABC, Generic[E]):
-    """A list that arrives page by page. Nothing is fetched before it is iterated, and never more than is used::
+    """A list that arrives page by page. Nothing is fetched before it is iterated, and never more than is used.
 
-    async for order in client.orders.search("me", [account]): ...
-    async for page in client.orders.search("me", [account]).pages(): ...
-    orders = await client.orders.search("me", [account]).collect(max_items=500)
+    ::
+
+        async for order in client.orders.search("me", [account]): ...
+        async for page in client.orders.search("me", [account]).pages(): ...
+        orders = await client.orders.search("me", [account]).collect(max_items=500)
     """
 
     __slots__ = ()

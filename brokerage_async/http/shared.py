@@ -46,7 +46,7 @@ class Tokens(Protocol):
         ...
 
     def invalidate(self, authorization: str) -> bool:
-        """Called when the service rejects this value. Return True if another one can be had."""
+        """Drop a value that the service has rejected. Return True if another one can be had."""
         ...
 
     def accept(self, authorization: str) -> None:

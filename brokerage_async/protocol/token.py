@@ -96,7 +96,7 @@ def read_grant(response: Response, *, now: float | None = None) -> Grant:
 
 
 def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError:
-    """Returned, not raised, because the frame holds all that the service said, and an error keeps its frames."""
+    """Return the grant, or the error: raised here, it would keep a frame with everything that the service said."""
     fields = _json_object(response.body)
     if not 200 <= response.status < 300:
         error = refusal(response.status, fields)

@@ -397,9 +397,9 @@ async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unse
 class SlowFind(MemoryJournal):
     """A journal that takes its time to look an order up."""
 
-    async def find(self, key: EntryKey) -> JournalEntry | None:
+    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
         await asyncio.sleep(1)
-        return await super().find(key)
+        return await super().find(key, any_origin=any_origin)
 
 
 @pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
@@ -614,8 +614,8 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
 class OpenedInBetween(MemoryJournal):
     """A journal in which another worker opens the entry between two looks at it."""
 
-    async def find(self, key: EntryKey) -> JournalEntry | None:
-        found = await super().find(key)
+    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
+        found = await super().find(key, any_origin=any_origin)
         if found is None:
             await self.open(key, b"{}", owner="another", lease=30)
         return found
