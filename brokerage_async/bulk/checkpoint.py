@@ -7,6 +7,7 @@ time may have the file open.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -56,8 +57,9 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Close the file, which keeps the keys added so far."""
-        self._file.close()
+        """Close the file, which keeps the keys that were flushed."""
+        with contextlib.suppress(OSError):  # of rows that a full disk did not take: they are fetched again
+            self._file.close()
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -66,18 +68,24 @@ class Checkpoint:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Record the rows of a key, or None for an unknown key; lone surrogates become U+FFFD."""
+        """Record the rows of a key, or None for an unknown key; lone surrogates become U+FFFD.
+
+        Raises:
+            ConfigurationError: the file cannot be written, as on a full disk. So raise `flush` and `load`.
+        """
         try:
             line = encode([key, rows])
         except UnicodeEncodeError:
             line = encode(readable([key, rows]))
-        place = self._file.seek(0, os.SEEK_END)
-        self._file.write(line + b"\n")
+        with self._writing():
+            place = self._file.seek(0, os.SEEK_END)
+            self._file.write(line + b"\n")
         self._places[key] = None if rows is None else place
 
     def flush(self) -> None:
         """Pass added rows to the operating system, so that they survive the end of this process."""
-        self._file.flush()
+        with self._writing():
+            self._file.flush()
 
     def found(self, key: str) -> bool:
         """Return whether the service knows a finished key."""
@@ -99,16 +107,19 @@ class Checkpoint:
         self.path.unlink()
         self.close()
 
-    def load(self, purpose: Mapping[str, object]) -> None:
+    def load(self, purpose: Mapping[str, object], *, restart: bool = False) -> None:
         """Read the keys that an earlier run finished, or write the header of a new fetch.
 
         Args:
             purpose: JSON object that describes the fetch.
+            restart: discard an earlier run.
 
         Raises:
             ConfigurationError: the file belongs to another fetch.
         """
         header = encode(purpose) + b"\n"
+        if restart:
+            self._file.truncate(0)
         self._file.seek(0)
         found = self._file.readline()
         if not header.startswith(found):
@@ -121,11 +132,19 @@ class Checkpoint:
             for key, place, after in self._entries():
                 self._places[key] = place
                 end = after
-        self._file.seek(end)
-        self._file.truncate()
-        if not end:
-            self._file.write(header)
-            self._file.flush()
+        with self._writing():
+            self._file.seek(end)
+            self._file.truncate()
+            if not end:
+                self._file.write(header)
+                self._file.flush()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
 
     def _entries(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield key, position of the rows and end of each line, up to the first incomplete one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import os
 import threading
@@ -96,10 +97,8 @@ async def fetch_to_file(
     keys = await fetch.read_keys()
     purpose = _purpose(fetch, keys, "raw csv" if raw and path.suffix == ".csv" else path.suffix[1:])
     partial = path.with_name(f"{path.name}.partial")
-    if restart:
-        partial.unlink(missing_ok=True)
     with Checkpoint(partial) as checkpoint:
-        await _in_thread(checkpoint.load, purpose)
+        await _in_thread(lambda: checkpoint.load(purpose, restart=restart))
         resumed = len(checkpoint)
         failed = await _fetch_rest(fetch, checkpoint)
         if failed and not skip_failed:
@@ -146,7 +145,7 @@ async def _record(batch: Batch[Any], checkpoint: Checkpoint) -> None:
     for key, value in batch.found.items():
         items = value if isinstance(value, list | tuple) else [value]
         if len(items) > MAX_INLINE:
-            await _in_thread(_add, checkpoint, key, items)
+            await _in_thread(functools.partial(_add, checkpoint, key, items))
         else:
             _add(checkpoint, key, items)
     for key in batch.missing:
@@ -185,9 +184,9 @@ async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model:
     return count
 
 
-async def _in_thread(function: Callable[..., T], *args: Any, cancel: Callable[[], object] | None = None) -> T:
+async def _in_thread(function: Callable[[], T], *, cancel: Callable[[], object] | None = None) -> T:
     """Call a function in a thread, and wait for its end even when cancelled: it uses the open file."""
-    running = asyncio.ensure_future(asyncio.to_thread(function, *args))
+    running = asyncio.ensure_future(asyncio.to_thread(function))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

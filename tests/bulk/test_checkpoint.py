@@ -1,6 +1,8 @@
 """Checkpoints of fetches after any end of the run before."""
 
+import errno
 import fcntl
+import io
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -168,6 +170,30 @@ def test_the_difference_to_another_fetch_is_named(tmp_path: Path, header: bytes,
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot write"):
         opened(tmp_path / "nowhere" / "partial", {"fetch": "x"})
+
+
+class FullDisk(io.BytesIO):
+    """File on a disk that takes no more."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        self.flush()
+
+
+def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(tmp_path: Path) -> None:
+    path = tmp_path / "partial"
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", None)
+        checkpoint.flush()
+        taken, checkpoint._file = checkpoint._file, FullDisk()
+        checkpoint.add("B", None)
+        with pytest.raises(ConfigurationError, match=r"cannot write .*partial: No space left on device"):
+            checkpoint.flush()
+    taken.close()
+    with opened(path, {"fetch": "x"}) as again:
+        assert ["A" in again, "B" in again] == [True, False]
 
 
 def test_it_is_removed_when_everything_stands_elsewhere(tmp_path: Path) -> None:

@@ -279,8 +279,13 @@ async def test_the_order_of_the_keys_may_change(service: Service, out: Path) -> 
     assert (result.resumed, sorted(service.asked)) == (8, KEYS[8:])
 
 
-async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Path) -> None:
-    results = await asyncio.gather(*(fetch_to_file(service.fetch(), out) for _ in range(2)), return_exceptions=True)
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Path, restart: bool) -> None:
+    results = await asyncio.gather(
+        fetch_to_file(service.fetch(), out),
+        fetch_to_file(service.fetch(), out, restart=restart),
+        return_exceptions=True,
+    )
     assert [type(result).__name__ for result in results] == ["FileResult", "ConfigurationError"]
     assert "in use by another run" in str(results[1])
 
