@@ -119,7 +119,8 @@ class Checkpoint:
         """
         header = encode(purpose) + b"\n"
         if restart:
-            self._file.truncate(0)
+            with self._writing():
+                self._file.truncate(0)
         self._file.seek(0)
         found = self._file.readline()
         if not header.startswith(found):
