@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "8fef268f494dc9508e987b7f5169187b9ee0a111db962b78e18a2caf49187556"
+SCHEMA: str = "66ac4426095ce9e408d17f5a1ca222aa54902d967c4ef8e35272220039357f83"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -174,7 +174,7 @@ class RequestParser:
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise RefusedError(400, "invalid_json", "The body is not JSON") from None
+            raise self.error([RequestProblem("invalid", "is not JSON", "body", malformed=True)]) from None
         problems = list(self._object(model, document, ""))
         if problems:
             return None, problems, []
@@ -241,7 +241,7 @@ def _parse(parameter: Parameter, raw: str) -> Any:
         case "integer":
             if _INTEGER.fullmatch(raw) is None:
                 raise ValueError("must be an integer")
-            return int(raw)
+            return _bounded(parameter, int(raw))
         case "boolean":
             if raw not in _BOOLEANS:
                 raise ValueError("must be true or false")
@@ -253,6 +253,16 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     if parameter.choices is not None and raw not in _values(parameter.choices):
         raise ValueError("does not have a valid value")
     return raw
+
+
+def _bounded(parameter: Parameter, value: int) -> int:
+    """Return an integer within the bounds of the schema. Raise ValueError for others."""
+    least, most = parameter.minimum, parameter.maximum
+    if least is not None and value < least:
+        raise ValueError(f"must be at least {least}")
+    if most is not None and value > most:
+        raise ValueError(f"must be at most {most}")
+    return value
 
 
 def _date(raw: str) -> date:

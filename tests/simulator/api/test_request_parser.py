@@ -103,7 +103,7 @@ def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> Non
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
 def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
-    assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 400
+    assert refused(harness, body) == (400, "validation_error", ["body"])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,14 @@ def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
         ("/accounts/{}/orders?page-offset=9999999999999999999", 400),
         ("/accounts/{}/orders?page-offset=%D9%A1", 400),
         ("/accounts/{}/orders?per-page=0", 400),
+        ("/accounts/{}/orders?per-page=200", 200),
         ("/accounts/{}/orders?per-page=201", 400),
+        ("/accounts/{}/transactions?per-page=2000", 200),
+        ("/accounts/{}/transactions?per-page=2001", 400),
+        ("/instruments/equities?per-page=1000", 200),
+        ("/instruments/equities?per-page=1001", 400),
+        ("/customers/me/orders?account-numbers[]={}&per-page=5000", 200),
+        ("/customers/me/orders/live?account-numbers[]={}&per-page=0", 400),
         ("/accounts/{}/orders?sort=Sideways", 400),
         ("/accounts/{}/orders?status[]=Lost", 400),
         ("/accounts/{}/orders?start-date=06/10/2026", 400),
