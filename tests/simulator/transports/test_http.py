@@ -180,10 +180,10 @@ async def test_client_disconnect_leaves_no_traceback(
 
 
 @pytest.mark.parametrize(
-    "header", [{"Host": "rebound.example"}, {"Origin": "https://evil.example"}, {"Origin": "null"}]
+    ("name", "value"), [("Host", "rebound.example"), ("Origin", "https://evil.example"), ("Origin", "null")]
 )
 async def test_request_of_a_web_page_is_refused(
-    sim: Simulator, http: aiohttp.ClientSession, header: dict[str, str], caplog: pytest.LogCaptureFixture
+    sim: Simulator, http: aiohttp.ClientSession, name: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
     before = len(sim.ledger.requests)
