@@ -1,7 +1,7 @@
 """Validation of queries and bodies by the documented parameters, fields and rules.
 
 A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
-Undocumented or wrongly cased keys of a body are problems too.
+Wrongly cased keys of a body are problems too; unknown ones are ignored.
 """
 
 from __future__ import annotations
@@ -195,9 +195,10 @@ class RequestParser:
             return
         fields = self._fields[model]
         prefix = f"{place}." if place else ""
+        meant = {_uncased(wire): wire for wire in fields}
         for key in value:
-            if key not in fields:
-                yield RequestProblem("unexpected", "is not a field of this request", f"{prefix}{key}")
+            if key not in fields and (wire := meant.get(_uncased(key))) is not None:
+                yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
             given = value.get(wire)
             if given is not None:
@@ -233,6 +234,11 @@ class RequestParser:
             if field.model is not None and nested is not None:
                 for entry in nested if field.array else (nested,):
                     yield from self._rules(field.model, entry)
+
+
+def _uncased(key: str) -> str:
+    """Return what is left of a key without its case: ``pricelimit`` for ``priceLimit`` and ``Price-Limit``."""
+    return key.replace("-", "").replace("_", "").lower()
 
 
 def _parse(parameter: Parameter, raw: str) -> Any:
