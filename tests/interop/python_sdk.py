@@ -50,7 +50,7 @@ async def _results(simulator: Simulator, session: Any) -> AsyncIterator[CallResu
             answer = await call()
             if not answer and name not in SILENT:
                 error = "the answer is empty"
-        except Exception as raised:  # noqa: BLE001 - whatever an SDK raises is its verdict
+        except Exception as raised:
             error = f"{type(raised).__name__}: {' '.join(str(raised).split())[:200]}"
         yield judge(name, environment, simulator.ledger.requests[before:], error)
 

@@ -1,4 +1,4 @@
-"""Outcome of each call of a client, and the page that lists them."""
+"""Outcome of each call of a client."""
 
 from __future__ import annotations
 
@@ -95,35 +95,3 @@ def failures(runs: Iterable[ClientRun]) -> list[str]:
         for result in run.results
         if result.outcome is Outcome.FAILED
     ]
-
-
-def table(runs: Sequence[ClientRun]) -> str:
-    """Return the Markdown tables of one client: its runs side by side, then the calls that are not covered."""
-    first = runs[0]
-    lines = [f"## {first.client} {first.version}", ""]
-    for run in runs:
-        tried = run.count(Outcome.PASSED) + run.count(Outcome.FAILED)
-        lines.append(f"- {run.environment}: {run.count(Outcome.PASSED)} of {tried} covered calls pass")
-    heads = ["call", "requests", *(run.environment for run in runs)]
-    lines += ["", _row(heads), _row(["---"] * len(heads))]
-    rows = list(zip(*(run.results for run in runs), strict=True))
-    covered = [row for row in rows if row[0].outcome is not Outcome.NOT_COVERED]
-    lines += [_row([f"`{row[0].name}`", _code(row[0].requests), *(cell(one) for one in row)]) for row in covered]
-    uncovered = [row[0] for row in rows if row[0].outcome is Outcome.NOT_COVERED]
-    if uncovered:
-        lines += ["", "Not covered, because the schema or the simulator does not have the request:", ""]
-        lines += [f"- `{one.name}`: {_code(one.requests)}" for one in uncovered]
-    return "\n".join(lines)
-
-
-def cell(result: CallResult) -> str:
-    """Return the cell of a result."""
-    return f"{result.outcome}: {result.error}".replace("|", "\\|") if result.error else result.outcome
-
-
-def _code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
