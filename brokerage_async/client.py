@@ -61,7 +61,9 @@ _LIMITS: Final = Limits()
 
 
 class Client(Endpoints):
-    """A client of one environment of the service, with one set of credentials::
+    """A client of one environment of the service, with one set of credentials.
+
+    ::
 
         async with Client(Environment.sandbox(url), RefreshToken(client_secret=..., refresh_token=...)) as client:
             dividends = await client.market_metrics.dividends("AAPL")
@@ -218,7 +220,7 @@ class Client(Endpoints):
         """Many keys at once: `bulk.equities(symbols)` and the like."""
         from .bulk.api import Bulk
 
-        return Bulk(self)
+        return Bulk(self, service=self.environment.origin)
 
     @cached_property
     def watch(self) -> Watch:

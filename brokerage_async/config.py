@@ -157,7 +157,7 @@ class TokenProvider(Protocol):
         ...
 
     def invalidate(self, token: str) -> bool:
-        """Called when the service rejects ``token``. Return True if `get_token` can supply a new one."""
+        """Drop a ``token`` that the service has rejected. Return True if `get_token` can supply another one."""
         ...
 
 

@@ -220,6 +220,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -248,6 +249,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -269,6 +271,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -290,6 +293,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -313,6 +317,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -337,6 +342,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -358,6 +364,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -379,6 +386,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -408,6 +416,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -437,6 +446,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -463,6 +473,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -557,6 +568,7 @@ class MarketMetrics:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -596,7 +608,7 @@ class Instruments:
             is_etf: True for exchange-traded funds only, False for all others.
             is_index: True for indices only, False for all others.
             lendability: Only equities with this lendability.
-            per_page: Items per page; by default chosen by the service.
+            per_page: Equities per page, at most 1000; by default 1000.
             page_offset: Page to start from; by default 0, the first page.
 
         Returns:
@@ -605,6 +617,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -637,7 +650,9 @@ class Instruments:
             Matching options.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -660,6 +675,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -685,6 +701,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -709,6 +726,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -742,6 +760,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -765,7 +784,9 @@ class Instruments:
             Option with the given symbol.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -807,6 +828,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -838,6 +860,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -864,6 +887,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -888,6 +912,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -917,6 +942,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -940,6 +966,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -966,6 +993,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1049,6 +1077,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1073,6 +1102,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -1095,6 +1125,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1119,6 +1150,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -1138,6 +1170,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1156,6 +1189,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1191,8 +1225,8 @@ class Orders:
     ) -> Pager[Order]:
         """List the orders of an account.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             account_number: Account number.
@@ -1254,8 +1288,10 @@ class Orders:
             Accepted order and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1348,8 +1384,10 @@ class Orders:
             Order as it would be submitted, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1402,6 +1440,7 @@ class Orders:
             New order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1433,6 +1472,7 @@ class Orders:
             Order after the edit.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1493,6 +1533,7 @@ class Orders:
             Order as it would be after the edit, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1526,8 +1567,8 @@ class Orders:
     ) -> Pager[Order]:
         """Search the orders of a customer across accounts.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
@@ -1554,6 +1595,7 @@ class Orders:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -1602,10 +1644,12 @@ class Orders:
             Orders of the accounts.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -1674,6 +1718,7 @@ class ComplexOrders:
             Complex order after the change, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1773,6 +1818,7 @@ class ComplexOrders:
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1827,6 +1873,7 @@ class ComplexOrders:
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -1949,6 +1996,7 @@ class Transactions:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -2054,6 +2102,7 @@ class Margin:
             Margin before and after the order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -2130,6 +2179,7 @@ class Margin:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -2159,6 +2209,7 @@ class Watchlists:
             Created watchlist.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
@@ -2183,6 +2234,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -2204,6 +2256,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2278,7 +2331,9 @@ class Watchlists:
             Public watchlists.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -2301,6 +2356,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2322,6 +2378,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -2343,6 +2400,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2374,6 +2432,7 @@ class QuoteAlerts:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -2394,6 +2453,7 @@ class QuoteAlerts:
             Created alert.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
@@ -2828,6 +2888,7 @@ class Risk:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
@@ -2862,6 +2923,7 @@ class OptionChains:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2886,6 +2948,7 @@ class OptionChains:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2910,6 +2973,7 @@ class OptionChains:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -2934,6 +2998,7 @@ class OptionChains:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -3091,6 +3156,7 @@ class Search:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -3122,6 +3188,7 @@ class Search:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).

@@ -1,4 +1,4 @@
-"""Classification of failed sends: did the request leave, may it have been processed, was it answered?
+"""Classification of failed sends: whether the request left, was processed, or was answered.
 
 One table over aiohttp's exceptions. The answer decides about money: only what provably never left may be repeated
 freely.

@@ -120,8 +120,12 @@ class Journal(Protocol):
         """
         ...
 
-    async def find(self, key: EntryKey) -> JournalEntry | None:
-        """Return the entry of this key, or None."""
+    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
+        """Return the entry of this key, or None.
+
+        With ``any_origin``, a key without an entry gives an *open* one of another origin with the same environment,
+        account and identifier.
+        """
         ...
 
     async def entries(

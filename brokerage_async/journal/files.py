@@ -59,12 +59,12 @@ class FileIdentity:
     """
 
     path: Path
-    files: dict[Path, tuple[int, int]]
+    files: dict[str, tuple[int, int]]
 
     @classmethod
     def of(cls, path: Path, real: Path) -> FileIdentity:
         """Return the identity of the files at ``path`` now. ``real`` is the same path without symbolic links."""
-        return cls(path, {file: _inode(path, file) for file in (path, *_beside(real))})
+        return cls(path, {str(file): _inode(path, str(file)) for file in (path, *_beside(real))})
 
     def check(self) -> None:
         """Raise JournalError when a file is not the one that was opened."""
@@ -76,7 +76,7 @@ class FileIdentity:
 AFTERWARDS = "after it was opened: close the journal, put the files back in place, and open it again"
 
 
-def _inode(path: Path, file: Path) -> tuple[int, int]:
+def _inode(path: Path, file: str) -> tuple[int, int]:
     try:
         status = os.stat(file)
     except FileNotFoundError:
@@ -84,5 +84,5 @@ def _inode(path: Path, file: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _gone(path: Path, file: Path) -> str:
+def _gone(path: Path, file: str) -> str:
     return f"the journal {path} cannot be used: {file} was"

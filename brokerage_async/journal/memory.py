@@ -24,6 +24,7 @@ class MemoryJournal:
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._entries: dict[EntryKey, JournalEntry] = {}
+        self._origins: set[str] = set()
 
     def __repr__(self) -> str:
         return f"MemoryJournal({len(self._entries)} entries)"
@@ -56,9 +57,13 @@ class MemoryJournal:
         )
         return self._put(entry), True
 
-    async def find(self, key: EntryKey) -> JournalEntry | None:
+    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
         """See ``Journal.find``."""
-        return self._entries.get(key)
+        known = self._entries.get(key)
+        if known is not None or not any_origin:
+            return known
+        elsewhere = (self._open_entry(attrs.evolve(key, origin=origin)) for origin in self._origins - {key.origin})
+        return next(filter(None, elsewhere), None)
 
     async def entries(
         self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
@@ -152,6 +157,7 @@ class MemoryJournal:
 
     def _put(self, entry: JournalEntry) -> JournalEntry:
         self._entries[entry.key] = entry
+        self._origins.add(entry.key.origin)
         return entry
 
 

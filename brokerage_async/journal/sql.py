@@ -44,6 +44,14 @@ RETURNING {columns}
 
 FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 
+FIND_ANY_ORIGIN = """
+SELECT {columns} FROM {table} WHERE {same_key}
+UNION ALL
+SELECT {columns} FROM {table}
+ WHERE state = 'open' AND environment = :environment AND account_number = :account_number
+   AND external_identifier = :external_identifier AND origin <> :origin
+"""
+
 ENTRIES = """
 SELECT {columns} FROM {table}
  WHERE (CAST(:environment AS TEXT) IS NULL OR environment = :environment)
@@ -147,10 +155,10 @@ class SqlJournal(ABC):
         known = _entry((await self._run(FIND, _names(key)))[0])
         return known, known.state is EntryState.OPEN and known.owner == owner
 
-    async def find(self, key: EntryKey) -> JournalEntry | None:
+    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
         """See ``Journal.find``."""
-        rows = await self._run(FIND, _names(key))
-        return _entry(rows[0]) if rows else None
+        found = [_entry(row) for row in await self._run(FIND_ANY_ORIGIN if any_origin else FIND, _names(key))]
+        return next((entry for entry in found if entry.key == key), found[0] if found else None)
 
     async def entries(
         self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None

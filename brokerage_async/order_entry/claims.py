@@ -13,13 +13,13 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..journal.base import EntryKey, Journal, renew_claims
 
-__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly"]
+__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "settled"]
 
 T = TypeVar("T")
 
@@ -61,14 +61,14 @@ class Instant:
 class Claim:
     """One worker's hold on one journal entry."""
 
-    __slots__ = ("_lease", "_since", "key", "lost", "owner")
+    __slots__ = ("_since", "key", "lease", "lost", "owner")
 
     def __init__(self, key: EntryKey, owner: str, since: Instant, lease: float) -> None:
         self.key: EntryKey = key
         self.owner: str = owner
         self.lost: bool = False
         self._since = since
-        self._lease = lease
+        self.lease: float = lease
 
     def renewed(self, since: Instant) -> None:
         """Extend the claim: a statement begun at ``since`` has renewed it."""
@@ -76,7 +76,7 @@ class Claim:
 
     def holds(self) -> bool:
         """Return True if no other worker can hold the entry now."""
-        return not self.lost and self._since.age() < self._lease * (1 - MARGIN)
+        return not self.lost and self._since.age() < self.lease * (1 - MARGIN)
 
     def objection(self) -> str | None:
         """Return why nothing may be sent under this claim, or None if it holds."""
@@ -176,6 +176,16 @@ async def finish(work: asyncio.Task[T]) -> bool:
         work.add_done_callback(_BACKGROUND.discard)
         return False
     return True
+
+
+async def settled(begun: asyncio.Future[T], repeat: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of a statement, which is repeated if it was cancelled.
+
+    `asyncio.run` cancels every task of its loop when it ends, and programs do so to shut down: the caller and the task
+    that writes for it in the same moment. Only the caller was to be cancelled.
+    """
+    await asyncio.wait({begun})
+    return await repeat() if begun.cancelled() else begun.result()
 
 
 def _reason(error: Exception) -> str:

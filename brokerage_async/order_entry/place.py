@@ -14,7 +14,7 @@ from .._generated.models import PlacedOrderResponse
 from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from .claims import Claim, Instant, finish, new_owner, quietly
+from .claims import Claim, Instant, finish, new_owner, quietly, settled
 from .context import Context
 from .decisions import ReconcilePolicy, preflight_outcome
 from .preflight import rejection
@@ -75,10 +75,9 @@ class PlaceOrder:
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return stopped if known is None else await self._resume(known)
-        owner, since = new_owner(), Instant()
-        entry, fresh = await self._journal(owner)
+        claim = Claim(self._key, new_owner(), Instant(), self._context.lease)
+        entry, fresh = await self._journal(claim)
         if fresh:
-            claim = Claim(entry.key, owner, since, self._context.lease)
             placement = await self._submit(entry, claim)
         else:
             placement = await self._resume(entry)
@@ -91,18 +90,12 @@ class PlaceOrder:
             InvalidRequestError: the identifier is open under another address of the service.
         """
         with _describing(self._key, "was not sent by this call"):
-            known = await self._context.journal.find(self._key)
-            if known is None and self._named:
-                await self._check_other_origins()
+            known = await self._context.journal.find(self._key, any_origin=self._named)
+        if known is not None and known.key != self._key:
+            origin = known.key.origin or "an unnamed origin"
+            self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
         return None if may_be_sent else known
-
-    async def _check_other_origins(self) -> None:
-        """Reject an identifier that is open under another origin: the same service may have changed its address."""
-        for entry in await self._context.journal.entries(self._key.environment, state=EntryState.OPEN):
-            origin = entry.key.origin or "an unnamed origin"
-            if entry.key.origin != self._key.origin and attrs.evolve(entry.key, origin=self._key.origin) == self._key:
-                self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
 
     async def _preflight(
         self, allow_warnings: bool | Collection[str]
@@ -122,15 +115,19 @@ class PlaceOrder:
             return preview, None
         return preview, self._stopped(stopped.outcome, stopped.error, preview)
 
-    async def _journal(self, owner: str) -> tuple[JournalEntry, bool]:
+    async def _journal(self, claim: Claim) -> tuple[JournalEntry, bool]:
         """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent."""
         journal = self._context.journal
-        opening = asyncio.ensure_future(journal.open(self._key, self._body, owner=owner, lease=self._context.lease))
+
+        async def start() -> tuple[JournalEntry, bool]:
+            return await journal.open(claim.key, self._body, owner=claim.owner, lease=claim.lease)
+
+        opening = asyncio.ensure_future(start())
 
         async def withdraw() -> bool:
-            fresh = (await opening)[1]
+            _, fresh = await settled(opening, start)
             state, note = EntryState.NOT_SENT, "cancelled before sending"
-            return fresh and await journal.close(self._key, owner=owner, state=state, note=note)
+            return fresh and await journal.close(claim.key, owner=claim.owner, state=state, note=note)
 
         try:
             return await asyncio.shield(opening)
@@ -146,7 +143,7 @@ class PlaceOrder:
         policy = self._policy
         if taken_over and self._resubmits:
             # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
-            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + self._context.lease)
+            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + claim.lease)
         with self._context.claims.keep(claim):
             try:
                 opened_at = entry.opened_at
@@ -163,10 +160,12 @@ class PlaceOrder:
                     raise cancelled from gone
                 raise
             placement = await close(self._context, claim, placement)
-        if isinstance(placement.error, ConfigurationError | InvalidRequestError):
-            raise placement.error
         if placement.outcome is Outcome.UNKNOWN:
             raise unknown_error(placement) from placement.error
+        if placement.outcome is Outcome.NOT_SENT and isinstance(
+            placement.error, ConfigurationError | InvalidRequestError
+        ):
+            raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
         return placement
 
     async def _resume(self, entry: JournalEntry) -> Placement:
@@ -189,13 +188,16 @@ class PlaceOrder:
     async def _claim(self, key: EntryKey) -> tuple[JournalEntry | None, Claim]:
         """Claim an open entry. A caller that is cancelled here leaves no claim behind."""
         claim = Claim(key, new_owner(), Instant(), self._context.lease)
-        claiming = asyncio.ensure_future(self._context.journal.claim(key, owner=claim.owner, lease=self._context.lease))
+        journal = self._context.journal
+
+        async def start() -> JournalEntry | None:
+            return await journal.claim(key, owner=claim.owner, lease=claim.lease)
+
+        claiming = asyncio.ensure_future(start())
 
         async def withdraw() -> bool:
-            note = "cancelled before searching"
-            return await claiming is not None and await self._context.journal.release(
-                key, owner=claim.owner, note=note, looked=False
-            )
+            held, note = await settled(claiming, start), "cancelled before searching"
+            return held is not None and await journal.release(key, owner=claim.owner, note=note, looked=False)
 
         try:
             return await asyncio.shield(claiming), claim
@@ -213,11 +215,14 @@ class PlaceOrder:
     async def _answer(self, entry: JournalEntry) -> Placement:
         """Return the placement of a closed entry, with the order as it is now if one poll shows it."""
         name, order = entry.key.external_identifier, None
+        note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:
             window = Window.since(entry.opened_at, await self._now())
             search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
-            order = (await search.poll([name])).orders.get(name)
-        note = f"journaled before: {entry.note or entry.state.value}"
+            sighting = await search.poll([name])
+            order = sighting.orders.get(name)
+            if order is None:
+                note = joined(note, "not listed any more" if sighting.complete else "could not be read back")
         return placement_of(entry, OUTCOMES[entry.state], order=order, note=note)
 
     def _stopped(self, outcome: Outcome, error: BrokerageError, preview: PlacedOrderResponse | None) -> Placement:
@@ -242,8 +247,9 @@ async def close(context: Context, claim: Claim, placement: Placement) -> Placeme
     try:
         return await asyncio.shield(recording)
     except asyncio.CancelledError as cancelled:
-        if await finish(recording):
-            placement = recording.result()
+        recorded = asyncio.ensure_future(settled(recording, lambda: _record(context, claim, placement)))
+        if await finish(recorded):
+            placement = recorded.result()
         describe(cancelled, claim.key, SUMMARY[placement.outcome], placement)
         raise
 

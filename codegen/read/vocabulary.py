@@ -26,6 +26,7 @@ EXTENSIONS = {
     "x-personal",
     "x-provenance",
     "x-python-name",
+    "x-restates",
     "x-result",
     "x-rules",
     "x-scope",

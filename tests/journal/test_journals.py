@@ -270,6 +270,27 @@ async def test_entries_of_one_service_are_listed_apart(journal: Journal) -> None
     assert await journal.entries("sandbox") == [mine, other]
 
 
+async def test_an_open_entry_of_another_origin_is_found_where_the_key_has_none(journal: Journal) -> None:
+    elsewhere = attrs.evolve(KEY, origin=ELSEWHERE)
+    assert await journal.find(KEY, any_origin=True) is None
+    other = await opened(journal, elsewhere)
+    await opened(journal, attrs.evolve(OTHER, origin=ELSEWHERE))
+    assert await journal.find(KEY) is None
+    assert await journal.find(KEY, any_origin=True) == other
+    for field in ("environment", "account_number", "external_identifier"):
+        assert await journal.find(attrs.evolve(KEY, **{field: "none of ours"}), any_origin=True) is None
+    mine = await opened(journal, KEY)
+    assert await journal.find(KEY, any_origin=True) == mine
+    assert await journal.find(elsewhere, any_origin=True) == other
+
+
+async def test_a_closed_entry_of_another_origin_is_not_found(journal: Journal) -> None:
+    elsewhere = attrs.evolve(KEY, origin=ELSEWHERE)
+    await opened(journal, elsewhere)
+    await journal.close(elsewhere, owner="a", state=EntryState.PLACED)
+    assert await journal.find(KEY, any_origin=True) is None
+
+
 async def test_an_adopted_entry_moves_with_all_it_holds(journal: Journal) -> None:
     old = attrs.evolve(KEY, origin="")
     before = await opened(journal, old, owner="a", lease=NO_TIME)

@@ -12,9 +12,10 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
-from ..api.wire import dated
+from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
+from .guard import page_behind
 
 __all__ = ["LoopbackServer"]
 
@@ -84,9 +85,16 @@ class LoopbackServer:
         assert task is not None
         self._answering.add(task)
         try:
-            return await self._serve(http)
+            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._host)
+            return self._refuse(http, foreign) if foreign else await self._serve(http)
         finally:
             self._answering.discard(task)
+
+    def _refuse(self, http: web.BaseRequest, reason: str) -> web.Response:
+        """Refuse a request of a web page. The brokerage never sees it."""
+        logger.warning("refused %s %s: %s", http.method, http.path, reason)
+        refused = RefusedError.not_permitted(f"{reason}: web pages are not served").response(http.path)
+        return web.Response(status=refused.status, body=refused.body, headers=dated(refused, self._clock.now()).headers)
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         request = Request(
@@ -102,13 +110,12 @@ class LoopbackServer:
             before, after = before + fault.delay, after + fault.delay_after
         if before > 0:
             await asyncio.sleep(before)
-        now = self._clock.now()
-        served = self._brokerage.serve(request, now, fault)
+        served = self._brokerage.serve(request, self._clock.now(), fault)
         if after > 0:
             await asyncio.sleep(after)
-        return await self._deliver(http, served, now)
+        return await self._deliver(http, served)
 
-    async def _deliver(self, http: web.BaseRequest, served: ServedRequest, now: float) -> web.StreamResponse:
+    async def _deliver(self, http: web.BaseRequest, served: ServedRequest) -> web.StreamResponse:
         response, record = served.response, served.record
         record.delivered = False
         if served.connection_action is ConnectionAction.HANG:
@@ -116,6 +123,7 @@ class LoopbackServer:
         if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
             _drop(http)
             return web.Response()
+        now = self._clock.now()
         try:
             if served.connection_action is ConnectionAction.TRUNCATE:
                 return await _truncated(http, response, now)
