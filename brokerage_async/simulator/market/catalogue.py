@@ -105,6 +105,12 @@ class Catalogue:
         """
         return known_equities().get(symbol) or self.equities.get(symbol)
 
+    def is_underlying(self, symbol: str) -> bool:
+        """Return whether a symbol is that of a listed equity, future or cryptocurrency."""
+        if symbol.startswith("/"):
+            return symbol[1:-2] in FUTURES
+        return symbol in _CRYPTO or self.equity(symbol) is not None
+
     def base_price(self, underlying: str) -> Decimal:
         """Return the price level around which an underlying moves."""
         equity = None if underlying in _CRYPTO or underlying.startswith("/") else self.equity(underlying)

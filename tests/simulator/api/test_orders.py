@@ -139,3 +139,10 @@ def test_pages_partition_the_list(count: int, size: int, sort: str) -> None:
             break
     assert [one for page in pages for one in page] == (placed if sort == "Asc" else placed[::-1])
     assert all(len(page) == size for page in pages[:-1])
+
+
+def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
+    identifier = harness.place(limit())
+    target = f"/accounts/{harness.account}/orders/{identifier}"
+    assert harness.get(target)["data"] == harness.order(identifier)
+    assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
