@@ -11,7 +11,7 @@ from .._generated.models import GrantType, TokenRequest
 from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
-from .response import PROXY_LOGIN, Response, redact, retry_after
+from .response import PROXY_LOGIN, Response, redact, retry_after, sent_at
 
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
@@ -100,7 +100,7 @@ def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError
     fields = _json_object(response.body)
     if not 200 <= response.status < 300:
         error = refusal(response.status, fields)
-        error.retry_after = retry_after(response.headers.get("retry-after"), now)
+        error.retry_after = retry_after(response.headers.get("retry-after"), sent_at(response, now))
         return error
     token = fields.get("access_token")
     if not is_token(token):
