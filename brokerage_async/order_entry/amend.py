@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -18,6 +18,7 @@ from .._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, Place
 from .._generated.operations import COMPLEX_ORDERS_EDIT_PAIRS, COMPLEX_ORDERS_GET, ORDERS_CANCEL, ORDERS_EDIT_DRY_RUN
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..operation import Executor, Operation
+from .context import Context
 from .decisions import (
     DeliveryOutcome,
     ReconcilePolicy,
@@ -58,10 +59,10 @@ class _Attempt(Generic[T]):
     error: BrokerageError | None
 
 
-async def cancel(executor: Executor, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
+async def cancel(context: Context, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
     """Request the cancellation of an order once; see `OrderEntry.cancel`."""
-    path = {"account_number": account_number, "id": order_id}
-    reader = _OrderReader(executor, account_number, order_id)
+    path, executor = {"account_number": account_number, "id": order_id}, context.executor
+    reader = _OrderReader(context, account_number, order_id)
     with _describing(path, MAY_BE_APPLIED):
         attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, path))
         delivery = attempt.delivery
@@ -70,7 +71,7 @@ async def cancel(executor: Executor, account_number: str, order_id: str, policy:
             delivery = shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
 def _shows_cancel(answer: Order, path: dict[str, str]) -> bool:
@@ -84,7 +85,7 @@ def _is_of(path: dict[str, str], answer: Order) -> bool:
 
 
 async def replace(
-    executor: Executor,
+    context: Context,
     operation: Operation[Order],
     account_number: str,
     order_id: str,
@@ -96,22 +97,23 @@ async def replace(
     path = {"account_number": account_number, "id": order_id}
     try:
         with _describing(path, NOT_SENT):
-            preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
+            preview: PlacedOrderResponse = await context.executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
         shown = getattr(error, "data", None)
         return OrderChange(
             outcome=_not_made(preflight_outcome(error)),
+            order_id=order_id,
             preview=shown if isinstance(shown, PlacedOrderResponse) else None,
             error=error,
         )
     warnings = preview.warnings or ()
     if (stopped := rejection(preview, allow_warnings)) is not None:
         outcome = _not_made(stopped.outcome)
-        return OrderChange(outcome=outcome, preview=preview, warnings=warnings, error=stopped.error)
+        return OrderChange(outcome=outcome, order_id=order_id, preview=preview, warnings=warnings, error=stopped.error)
     with _describing(path, MAY_BE_APPLIED):
-        change = await _replace(executor, operation, path, body, policy)
+        change = await _replace(context, operation, path, body, policy)
     return attrs.evolve(change, preview=preview, warnings=warnings)
 
 
@@ -120,18 +122,18 @@ def _not_made(outcome: Outcome) -> ChangeOutcome:
 
 
 async def _replace(
-    executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
+    context: Context, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
 ) -> OrderChange:
     account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
     attempt = await _attempt(
-        executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, path, edit)
+        context.executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, path, edit)
     )
-    delivery, reader = attempt.delivery, _OrderReader(executor, account_number, order_id)
+    delivery, reader = attempt.delivery, _OrderReader(context, account_number, order_id)
     if delivery in UNCERTAIN:
         shown = await reader.read_until(policy, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is DeliveryOutcome.CONFIRMED and successor is not None:
-            original, reader = reader, _OrderReader(executor, account_number, successor)
+            original, reader = reader, _OrderReader(context, account_number, successor)
             await reader.read_until(policy, lambda seen: DeliveryOutcome.CONFIRMED)
             if reader.order is None:
                 shown, reader = DeliveryOutcome.UNKNOWN, original  # perhaps by someone else: its terms do not show
@@ -140,7 +142,7 @@ async def _replace(
         delivery = shown or delivery
     elif delivery is DeliveryOutcome.REFUSED:
         await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
 def _shows_replacement(answer: Order, path: dict[str, str], edit: OrderEdit | None) -> bool:
@@ -251,15 +253,22 @@ async def _attempt(
 class _OrderReader:
     """Reads one order of an account back from the lists; ``order`` is the order as last seen."""
 
-    def __init__(self, executor: Executor, account_number: str, order_id: str) -> None:
-        self._lists = OrderLists(executor)
+    def __init__(self, context: Context, account_number: str, order_id: str) -> None:
+        self._now = context.now
+        self._lists = OrderLists(context.executor)
         self._account_number = account_number
         self._order_id = order_id
         self.order: Order | None = None
 
+    def change(self, delivery: DeliveryOutcome, attempt: _Attempt[Order]) -> OrderChange:
+        """Build the result of a change to this order."""
+        order = attempt.answer or self.order
+        order_id = (order.id if order is not None else None) or self._order_id
+        return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
+
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
-        now = datetime.now(UTC)
+        now = self._now()
         window = Window.since(now - back, now)
         sighting = await self._lists.poll(self._account_number, {self._order_id}, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self._order_id, self.order)

@@ -9,13 +9,17 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async._generated.models import Comparator, PairsEdit
 from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import ConfigurationError, ResponseLostError
+from brokerage_async.journal import MemoryJournal
+from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
+from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy
 from brokerage_async.order_entry.results import ChangeOutcome
 from brokerage_async.protocol.request import Request
@@ -36,6 +40,10 @@ def listed(*orders: dict[str, Any]) -> Response:
     sizes = {"per-page": 200, "page-offset": 0, "item-offset": 0, "total-items": len(orders), "total-pages": 1}
     body = {"data": {"items": orders}, "pagination": sizes | {"current-item-count": len(orders)}}
     return Response(status=200, body=json.dumps(body).encode())
+
+
+def context_of(client: Client) -> Context:
+    return OrderEntry(client, MemoryJournal())._context
 
 
 class Desk:
@@ -90,17 +98,28 @@ class TestCancel:
     async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", POLICY)
+            change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is expected
         assert desk.sent("orders.cancel") == 1
         assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
+
+    @on_virtual_time
+    async def test_lists_are_read_as_far_back_as_the_service_counts(self) -> None:
+        """Whatever this machine says: the service's day is one in 1999."""
+        lists = attrs.evolve(listed(), headers={"date": "Wed, 10 Jun 1999 12:00:00 GMT"})
+        desk = Desk(orders__cancel=LOST, orders__live=lists, orders__list_live=lists, orders__list=lists)
+        async with desk.client as client:
+            await client.orders.live("me", ["A1"])
+            await cancel(context_of(client), "A1", "1", POLICY)
+        starts = {request.url.partition("start-date=")[2][:10] for request in desk.transport.requests} - {""}
+        assert starts == {"1998-05-06", "1997-04-01"}
 
     @on_virtual_time
     async def test_lists_are_read_until_they_show_it(self) -> None:
         lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancelled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", POLICY)
+            change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is APPLIED
         assert change.order is not None
         assert change.order.status == "Cancelled"
@@ -111,7 +130,7 @@ class TestCancel:
         desk = Desk()
         async with desk.client as client:
             with pytest.raises(ConfigurationError):
-                await cancel(client.session, "A1", "", POLICY)
+                await cancel(context_of(client), "A1", "", POLICY)
         assert desk.transport.requests == []
 
 
@@ -123,14 +142,14 @@ class TestReplace:
     async def made(desk: Desk, **options: Any) -> Any:
         settings: dict[str, Any] = {"allow_warnings": False} | options
         async with desk.client as client:
-            return await replace(client.session, ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
+            return await replace(context_of(client), ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
 
     @on_virtual_time
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
         change = await self.made(desk)
         assert change.outcome is APPLIED
-        assert change.order.id == "2"
+        assert change.order.id == change.order_id == "2"
         assert [request.body for request in desk.transport.requests] == [BODY, BODY]
 
     @pytest.mark.parametrize(
@@ -149,6 +168,7 @@ class TestReplace:
         desk = Desk(orders__edit_dry_run=preview)
         change = await self.made(desk)
         assert change.outcome is expected
+        assert change.order_id == "1"
         assert change.error is not None
         assert desk.sent("orders.replace") == 0
 
@@ -166,23 +186,24 @@ class TestReplace:
                       price_effect="Debit")  # fmt: skip
 
     @pytest.mark.parametrize(
-        ("lists", "expected", "shown"),
+        ("lists", "expected", "shown", "named"),
         [
-            (listed(REPLACED, SUCCESSOR), APPLIED, "2"),
-            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2"),
-            (listed(REPLACED), UNKNOWN, "1"),
-            (listed(order("Filled")), REFUSED, "1"),
-            (listed(order("Live")), UNKNOWN, "1"),
-            (listed(), UNKNOWN, None),
+            (listed(REPLACED, SUCCESSOR), APPLIED, "2", "2"),
+            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
+            (listed(REPLACED), UNKNOWN, "1", "1"),
+            (listed(order("Filled")), REFUSED, "1", "1"),
+            (listed(order("Live")), UNKNOWN, "1", "1"),
+            (listed(), UNKNOWN, None, "1"),
         ],
         ids=["ours", "somebody else's", "successor not listed", "filled", "untouched", "not listed"],
     )
     @on_virtual_time
-    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any) -> None:
+    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
         change = await self.made(desk)
         assert change.outcome is expected
         assert (change.order and change.order.id) == shown
+        assert change.order_id == named
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
