@@ -584,6 +584,24 @@ class FutureOptionProduct(Model):
     supported: bool | None = None
     """Whether the service supports the product."""
 
+    legacy_code: str | None = None
+    """Former code of the product. Observed, not documented."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform. Observed, not documented."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house. Observed, not documented."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house. Observed, not documented."""
+
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price. Observed, not documented."""
+
+    is_rollover: bool | None = None
+    """Whether expiring options roll over. Observed, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 

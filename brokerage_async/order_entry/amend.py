@@ -64,7 +64,7 @@ async def cancel(context: Context, account_number: str, order_id: str, policy: R
     path, executor = {"account_number": account_number, "id": order_id}, context.executor
     reader = _OrderReader(context, account_number, order_id)
     with _describing(path, MAY_BE_APPLIED):
-        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, order_id))
+        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, path))
         delivery = attempt.delivery
         if delivery in UNCERTAIN:
             shown = await reader.read_until(policy, lambda seen: cancel_shown(seen.status, seen.replacing_order_id))
@@ -74,10 +74,14 @@ async def cancel(context: Context, account_number: str, order_id: str, policy: R
     return reader.change(delivery, attempt)
 
 
-def _shows_cancel(answer: Order, order_id: str) -> bool:
+def _shows_cancel(answer: Order, path: dict[str, str]) -> bool:
     """Return True if the answer is this very order, cancelled or about to be: it may have filled in that moment."""
     shown = cancel_shown(answer.status, answer.replacing_order_id)
-    return answer.id in (None, order_id) and shown is DeliveryOutcome.CONFIRMED
+    return _is_of(path, answer) and answer.id in (None, path["id"]) and shown is DeliveryOutcome.CONFIRMED
+
+
+def _is_of(path: dict[str, str], answer: Order) -> bool:
+    return answer.account_number in (None, path["account_number"])
 
 
 async def replace(
@@ -122,16 +126,18 @@ async def _replace(
 ) -> OrderChange:
     account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
     attempt = await _attempt(
-        context.executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id, edit)
+        context.executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, path, edit)
     )
     delivery, reader = attempt.delivery, _OrderReader(context, account_number, order_id)
     if delivery in UNCERTAIN:
         shown = await reader.read_until(policy, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is DeliveryOutcome.CONFIRMED and successor is not None:
-            reader = _OrderReader(context, account_number, successor)
+            original, reader = reader, _OrderReader(context, account_number, successor)
             await reader.read_until(policy, lambda seen: DeliveryOutcome.CONFIRMED)
-            if edit is not None and reader.order is not None and successor_differs_in(edit, reader.order) is not None:
+            if reader.order is None:
+                shown, reader = DeliveryOutcome.UNKNOWN, original  # perhaps by someone else: its terms do not show
+            elif edit is not None and successor_differs_in(edit, reader.order) is not None:
                 shown = DeliveryOutcome.UNKNOWN  # replaced by someone else, it seems
         delivery = shown or delivery
     elif delivery is DeliveryOutcome.REFUSED:
@@ -139,11 +145,13 @@ async def _replace(
     return reader.change(delivery, attempt)
 
 
-def _shows_replacement(answer: Order, order_id: str, edit: OrderEdit | None) -> bool:
+def _shows_replacement(answer: Order, path: dict[str, str], edit: OrderEdit | None) -> bool:
     """Return True if the answer is the new order, or this one edited in place, with its new terms."""
-    if answer.id == order_id:
-        return not answer.replacing_order_id and (edit is None or successor_differs_in(edit, answer) is None)
-    return bool(answer.id) and answer.replaces_order_id in (None, order_id)
+    if not _is_of(path, answer) or (edit is not None and successor_differs_in(edit, answer) is not None):
+        return False
+    if answer.id == path["id"]:
+        return not answer.replacing_order_id
+    return bool(answer.id) and answer.replaces_order_id in (None, path["id"])
 
 
 async def edit_pairs(
@@ -159,6 +167,8 @@ async def edit_pairs(
         name = COMPLEX_ORDERS_EDIT_PAIRS.name
         listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
         delivery = attempt.delivery if listed is None else DeliveryOutcome.REFUSED
+        if delivery is DeliveryOutcome.CONFIRMED and not reader.is_shown_by(attempt.answer):
+            delivery = DeliveryOutcome.ACCEPTED
         if delivery in UNCERTAIN:
             await poll_until(policy, reader.poll)
             delivery = reader.shown or delivery
@@ -190,10 +200,22 @@ class _PairsReader:
             seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
         except BrokerageError as failure:
             return False, Sighting(orders={}, complete=False, error=failure)
-        self.order = seen
-        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        self.shown = pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
+        self.order, self.shown = seen, self._judge(seen)
         return self.shown is not None, Sighting(orders={}, complete=True)
+
+    def is_shown_by(self, answer: PlacedOrderResponse | None) -> bool:
+        """Return True if ``answer`` holds this very order with its new terms."""
+        seen = None if answer is None else answer.complex_order
+        return (
+            seen is not None
+            and seen.id in (None, self._path["id"])
+            and seen.account_number in (None, self._path["account_number"])
+            and self._judge(seen) is DeliveryOutcome.CONFIRMED
+        )
+
+    def _judge(self, seen: ComplexOrder) -> DeliveryOutcome | None:
+        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
+        return pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
 
 
 @contextmanager

@@ -81,6 +81,7 @@ CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
     ("lost, lists fail", LOST, fail(500), UNKNOWN),
     ("500, shown", fail(500), listed(order("Cancel Requested")), APPLIED),
     ("another order", ok(order("Cancelled", 2)), listed(order("Live")), UNKNOWN),
+    ("another account", ok(order("Cancelled") | {"account-number": "B7"}), listed(order("Live")), UNKNOWN),
     ("still live", ok(order("Live")), listed(order("Live")), UNKNOWN),
     ("refused", fail(422, "cannot_update_order"), listed(order("Filled")), REFUSED),
     ("not sent", NOT_SENT, None, ChangeOutcome.NOT_SENT),
@@ -189,7 +190,7 @@ class TestReplace:
         [
             (listed(REPLACED, SUCCESSOR), APPLIED, "2", "2"),
             (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
-            (listed(REPLACED), APPLIED, None, "2"),
+            (listed(REPLACED), UNKNOWN, "1", "1"),
             (listed(order("Filled")), REFUSED, "1", "1"),
             (listed(order("Live")), UNKNOWN, "1", "1"),
             (listed(), UNKNOWN, None, "1"),
@@ -213,11 +214,15 @@ class TestReplace:
             (order("Live", price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
             (order("Live", price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
             (REPLACED, listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+            (order("Live", 5, price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
+            (order("Live", 5) | {"account-number": "B7"}, listed(order("Live", price="10")), UNKNOWN, "1"),
+            (order("Live", 5, price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
         ],
-        ids=["edited in place", "not yet replaced", "never replaced", "replaced"],
-    )
+        ids=["edited in place", "not yet replaced", "never replaced", "replaced", "other terms", "another account",
+             "other terms, replaced"],
+    )  # fmt: skip
     @on_virtual_time
-    async def test_an_answer_that_shows_the_original_is_looked_into_unless_it_has_the_new_terms(
+    async def test_an_answer_that_shows_another_order_is_looked_into_unless_it_has_the_new_terms(
         self, answer: Any, lists: Any, expected: Any, shown: Any
     ) -> None:
         desk = Desk(
@@ -237,7 +242,12 @@ class TestEditPairs:
     @pytest.mark.parametrize(
         ("answer", "seen", "expected"),
         [
-            (ok({"complex-order": ASKED}), ok(ASKED), APPLIED),
+            (ok({"complex-order": ASKED}), fail(500), APPLIED),
+            (ok({"complex-order": ASKED | {"id": 8}}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (ok({"complex-order": ASKED | {"account-number": "B7"}}), fail(500), UNKNOWN),
+            (ok({"complex-order": ASKED | {"ratio-price-threshold": "2"}}), ok(ASKED), APPLIED),
+            (ok({"order": order("Live")}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (ok({"warnings": []}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (LOST, ok(ASKED), APPLIED),
             (LOST, ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (LOST, ok(ASKED | {"ratio-price-threshold": "2", "terminal-at": "2026-03-02T10:00:00Z"}), REFUSED),
@@ -247,8 +257,9 @@ class TestEditPairs:
             (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED | {"ratio-price-threshold": "2"}), REFUSED),
             (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED), UNKNOWN),
         ],
-        ids=["answered", "lost, shown", "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent",
-             "errors", "errors, and yet done"],
+        ids=["answered", "another order", "another account", "old terms, shown", "an order", "no order", "lost, shown",
+             "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent", "errors",
+             "errors, and yet done"],
     )  # fmt: skip
     @on_virtual_time
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
