@@ -56,7 +56,7 @@ def run_tests(session: nox.Session) -> None:
 
 
 tests = nox.session(run_tests, name="tests")
-for version in ("3.11", "3.12", "3.13"):
+for version in ("3.11", "3.12", "3.13", "3.14"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
 
 
@@ -135,6 +135,20 @@ def simulate(session: nox.Session) -> None:
     """Client and simulated brokerage under faults on a virtual clock: ``nox -s simulate -- --seeds 1000``."""
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.simulation", *session.posargs)
+
+
+@nox.session
+def interop(session: nox.Session) -> None:
+    """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/interop.md``."""
+    session.install("-e", ".", *group("interop"))
+    options = []
+    if shutil.which("node") and shutil.which("npm"):
+        folder = session.create_tmp()
+        session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
+        options = ["--javascript", folder, "--page", "docs/interop.md"]
+    else:  # the page keeps what it says of both clients
+        session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
+    session.run("python", "-m", "tests.interop", *options)
 
 
 @nox.session

@@ -118,6 +118,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -146,6 +147,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -167,6 +169,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -269,7 +272,7 @@ class Instruments:
             is_etf: True for exchange-traded funds only, False for all others.
             is_index: True for indices only, False for all others.
             lendability: Only equities with this lendability.
-            per_page: Items per page; by default chosen by the service.
+            per_page: Equities per page, at most 1000; by default 1000.
             page_offset: Page to start from; by default 0, the first page.
 
         Returns:
@@ -278,6 +281,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -310,7 +314,9 @@ class Instruments:
             Matching options.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -333,6 +339,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -358,6 +365,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -396,8 +404,8 @@ class Orders:
     ) -> Pager[Order]:
         """List the orders of an account.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             account_number: Account number.
@@ -460,8 +468,10 @@ class Orders:
             Accepted order and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -555,8 +565,10 @@ class Orders:
             Order as it would be submitted, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -583,6 +595,7 @@ class Orders:
             New order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -614,6 +627,7 @@ class Orders:
             Order after the edit.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -674,6 +688,7 @@ class Orders:
             Order as it would be after the edit, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -707,8 +722,8 @@ class Orders:
     ) -> Pager[Order]:
         """Search the orders of a customer across accounts.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
@@ -735,6 +750,7 @@ class Orders:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -784,10 +800,12 @@ class Orders:
             Orders of the accounts.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -856,6 +874,7 @@ class ComplexOrders:
             Complex order after the change, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -936,6 +955,7 @@ class Transactions:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: empty or dot path value; nothing was sent.
@@ -983,6 +1003,7 @@ class Margin:
             Margin before and after the order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1043,6 +1064,7 @@ class Watchlists:
             Created watchlist.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
@@ -1067,6 +1089,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1095,6 +1118,7 @@ class QuoteAlerts:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1115,6 +1139,7 @@ class QuoteAlerts:
             Created alert.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).

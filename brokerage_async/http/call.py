@@ -185,7 +185,7 @@ class Call:
             attempt.failure = error
         else:
             attempt.response = response
-            self._engine.service_clock.observe(response.headers.get("date"), self._loop.time())
+            self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
                 attempt.failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
 

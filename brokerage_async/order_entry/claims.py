@@ -13,13 +13,13 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..journal.base import EntryKey, Journal, renew_claims
 
-__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly"]
+__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "result_of", "settled"]
 
 T = TypeVar("T")
 
@@ -167,6 +167,15 @@ async def quietly(what: str, write: Awaitable[bool]) -> bool | None:
         return None
 
 
+async def result_of(work: asyncio.Task[T]) -> T:
+    """Return the result of ``work``, which goes on if its waiter is cancelled.
+
+    `asyncio.shield` does the same, but from Python 3.14 on it reports a later failure of ``work`` as unhandled.
+    """
+    await asyncio.wait({work})
+    return work.result()
+
+
 async def finish(work: asyncio.Task[T]) -> bool:
     """Wait for ``work`` while being cancelled. Return False when cancelled once more: it goes on in the background."""
     try:
@@ -176,6 +185,16 @@ async def finish(work: asyncio.Task[T]) -> bool:
         work.add_done_callback(_BACKGROUND.discard)
         return False
     return True
+
+
+async def settled(begun: asyncio.Future[T], repeat: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of a statement, which is repeated if it was cancelled.
+
+    `asyncio.run` cancels every task of its loop when it ends, and programs do so to shut down: the caller and the task
+    that writes for it in the same moment. Only the caller was to be cancelled.
+    """
+    await asyncio.wait({begun})
+    return await repeat() if begun.cancelled() else begun.result()
 
 
 def _reason(error: Exception) -> str:

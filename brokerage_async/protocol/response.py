@@ -16,8 +16,21 @@ from .decoding.codec import Decoded
 from .error_body import parse_error_body, read_error_object
 from .request import Response
 
-__all__ = ["Response", "excerpt", "is_success", "read_error", "redact", "retry_after"]
+__all__ = [
+    "PROXY_LOGIN",
+    "Response",
+    "excerpt",
+    "is_success",
+    "read_error",
+    "read_http_date",
+    "redact",
+    "retry_after",
+    "sent_at",
+]
 
+
+PROXY_LOGIN = "the proxy requires a user name and password: pass proxy='http://user:password@host:port'"
+"""Words for a 407 that came instead of an answer of the service."""
 
 _BY_CODE: Mapping[str, type[APIError]] = {
     "unauthorized": errors.AuthenticationError,
@@ -66,7 +79,7 @@ def read_error(
         response: the response, redirects included (they are never followed), and a success whose body holds an error
             beside its data, which counts as unprocessable unless its code says more.
         attempts: how many times the request was sent.
-        now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
+        now: current time in epoch seconds, needed to read a ``Retry-After`` date unless the response is dated.
         decoded: the decoded body, of a success that holds an error beside its data.
     """
     if decoded is None:
@@ -94,7 +107,7 @@ def read_error(
         code=code,
         status=response.status,
         errors=details,
-        retry_after=retry_after(response.headers.get("retry-after"), now),
+        retry_after=retry_after(response.headers.get("retry-after"), sent_at(response, now)),
         from_service=parsed is not None and parsed.in_envelope,
         **context,
     )
@@ -126,6 +139,8 @@ def _unexpected(response: Response) -> str:
     if 300 <= response.status < 400:
         target = redact(response.headers.get("location", "").partition("?")[0])
         return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
+    if response.status == 407:
+        return PROXY_LOGIN
     if not response.body.strip():
         return "the body is empty"
     html = "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
@@ -133,6 +148,8 @@ def _unexpected(response: Response) -> str:
 
 
 # Waiting.
+
+MAX_DATE_LENGTH = 64
 
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 
@@ -147,13 +164,25 @@ def retry_after(value: str | None, now: float | None = None) -> float | None:
     value = value.strip()
     if _SECONDS.fullmatch(value) is not None:
         return float(value)
-    if now is None or len(value) > 64:
+    moment = read_http_date(value)
+    return None if now is None or moment is None else max(0.0, moment - now)
+
+
+def sent_at(response: Response, now: float | None) -> float | None:
+    """Return when the service sent the response, by its own clock if it says so."""
+    shown = read_http_date(response.headers.get("date", ""))
+    return now if shown is None else shown
+
+
+def read_http_date(value: str) -> float | None:
+    """Return the epoch seconds of a date such as that of a ``Date`` header; None if it is invalid."""
+    if len(value) > MAX_DATE_LENGTH:
         return None
     try:
         moment = email.utils.parsedate_to_datetime(value)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=dt.UTC)
-        return max(0.0, moment.timestamp() - now)
+        return moment.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
