@@ -16,8 +16,21 @@ from .decoding.codec import Decoded
 from .error_body import parse_error_body, read_error_object
 from .request import Response
 
-__all__ = ["Response", "excerpt", "is_success", "read_error", "read_http_date", "redact", "retry_after", "sent_at"]
+__all__ = [
+    "PROXY_LOGIN",
+    "Response",
+    "excerpt",
+    "is_success",
+    "read_error",
+    "read_http_date",
+    "redact",
+    "retry_after",
+    "sent_at",
+]
 
+
+PROXY_LOGIN = "the proxy requires a user name and password: pass proxy='http://user:password@host:port'"
+"""Words for a 407 that came instead of an answer of the service."""
 
 _BY_CODE: Mapping[str, type[APIError]] = {
     "unauthorized": errors.AuthenticationError,
@@ -126,6 +139,8 @@ def _unexpected(response: Response) -> str:
     if 300 <= response.status < 400:
         target = redact(response.headers.get("location", "").partition("?")[0])
         return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
+    if response.status == 407:
+        return PROXY_LOGIN
     if not response.body.strip():
         return "the body is empty"
     html = "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
