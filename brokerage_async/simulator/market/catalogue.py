@@ -8,6 +8,7 @@ from functools import cached_property
 
 import attrs
 
+from ..._generated.converters import CryptocurrencyWire
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
@@ -76,6 +77,11 @@ class Catalogue:
         """All warrants."""
         definitions = warrants(self._sizes.warrants, list(self.equities.definitions))
         return RowTable(definitions, lambda row: row.symbol, warrant_row)
+
+    @cached_property
+    def cryptocurrencies(self) -> RowTable[str]:
+        """All cryptocurrencies, by symbol."""
+        return RowTable(list(_CRYPTO), lambda symbol: symbol, _cryptocurrency_row)
 
     def chain(self, product_code: str) -> bytes | None:
         """Return the rows of a product's option chain, joined by commas.
@@ -146,3 +152,18 @@ class Catalogue:
         return OptionDefinition(
             symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
         ).instrument()
+
+
+def _cryptocurrency_row(symbol: str) -> CryptocurrencyWire:
+    name = symbol.partition("/")[0]
+    return CryptocurrencyWire(
+        id=list(_CRYPTO).index(symbol) + 1,
+        symbol=symbol,
+        instrument_type=InstrumentType.CRYPTOCURRENCY,
+        short_description=name,
+        description=f"{name} to USD",
+        is_closing_only=False,
+        active=True,
+        tick_size="0.01",
+        streamer_symbol=f"{symbol}:CXTALP",
+    )

@@ -66,6 +66,7 @@ def test_production_only_operation_is_missing_in_sandbox(harness: Harness, produ
     body = b"{}" if data.body is not None else None
     for where, statuses in ((harness, {404}), (production, {200, 422, 501})):
         target = data.path.replace("{account_number}", where.account)
+        target = target.replace("{instrument_type}", "Equity").replace("{symbol}", "AAPL")
         assert where.ask(data.method, target, body).status in statuses
 
 
