@@ -201,7 +201,7 @@ class MarketWatcher(Watcher[MarketSession]):
         self._extended = extended
         self._initial = initial
         self._began: float | None = None
-        self._hastened_at = float("-inf")
+        self._hastened_at = 0.0
         self._since: datetime | None = None
         self._checked_at = now()
         self._reported: set[Boundary] = set()
@@ -217,8 +217,9 @@ class MarketWatcher(Watcher[MarketSession]):
     def _take(self) -> Change[MarketSession] | None:
         clock = asyncio.get_running_loop().time()
         if self._began is None:
-            self._began = clock
-        if self._is_stale() and clock - self._hastened_at >= MAX_SLEEP:
+            self._began = self._hastened_at = clock
+        unknown = self._feed.latest is None or self._is_stale()
+        if unknown and clock - self._hastened_at >= MAX_SLEEP:  # an hour until the next poll would be long
             self._hastened_at = clock
             self._feed.hasten()
         known, now = self._boundaries(), self._now()
