@@ -22,7 +22,7 @@ def running_loop() -> asyncio.AbstractEventLoop:
     """Return the running event loop.
 
     Raises:
-        ConfigurationError: there is none: the program runs on trio, or steps through a coroutine by itself.
+        ConfigurationError: no loop is running, as in a program on trio.
     """
     try:
         return asyncio.get_running_loop()
