@@ -141,14 +141,16 @@ class OrderEntry:
             InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
                 order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
-            JournalError: the order cannot be journaled (disk full, read-only). It was not submitted.
+            JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it; under an
+                identifier that was used before, an earlier call may have.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``
                 (another order carries the identifier), ``in_progress`` (another worker holds the entry) or
                 ``claim_lost`` (not sent by this call, but the journal cannot show that no other worker sent it).
             asyncio.CancelledError: with the attributes ``account_number``, ``external_identifier`` and ``placement``
-                (None while the outcome is not known), and a note that says whether the order may have been placed.
+                (None while the outcome is not known), and a note that says whether the order may have been placed. An
+                unexpected error of a transport or journal of the caller's own carries the same.
         """
         policy = self._policy_for(visibility_delay, reconcile)
         _check_options(allow_warnings, resubmit)
