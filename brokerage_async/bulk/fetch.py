@@ -6,7 +6,6 @@ resolved down to single keys if necessary (``bisect``).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from .._arguments import check_count, check_function
+from .._loops import running_loop
 from .._values import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
@@ -232,7 +232,7 @@ class BulkFetch(Generic[T]):
         self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
     ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
         """Yield the batches as they are resolved."""
-        clock = asyncio.get_running_loop().time
+        clock = running_loop().time
         started, reported = clock(), 0
         if self._closed:
             await calls.aclose()

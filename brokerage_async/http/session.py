@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from .._generated.models import Pagination
+from .._loops import running_loop
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
@@ -103,11 +104,15 @@ class BrokerageSession:
 
     def service_now(self) -> datetime | None:
         """Return the time by the service's clock, or None until an answer has shown it."""
-        return self.engine.service_clock.now(asyncio.get_running_loop().time())
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # a watcher may be made before its loop runs
+            return None
+        return self.engine.service_clock.now(loop.time())
 
     def service_time_is_stale(self) -> bool:
         """Return True if this machine seems to have slept since the last answer."""
-        return self.engine.service_clock.is_stale(asyncio.get_running_loop().time())
+        return self.engine.service_clock.is_stale(running_loop().time())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._loops import running_loop
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.versions import InterfaceVersions
@@ -95,6 +96,7 @@ class Simulator:
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
 
     async def __aenter__(self) -> Simulator:
+        running_loop()  # raises where there is none
         await self._server.start()
         return self
 
