@@ -56,7 +56,10 @@ class Rule:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """Object of the schema; equal instances of a ``shared`` model become one object."""
+    """Object of the schema; equal instances of a ``shared`` model become one object.
+
+    ``identity`` holds the Python names of the fields that identify an object in a list, None if unknown.
+    """
 
     name: str
     description: str
@@ -65,6 +68,7 @@ class Model:
     rules: tuple[Rule, ...] = ()
     observed: bool = False
     shared: bool = False
+    identity: tuple[str, ...] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -97,6 +101,7 @@ class Operation:
     """Endpoint of the service.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
+    ``identity`` holds the fields that identify a row of a list.
     """
 
     name: str
@@ -118,6 +123,7 @@ class Operation:
     body_required: bool = False
     flatten_body: bool = False
     rules: tuple[Rule, ...] = ()
+    identity: tuple[str, ...] = ()
     production_only: bool = False
     observed: bool = False
 
