@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Literal
+from typing import Any
 
 from ..errors import ConfigurationError
 from ..simulator import Simulator
@@ -14,14 +14,20 @@ from .console import say
 __all__ = ["serve"]
 
 
-async def serve(environment: Literal["sandbox", "production"], host: str, port: int, seed: int, latency: float) -> None:
-    """Serve a simulator and print how to reach it."""
-    async with listening(
-        Simulator(environment=environment, host=host, port=port, seed=seed, latency=latency)
-    ) as server:
+async def serve(**options: Any) -> None:
+    """Serve a simulator and print how to reach it.
+
+    Raises:
+        ConfigurationError: an option is invalid, or the address is not available.
+    """
+    try:
+        simulator = Simulator(**options)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    async with listening(simulator) as server:
         exports = {
             "BROKERAGE_BASE_URL": server.base_url,
-            "BROKERAGE_ENVIRONMENT": environment,
+            "BROKERAGE_ENVIRONMENT": server.environment.name,
             "BROKERAGE_CLIENT_ID": server.client_id,
             "BROKERAGE_CLIENT_SECRET": server.client_secret,
             "BROKERAGE_REFRESH_TOKEN": server.refresh_token,
@@ -30,7 +36,9 @@ async def serve(environment: Literal["sandbox", "production"], host: str, port: 
         for name, value in exports.items():
             say(f"export {name}={value}")
         accounts = ", ".join(server.account_numbers)
-        say(f"# customer {server.customer_id}, accounts {accounts}; Ctrl-C ends it")
+        say(
+            f"# customer {server.customer_id}, accounts {accounts}; {server.clock.time:%Y-%m-%d %H:%M}Z; Ctrl-C ends it"
+        )
         await asyncio.Event().wait()
 
 

@@ -22,6 +22,7 @@ from ..operation import Operation
 from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
+from .limiter import Lane
 from .shared import Engine, Options
 
 __all__ = ["Call"]
@@ -88,11 +89,9 @@ class Call:
     __slots__ = (
         "_deadline_at",
         "_engine",
-        "_lane",
         "_loop",
         "_operation",
         "_options",
-        "_rate",
         "_request",
         "attempt",
         "maybe_processed",
@@ -111,7 +110,6 @@ class Call:
         self._operation = operation
         self._request = request
         self._loop = loop
-        self._lane, self._rate = engine.limiter.route(operation)
         self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
         self.attempt: int = 0
         self.maybe_processed: bool = False
@@ -123,12 +121,12 @@ class Call:
             self.attempt += 1
             attempt = _Attempt(self._loop.time())
             try:
-                attempt.authorization = await self._enter(attempt.began)
+                lane = await self._enter(attempt)
                 try:
                     await self._send(attempt)
-                    following = self._judge(attempt, refreshed)
+                    following = self._judge(attempt, lane, refreshed)
                 finally:  # only now: the next call in the lane must find the gate that a 429 has closed
-                    self._lane.release()
+                    lane.release()
             except BaseException:
                 self._report(attempt, ABANDONED, None)
                 raise
@@ -146,26 +144,28 @@ class Call:
                     if after:
                         await asyncio.sleep(after)
 
-    async def _enter(self, began: float) -> str:
-        """Wait for this call's turn and return the token to send; the caller has to release the lane."""
-        if self._rate is not None:
-            if not self._rate.try_acquire(began):
-                await self._in_time(self._rate.acquire())
-            self._rate.release()
-        lane, tokens = self._lane, self._engine.tokens
+    async def _enter(self, attempt: _Attempt) -> Lane:
+        """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
+        began, tokens = attempt.began, self._engine.tokens
+        lane, rate = self._engine.limiter.route(self._operation)
+        if rate is not None:
+            if not rate.try_acquire(began):
+                await self._in_time(rate.acquire())
+            rate.release()
         entered = lane.try_acquire(began)
         if entered:
-            authorization = tokens.peek(began)
-            if authorization is not None:  # the usual way: nothing to wait for
-                return authorization
+            ready = tokens.peek(began)
+            if ready is not None:  # the usual way: nothing to wait for
+                attempt.authorization = ready
+                return lane
         while True:
             if not entered:
                 await self._in_time(lane.acquire())
             try:
                 ready = tokens.peek(self._loop.time())
-                authorization = await self._in_time(tokens.get()) if ready is None else ready
+                attempt.authorization = await self._in_time(tokens.get()) if ready is None else ready
                 if lane.is_open(self._loop.time()):
-                    return authorization
+                    return lane
             except BaseException:
                 lane.release()
                 raise
@@ -222,21 +222,21 @@ class Call:
         except TimeoutError:
             raise self._too_late() from None
 
-    def _judge(self, attempt: _Attempt, refreshed: bool) -> Next:
+    def _judge(self, attempt: _Attempt, lane: Lane, refreshed: bool) -> Next:
         """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
         assert attempt.sent_at is not None
         failure = attempt.failure
         if failure is None:
             assert attempt.response is not None
-            self._lane.succeeded(attempt.sent_at)
             self._engine.tokens.accept(attempt.authorization)
+            lane.succeeded(attempt.sent_at)
             return Return(attempt.response)
         policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
-            self._close_gate(attempt.sent_at, failure)
+            self._close_gate(lane, attempt.sent_at, failure)
         elif outcome in _ANSWERED:
-            self._lane.succeeded(attempt.sent_at)
+            lane.succeeded(attempt.sent_at)
         another_token = self._drop_token(attempt, outcome) if outcome in _UNAUTHORIZED else True
         action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=refreshed)
         if action is Action.RAISE or self._engine.closed or not another_token:
@@ -247,12 +247,10 @@ class Call:
             return Again()
         return self._repeat(failure, outcome)
 
-    def _close_gate(self, sent_at: float, failure: BrokerageError) -> None:
+    def _close_gate(self, lane: Lane, sent_at: float, failure: BrokerageError) -> None:
         policy = self._options.retry
         wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
-        self._lane.throttled(
-            self._loop.time(), sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction)
-        )
+        lane.throttled(self._loop.time(), sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction))
 
     def _drop_token(self, attempt: _Attempt, outcome: Outcome) -> bool:
         """Invalidate the token that was rejected; return whether another one can be had."""

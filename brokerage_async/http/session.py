@@ -11,6 +11,7 @@ import logging
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
+from .._generated.models import Pagination
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
@@ -48,7 +49,9 @@ class BrokerageSession:
         ``guard`` may withhold each send at the last moment.
         """
         found = await self.fetch(call, guard=guard)
-        return await self._gather(call) if _is_partial(call.operation, found) else found.value
+        if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
+            return await self._gather(call)
+        return found.value
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Return the result and the body it was decoded from, or None if the body equals ``previous_body``."""
@@ -57,7 +60,7 @@ class BrokerageSession:
         if response.body == previous_body:
             return None
         found = await self._read(call.operation, response, running.attempt)
-        if _is_partial(call.operation, found):
+        if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
             return await self._gather(call), None
         return found.value, response.body
 
@@ -80,8 +83,8 @@ class BrokerageSession:
 
     def _start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
         """Check ``call`` and return it ready to run; nothing is sent yet."""
-        loop = self.engine.enter()
         self._check_permitted(call.operation)
+        loop = self.engine.enter()
         options = self.options
         request = build(
             call,
@@ -137,11 +140,11 @@ class BrokerageSession:
             await asyncio.sleep(0)
 
 
-def _is_partial(operation: Operation[Any], found: Decoded[Any]) -> bool:
+def _is_partial(operation: Operation[Any], value: Any, pagination: Pagination) -> bool:
     """Return whether a list that is documented to come whole has come as its first page only."""
-    if operation.shape is not Shape.MANY or found.pagination is None:
+    if operation.shape is not Shape.MANY:
         return False
-    if next_offset(found.pagination.page_offset or 0, None, len(found.value), found.pagination) is None:
+    if next_offset(pagination.page_offset or 0, None, len(value), pagination) is None:
         return False
     if any(parameter.wire == OFFSET for parameter in operation.parameters):
         return True

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_function, check_methods, check_timeout
+from .._arguments import check_function, check_methods, check_order_id, check_timeout
 from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
 from ..config import Environment
@@ -223,8 +223,9 @@ class OrderEntry:
             ConfigurationError: the client cannot cancel orders; nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
+        checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel(self._context.executor, account_number, _id(order_id), policy)
+        return await amend.cancel(self._context.executor, account_number, checked, policy)
 
     async def replace(
         self,
@@ -245,8 +246,9 @@ class OrderEntry:
             ConfigurationError: the client cannot change orders; nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
+        checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_REPLACE, account_number, _id(order_id), edit, allow_warnings, policy)
+        return await self._change(ORDERS_REPLACE, account_number, checked, edit, allow_warnings, policy)
 
     async def edit(
         self,
@@ -259,8 +261,9 @@ class OrderEntry:
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
         """Edit a working order once; otherwise like `replace`."""
+        checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_EDIT, account_number, _id(order_id), edit, allow_warnings, policy)
+        return await self._change(ORDERS_EDIT, account_number, checked, edit, allow_warnings, policy)
 
     async def edit_pairs(
         self,
@@ -280,8 +283,9 @@ class OrderEntry:
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
+        checked = check_order_id("complex_order_id", complex_order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.edit_pairs(self._context.executor, account_number, _id(complex_order_id), edit, policy)
+        return await amend.edit_pairs(self._context.executor, account_number, checked, edit, policy)
 
     async def _change(
         self,
@@ -331,8 +335,7 @@ def _check_options(allow_warnings: object, resubmit: object = 0) -> None:
     """Reject options that would otherwise be used only when the order is under way."""
     if not isinstance(resubmit, int) or resubmit < 0:
         raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
-    codes = isinstance(allow_warnings, str) or validation.is_array(allow_warnings)
-    if not isinstance(allow_warnings, bool) and not codes:
+    if not isinstance(allow_warnings, bool | str) and not validation.is_array(allow_warnings):
         raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
 
 
@@ -341,13 +344,6 @@ def _is_identifier(name: object) -> TypeGuard[str]:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_IDENTIFIER:
         return False
     return name.isprintable() and name == name.strip() and unicodedata.is_normalized("NFC", name)
-
-
-def _id(order_id: object) -> str:
-    """Return an order id as a string. Anything else would pass for one, such as ``None`` for "None"."""
-    if isinstance(order_id, bool) or not isinstance(order_id, int | str):
-        raise InvalidRequestError(f"order_id must be a str or an int, got {type(order_id).__name__}")
-    return str(order_id)
 
 
 def _checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:

@@ -61,14 +61,14 @@ class Instant:
 class Claim:
     """One worker's hold on one journal entry."""
 
-    __slots__ = ("_lease", "_since", "key", "lost", "owner")
+    __slots__ = ("_since", "key", "lease", "lost", "owner")
 
     def __init__(self, key: EntryKey, owner: str, since: Instant, lease: float) -> None:
         self.key: EntryKey = key
         self.owner: str = owner
         self.lost: bool = False
         self._since = since
-        self._lease = lease
+        self.lease: float = lease
 
     def renewed(self, since: Instant) -> None:
         """Extend the claim: a statement begun at ``since`` has renewed it."""
@@ -76,7 +76,7 @@ class Claim:
 
     def holds(self) -> bool:
         """Return True if no other worker can hold the entry now."""
-        return not self.lost and self._since.age() < self._lease * (1 - MARGIN)
+        return not self.lost and self._since.age() < self.lease * (1 - MARGIN)
 
     def objection(self) -> str | None:
         """Return why nothing may be sent under this claim, or None if it holds."""

@@ -75,10 +75,9 @@ class PlaceOrder:
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return stopped if known is None else await self._resume(known)
-        owner, since = new_owner(), Instant()
-        entry, fresh = await self._journal(owner)
+        claim = Claim(self._key, new_owner(), Instant(), self._context.lease)
+        entry, fresh = await self._journal(claim)
         if fresh:
-            claim = Claim(entry.key, owner, since, self._context.lease)
             placement = await self._submit(entry, claim)
         else:
             placement = await self._resume(entry)
@@ -116,15 +115,15 @@ class PlaceOrder:
             return preview, None
         return preview, self._stopped(stopped.outcome, stopped.error, preview)
 
-    async def _journal(self, owner: str) -> tuple[JournalEntry, bool]:
+    async def _journal(self, claim: Claim) -> tuple[JournalEntry, bool]:
         """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent."""
         journal = self._context.journal
-        opening = asyncio.ensure_future(journal.open(self._key, self._body, owner=owner, lease=self._context.lease))
+        opening = asyncio.ensure_future(journal.open(claim.key, self._body, owner=claim.owner, lease=claim.lease))
 
         async def withdraw() -> bool:
             fresh = (await opening)[1]
             state, note = EntryState.NOT_SENT, "cancelled before sending"
-            return fresh and await journal.close(self._key, owner=owner, state=state, note=note)
+            return fresh and await journal.close(claim.key, owner=claim.owner, state=state, note=note)
 
         try:
             return await asyncio.shield(opening)
@@ -140,7 +139,7 @@ class PlaceOrder:
         policy = self._policy
         if taken_over and self._resubmits:
             # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
-            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + self._context.lease)
+            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + claim.lease)
         with self._context.claims.keep(claim):
             try:
                 opened_at = entry.opened_at
@@ -183,7 +182,7 @@ class PlaceOrder:
     async def _claim(self, key: EntryKey) -> tuple[JournalEntry | None, Claim]:
         """Claim an open entry. A caller that is cancelled here leaves no claim behind."""
         claim = Claim(key, new_owner(), Instant(), self._context.lease)
-        claiming = asyncio.ensure_future(self._context.journal.claim(key, owner=claim.owner, lease=self._context.lease))
+        claiming = asyncio.ensure_future(self._context.journal.claim(key, owner=claim.owner, lease=claim.lease))
 
         async def withdraw() -> bool:
             note = "cancelled before searching"

@@ -10,6 +10,8 @@ from .._generated.models import PlacedOrderResponse, PreflightMessage
 from ..errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
 from .results import Outcome
 
+_SHOWN = tuple(field.name for field in attrs.fields(PlacedOrderResponse) if field.name != "extra")
+
 __all__ = ["Rejection", "is_blank", "listed_errors", "rejection"]
 
 
@@ -42,7 +44,7 @@ def rejection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[st
 
 def is_blank(answer: PlacedOrderResponse) -> bool:
     """Return True if an answer shows no documented field."""
-    return attrs.evolve(answer, extra={}) == PlacedOrderResponse(extra={}) and not _unread(answer)
+    return all(getattr(answer, name) is None for name in _SHOWN) and not _unread(answer)
 
 
 def listed_errors(answer: PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:

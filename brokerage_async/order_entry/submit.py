@@ -163,7 +163,7 @@ class Submission:
         since = Instant()
         try:
             held = await self._context.journal.renew(
-                self._entry.key, owner=self._claim.owner, lease=self._context.lease, attempts=self._attempts + 1
+                self._entry.key, owner=self._claim.owner, lease=self._claim.lease, attempts=self._attempts + 1
             )
         except Exception as error:
             logger.warning("not sent again: %s", str(error) or type(error).__name__)

@@ -12,6 +12,9 @@ __all__ = ["DEFAULT_START", "Clock"]
 DEFAULT_START = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
 """A Wednesday at 10:00 in New York: the markets are open."""
 
+_YEARS = range(1972, 2191)
+"""Years to start in: calendars and past transactions are computed for a few years around them."""
+
 
 def _loop() -> asyncio.AbstractEventLoop | None:
     try:
@@ -26,6 +29,8 @@ class Clock:
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         if start.tzinfo is None:
             raise ValueError(f"start must have a time zone, got {start!r}")
+        if start.year not in _YEARS:
+            raise ValueError(f"start must be in the years {_YEARS[0]} to {_YEARS[-1]}, got {start.isoformat()}")
         self._base = self._latest = start.timestamp()
         self._origin: float | None = None
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None

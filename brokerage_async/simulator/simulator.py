@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
+from .api.versions import InterfaceVersions
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
@@ -42,19 +43,21 @@ class Simulator:
             margin reports.
         seed: determines all random values. The same seed, requests and times give the same responses.
         host, port: address to listen on; port 0 lets the system choose.
-        start: start of simulated time, by default an hour at which the markets are open.
+        start: aware datetime at which simulated time starts, by default a Wednesday at which the markets are open.
+            Time runs on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
         rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
+        withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
 
     Attributes:
         clock: simulated time; ``clock.advance(seconds)`` moves it forward.
         faults: ``faults.add("POST", r"/orders$", "drop_after")`` scripts a fault, see the module ``faults``.
         ledger: every request that arrived and every transition of every order.
-        latency, rate_limit: as above, may be set at any time.
+        latency, rate_limit, withdrawn_versions: as above, may be set at any time.
     """
 
     def __init__(
@@ -73,15 +76,18 @@ class Simulator:
         latency: Latency = 0.0,
         rate_limit: float | None = None,
         wire: WireForm = "observed",
+        withdrawn_versions: Iterable[str] = (),
     ) -> None:
         if environment not in ("sandbox", "production"):
             raise ValueError(f"environment must be sandbox or production, got {environment!r}")
+        self.clock: Clock = Clock(start)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
         )
-        self.clock: Clock = Clock(start)
-        self.brokerage: Brokerage = Brokerage(settings, wire=wire, rate_limit=rate_limit)
+        self.brokerage: Brokerage = Brokerage(
+            settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
+        )
         self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port)
 
@@ -211,6 +217,15 @@ class Simulator:
     @rate_limit.setter
     def rate_limit(self, value: float | None) -> None:
         self.brokerage.rate_limit = value
+
+    @property
+    def withdrawn_versions(self) -> frozenset[str]:
+        """Values of ``Accept-Version`` that get a 406, besides those before 20240501."""
+        return self.brokerage.versions.withdrawn
+
+    @withdrawn_versions.setter
+    def withdrawn_versions(self, versions: Iterable[str]) -> None:
+        self.brokerage.versions = InterfaceVersions(versions)
 
     def settle(self) -> None:
         """Run everything that is due by now, so that the ledger shows it."""

@@ -8,6 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,17 +22,30 @@ from typer.testing import CliRunner
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
 
+WINDOWS = sys.platform == "win32"
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_what_it_prints_is_all_that_another_process_needs() -> None:
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Run the command until it printed everything; yield its lines and the variables that it exports."""
     server = subprocess.Popen(
-        [sys.executable, "-u", "-m", "brokerage_async", "simulator", "--environment", "production", "--seed", "3"],
+        [sys.executable, "-u", "-m", "brokerage_async", "simulator", *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert server.stdout is not None
         lines = [server.stdout.readline() for _ in range(7)]
-        settings = dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
+        yield lines, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=30)
+    assert server.returncode == INTERRUPTED
+    assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
+def test_what_it_prints_is_all_that_another_process_needs() -> None:
+    with serving("--environment", "production", "--seed", "3") as (lines, settings):
         assert len(settings) == 6
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
         call = subprocess.run(
@@ -34,11 +54,61 @@ def test_what_it_prints_is_all_that_another_process_needs() -> None:
         )  # fmt: skip
         assert call.returncode == 0, call.stderr
         assert call.stdout.lstrip().startswith("[")
-    finally:
-        server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=30)
-    assert server.returncode == INTERRUPTED
-    assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
+def test_start_is_the_time_of_its_answers() -> None:
+    with serving("--start", "2031-07-07T10:30-04:00") as (lines, settings):
+        assert "2031-07-07 14:30Z" in lines[-1]
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(settings["BROKERAGE_BASE_URL"] + "/watchlists")
+        with caught.value as answer:
+            sent = parsedate_to_datetime(answer.headers["Date"])
+    assert timedelta() <= sent - datetime(2031, 7, 7, 14, 30, tzinfo=UTC) < timedelta(seconds=30)
+
+
+@pytest.fixture
+def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the options of the simulator that the command would serve."""
+    seen: dict[str, Any] = {}
+
+    async def serve(**options: Any) -> None:
+        seen.update(options)
+
+    monkeypatch.setattr("brokerage_async.cli.serve.serve", serve)
+    return seen
+
+
+def test_options_reach_the_simulator(options: dict[str, Any]) -> None:
+    given = ["--wire", "documented", "--rate-limit", "20", "--start", "2026-12-24T15:00Z"]
+    assert CliRunner().invoke(app, ["simulator", *given]).exit_code == 0
+    assert (options["wire"], options["rate_limit"]) == ("documented", 20)
+    assert options["start"] == datetime(2026, 12, 24, 15, tzinfo=UTC)
+
+
+def test_without_options_the_simulator_has_its_own_defaults(options: dict[str, Any]) -> None:
+    assert CliRunner().invoke(app, ["simulator"]).exit_code == 0
+    assert (options["wire"], options["rate_limit"]) == ("observed", None)
+    assert "start" not in options
+
+
+def test_start_now_is_this_moment(options: dict[str, Any]) -> None:
+    before = datetime.now(UTC)
+    assert CliRunner().invoke(app, ["simulator", "--start", "now"]).exit_code == 0
+    assert before <= options["start"] <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize("wrong", ["2026-06-10T14:00", "2026-06-10", "yesterday", ""])
+def test_start_without_a_zone_is_refused(wrong: str) -> None:
+    result = CliRunner().invoke(app, ["simulator", "--start", wrong])
+    assert result.exit_code == 2
+    assert "ISO 8601 time with a zone" in " ".join(result.output.split())
+
+
+def test_start_far_away_is_one_message() -> None:
+    result = CliRunner().invoke(app, ["simulator", "--start", "1960-01-01T00:00Z"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("ConfigurationError: start must be in the years 1972 to 2190, got 1960-01-01")
 
 
 def test_an_unknown_environment_is_refused() -> None:
@@ -48,7 +118,10 @@ def test_an_unknown_environment_is_refused() -> None:
     assert "production" in result.output
 
 
-@pytest.mark.parametrize("wrong", [("--port", "-1"), ("--port", "65536"), ("--latency", "-1"), ("--latency", "nan")])
+@pytest.mark.parametrize(
+    "wrong",
+    [("--port", "-1"), ("--port", "65536"), ("--latency", "-1"), ("--latency", "nan"), ("--rate-limit", "0")],
+)
 def test_impossible_numbers_are_refused(wrong: tuple[str, str]) -> None:
     result = CliRunner().invoke(app, ["simulator", *wrong])
     assert result.exit_code == 2

@@ -542,7 +542,8 @@ class TestGuard:
             await asyncio.sleep(0.05)  # it stands in line for the only connection
             objection = "the claim is over"
             with pytest.raises(RequestNotSentError, match="withheld: the claim is over") as caught:
-                await waiting
+                async with asyncio.timeout(5):
+                    await waiting
             with pytest.raises(ResponseLostError):
                 await occupying
             assert caught.value.code == "withheld"

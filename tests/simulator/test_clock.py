@@ -32,6 +32,12 @@ def test_naive_datetime_raises() -> None:
         Clock().set(datetime(2027, 6, 10))  # noqa: DTZ001
 
 
+@pytest.mark.parametrize("year", [1970, 1971, 2191])
+def test_start_beyond_the_calendars_raises(year: int) -> None:
+    with pytest.raises(ValueError, match=f"start must be in the years 1972 to 2190, got {year}-06-01"):
+        Clock(datetime(year, 6, 1, tzinfo=UTC))
+
+
 def test_clock_continues_in_another_loop() -> None:
     clock = Clock(datetime(2026, 1, 5, tzinfo=UTC))
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import attrs
@@ -84,6 +84,24 @@ def test_set_price_is_returned() -> None:
 def test_start_sets_the_clock() -> None:
     sim = Simulator(start=datetime(2027, 1, 4, 15, tzinfo=UTC), **SMALL)
     assert sim.clock.time.year == 2027
+
+
+def test_naive_start_raises() -> None:
+    with pytest.raises(ValueError, match="start must have a time zone"):
+        Simulator(start=datetime(2027, 1, 4, 15))  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("year", [1972, 2190])
+async def test_service_answers_at_the_ends_of_the_range_of_starts(year: int) -> None:
+    day = date(year, 12, 31)
+    async with Simulator(start=datetime(year, 12, 31, 23, tzinfo=UTC), **SMALL).client() as client:
+        (current,) = await client.market_time.current_sessions(["Equity"])
+        assert current.next_session is not None
+        assert current.next_session.session_date is not None
+        assert current.next_session.session_date > day
+        assert await client.market_time.sessions(day + timedelta(days=9), from_date=day)
+        assert await client.instruments.futures_option_chain("ES")
+        assert await client.market_metrics.earnings_reports("AAPL", day - timedelta(days=400))
 
 
 def test_secrets_differ_by_seed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -17,6 +18,26 @@ class EnvironmentName(enum.Enum):
     PRODUCTION = "production"
 
 
+class Wire(enum.Enum):
+    """The two forms of JSON types, as an option can name them."""
+
+    OBSERVED = "observed"
+    DOCUMENTED = "documented"
+
+
+def start_of(value: str) -> datetime:
+    """Return the time that ``--start`` names."""
+    if value == "now":
+        return datetime.now(UTC)
+    try:
+        start = datetime.fromisoformat(value)
+    except ValueError:
+        start = None
+    if start is None or start.tzinfo is None:
+        raise typer.BadParameter(f"must be now or an ISO 8601 time with a zone such as 2026-06-10T14:00Z, got {value}")
+    return start
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("simulator")(simulator)
@@ -28,6 +49,18 @@ def simulator(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 0,
     seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
     latency: Annotated[float, typer.Option(min=0.0, help="seconds that every answer is delayed")] = 0.0,
+    start: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=start_of, metavar="now|ISO", help="time of the service as it starts; else a Wednesday in June 2026"
+        ),
+    ] = None,
+    wire: Annotated[
+        Wire, typer.Option(help="JSON types as recorded from the service, or as its document says")
+    ] = Wire.OBSERVED,
+    rate_limit: Annotated[
+        float | None, typer.Option(min=1.0, help="requests per second that are accepted; no limit by default")
+    ] = None,
 ) -> None:
     """Serve a simulated brokerage until Ctrl-C.
 
@@ -37,4 +70,10 @@ def simulator(
     from ..console import run
     from ..serve import serve
 
-    run(serve(environment.value, host, port, seed, latency))
+    options = {} if start is None else {"start": start}
+    run(
+        serve(
+            environment=environment.value, host=host, port=port, seed=seed, latency=latency,
+            wire=wire.value, rate_limit=rate_limit, **options,
+        )
+    )  # fmt: skip

@@ -56,7 +56,8 @@ def check(
     """
     found = _Problems(operation.name, strict)
     _check_parameters(found, operation, path or {}, query or {})
-    _check_body(found, operation, body)
+    if body is not None or operation.body is not None:
+        _check_body(found, operation, body)
     if found.problems:
         problems = found.distinct()
         unsafe = any(problem.code == "unsafe_segment" for problem in problems)
@@ -191,17 +192,13 @@ def _check_parameters(
             if wire not in known:
                 found.add("unknown_parameter", "unknown parameter", str(wire))
     for rule in _query_rules(operation):
-        for code, place in rule.broken(query, _no_item):
+        for code, place in rule.broken(query):
             found.add(code, rule.rule.message, place)
 
 
 @functools.cache
 def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, operation.rules))
-
-
-def _no_item(item: object, wire: str) -> None:
-    """Return None: items of a query have no fields."""
 
 
 def _check_segment(found: _Problems, parameter: Parameter, value: object) -> None:
@@ -231,7 +228,6 @@ class _Description:
     """Fields and compiled rules of a request model."""
 
     fields: tuple[BodyField, ...]
-    names: Mapping[str, str]
     rules: tuple[CompiledRule, ...]
 
 
@@ -241,8 +237,7 @@ def _described(model: Any) -> _Description | None:
     described = REQUEST_MODELS.get(model)
     if described is None:
         return None
-    names = {field.wire: field.name for field in described.fields}
-    return _Description(described.fields, names, tuple(map(CompiledRule.of, described.rules)))
+    return _Description(described.fields, tuple(map(CompiledRule.of, described.rules)))
 
 
 def _check_model(found: _Problems, expected: Any, model: object, prefix: str) -> None:
@@ -254,19 +249,21 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
     extra = kept if isinstance(kept := getattr(model, "extra", None), Mapping) else {}
     values: dict[str, object | None] = {}
     for field in described.fields:
-        values[field.wire] = value = getattr(model, field.name)
+        value = getattr(model, field.name)
+        values[field.wire] = _by_wire(value) if field.model is not None else value
         if value is not None or field.required:
             _check_value(found, field, value, dot + field.wire)
         if field.wire in extra:  # it would be sent instead of the field
             found.add("wrong_type", "must not be set in extra", dot + field.wire)
     for rule in described.rules:
-        for code, place in rule.broken(values, _read):
+        for code, place in rule.broken(values):
             found.add(code, rule.rule.message, dot + place)
 
 
-def _read(model: object, wire: str) -> object | None:
-    """Return a field of a model by wire name; None if it is absent."""
-    kind: Any = type(model)
+def _by_wire(value: object) -> object:
+    """Return the fields of a request model by wire name, and an array of models likewise; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_by_wire, value))
+    kind: Any = type(value)
     described = _described(kind)
-    name = None if described is None else described.names.get(wire)
-    return None if name is None else getattr(model, name)
+    return value if described is None else {field.wire: getattr(value, field.name) for field in described.fields}

@@ -19,11 +19,8 @@ from ...operation import Rule
 
 __all__ = ["CompiledRule", "add_months"]
 
-Read = Callable[[object, str], "object | None"]
-"""Returns a field of an array item by wire name; None if it is absent."""
-
 Values = Mapping[str, object | None]
-"""Values of a request by wire name."""
+"""Values of a request by wire name; the items of an array are such mappings too, or single values."""
 
 Broken = tuple[str, str]
 """Code of a problem and its place, such as ``legs[0].quantity``."""
@@ -41,7 +38,7 @@ class CompiledRule:
     _array: str | None
     _when_item: _Conditions
     _unless_item: _Conditions
-    _demands: tuple[Callable[[Rule, Values, Read, int | None], Iterator[Broken]], ...]
+    _demands: tuple[Callable[[Rule, Values, int | None], Iterator[Broken]], ...]
 
     @classmethod
     def of(cls, rule: Rule) -> CompiledRule:
@@ -52,27 +49,23 @@ class CompiledRule:
         when, unless = rule.when, rule.unless
         return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless), demands)
 
-    def broken(self, values: Values, read: Read) -> list[Broken]:
+    def broken(self, values: Values) -> list[Broken]:
         """Return everything that breaks the rule.
 
         Values of a wrong type are ignored: they are reported as such.
-
-        Args:
-            values: values of the request by wire name.
-            read: returns fields of array items.
         """
-        places = self._places(values, read)
+        places = self._places(values)
         found: list[Broken] = []
         for index in places:
             for demand in self._demands:
-                found.extend(demand(self.rule, values, read, index))
+                found.extend(demand(self.rule, values, index))
         if places and self.rule.max_items is not None:
             array, most = self.rule.max_items
             if (len(_items(values, array)) if self._array is None else len(places)) > most:
                 found.append(("too_many_items", array))
         return found
 
-    def _places(self, values: Values, read: Read) -> Sequence[int | None]:
+    def _places(self, values: Values) -> Sequence[int | None]:
         """Return where the rule applies: to the whole request (None), or to the items at these positions."""
         if not _hold(self._when, values.get):
             return ()
@@ -82,7 +75,7 @@ class CompiledRule:
         exempts = off and bool(self._unless or self._unless_item)
         places: list[int | None] = []
         for index, item in enumerate(_items(values, self._array)):
-            get = functools.partial(read, item)
+            get = functools.partial(_field, item)
             if _hold(self._when_item, get) and not (exempts and _hold(self._unless_item, get)):
                 places.append(index)
         return places
@@ -114,66 +107,70 @@ def _items(values: Values, array: str) -> Sequence[object]:
     return value if isinstance(value, (tuple, list)) else ()
 
 
-def _fields(values: Values, read: Read, address: str, index: int | None) -> list[tuple[str, object | None]]:
+def _field(item: object, wire: str) -> object | None:
+    return item.get(wire) if isinstance(item, Mapping) else None
+
+
+def _fields(values: Values, address: str, index: int | None) -> list[tuple[str, object | None]]:
     """Return place and value of each field at an address; with an index, of that item only."""
     array, inside, leaf = address.partition("[].")
     if not inside:
         return [(address, values.get(address))]
     return [
-        (f"{array}[{position}].{leaf}", read(item, leaf))
+        (f"{array}[{position}].{leaf}", _field(item, leaf))
         for position, item in enumerate(_items(values, array))
         if index is None or position == index
     ]
 
 
-def _required(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _required(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address in rule.require:
-        for place, value in _fields(values, read, address, index):
+        for place, value in _fields(values, address, index):
             if value is None:
                 yield "required", place
 
 
-def _forbidden(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _forbidden(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address in rule.forbid:
-        for place, value in _fields(values, read, address, index):
+        for place, value in _fields(values, address, index):
             if value is not None:
                 yield "forbidden", place
 
 
-def _of_value(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _of_value(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address, allowed in rule.require_value.items():
-        for place, value in _fields(values, read, address, index):
+        for place, value in _fields(values, address, index):
             text = _text(value)
             if text is not None and text not in allowed:
                 yield "value_not_allowed", place
 
 
-def _exclusive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _exclusive(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     given = [address for address in rule.exclusive if values.get(address) is not None]
     if len(given) > 1:
         yield "exclusive", given[-1]
 
 
-def _distinct(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _distinct(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     seen: set[str] = set()
-    for place, value in _fields(values, read, rule.distinct or "", index):
+    for place, value in _fields(values, rule.distinct or "", index):
         if isinstance(value, str):
             if value in seen:
                 yield "not_distinct", place
             seen.add(value)
 
 
-def _positive(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _positive(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address in rule.positive:
-        for place, value in _fields(values, read, address, index):
+        for place, value in _fields(values, address, index):
             number = _number(value)
             if number is not None and number <= 0:
                 yield "out_of_range", place
 
 
-def _not_negative(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _not_negative(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address in rule.not_negative:
-        for place, value in _fields(values, read, address, index):
+        for place, value in _fields(values, address, index):
             number = _number(value)
             if number is not None and number.is_signed():  # "-0" as well: its sign would be sent
                 yield "out_of_range", place
@@ -186,7 +183,7 @@ def _number(value: object) -> Decimal | None:
     return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _span(rule: Rule, values: Values, read: Read, index: int | None) -> Iterator[Broken]:
+def _span(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     if rule.span is not None:
         start, end, months = rule.span
         if _exceeds(values.get(start), values.get(end), months):

@@ -8,7 +8,7 @@ import attrs
 
 from ..._generated.converters import TransactionWire
 from ..._generated.models import LegAction
-from ..api.wire import dumps, money, timestamp
+from ..api.wire import Dialect, dumps, money, timestamp
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
 from ..trading.fees import Fees, amounts
@@ -25,16 +25,18 @@ class Transaction:
     row: bytes
 
 
-def _booked(number: int, at: float, wire: TransactionWire) -> Transaction:
+def _booked(number: int, at: float, wire: TransactionWire, dialect: Dialect) -> Transaction:
     """Complete the fields that every booking has."""
-    wire.id = number
+    wire.id = dialect.identifier(number)
     wire.executed_at = timestamp(at)
     wire.transaction_date = local_date(at)
     wire.currency = "USD"
     return Transaction(executed_at=at, wire=wire, row=dumps(wire))
 
 
-def cash_movement(number: int, account_number: str, at: float, kind: str, amount: Decimal) -> Transaction:
+def cash_movement(
+    number: int, account_number: str, at: float, kind: str, amount: Decimal, dialect: Dialect
+) -> Transaction:
     """Return the booking of a deposit (positive) or withdrawal.
 
     It has no symbol, action, quantity or price.
@@ -47,7 +49,7 @@ def cash_movement(number: int, account_number: str, at: float, kind: str, amount
         **amounts(value=amount, net_value=amount),
         is_estimated_fee=False,
     )
-    return _booked(number, at, movement)
+    return _booked(number, at, movement, dialect)
 
 
 @attrs.frozen(kw_only=True)
@@ -73,7 +75,7 @@ class Execution:
         return -self.sign * self.quantity * self.price * self.instrument.multiplier
 
 
-def trade(number: int, account_number: str, at: float, execution: Execution) -> Transaction:
+def trade(number: int, account_number: str, at: float, execution: Execution, dialect: Dialect) -> Transaction:
     """Return the booking of an execution."""
     instrument, value = execution.instrument, execution.value
     booked = TransactionWire(
@@ -89,10 +91,10 @@ def trade(number: int, account_number: str, at: float, execution: Execution) -> 
         price=money(execution.price),
         **amounts(value=value, net_value=value - execution.fees.total),
         is_estimated_fee=True,
-        order_id=execution.order_number,
-        leg_count=1,
+        order_id=dialect.identifier(execution.order_number),
+        leg_count=dialect.quantity(Decimal(1)),
         exec_id=execution.identifier,
         ext_exec_id=execution.identifier,
         **execution.fees.by_kind(),
     )
-    return _booked(number, at, booked)
+    return _booked(number, at, booked, dialect)

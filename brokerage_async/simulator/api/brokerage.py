@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -27,14 +27,12 @@ from .orders import broken_rules_error
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser
 from .routes import Router, request_target, split_target
+from .versions import InterfaceVersions
 from .wire import Dialect, RefusedError, WireForm, bare, html
 
 __all__ = ["Brokerage", "ServedRequest"]
 
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VERSION = re.compile(r"20[0-9]{6}")
-_MIN_VERSION = "20260211"
-_MARKET_SESSIONS_VERSION = "2.0.1"
 _ANONYMOUS = Customer(0, "")
 
 Handler = Callable[[ParsedRequest], Response]
@@ -69,13 +67,21 @@ class _Arrival:
 class Brokerage:
     """One environment of the service, with its customers, accounts, orders and instruments."""
 
-    def __init__(self, settings: Settings, *, wire: WireForm = "observed", rate_limit: float | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        wire: WireForm = "observed",
+        rate_limit: float | None = None,
+        withdrawn_versions: Iterable[str] = (),
+    ) -> None:
         dialect = Dialect(wire)
         self.settings: Settings = settings
         self.ledger: Ledger = Ledger()
         self.faults: FaultPlan = FaultPlan()
         self.state: State = State(settings, self.ledger, dialect)
         self.rate_limit: float | None = rate_limit
+        self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
         self._accepted: deque[float] = deque()
         self._request_parser = RequestParser(REQUEST_MODELS, dialect)
         self._router = Router(OPERATIONS.values())
@@ -138,7 +144,7 @@ class Brokerage:
             return html(401, "Authorization Required")
         if _USER_AGENT.fullmatch(user_agent) is None:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
-        version = _require_supported_version(headers.get("accept-version"))
+        version = self.versions.require(headers.get("accept-version"))
         operation, customer = arrival.operation, _ANONYMOUS
         if operation is None or operation.scope is not None:
             customer = self._authenticate(operation, headers.get("authorization"), arrival.now).customer
@@ -209,18 +215,6 @@ def _handler(namespaces: Mapping[str, object], name: str) -> Handler:
     if handler is None:
         raise NotImplementedError(f"the simulator has no handler for {name}")
     return handler
-
-
-def _require_supported_version(version: str | None) -> str | None:
-    """Return the requested interface version.
-
-    406, with an integer code, for a withdrawn one.
-    """
-    if version is None or version == _MARKET_SESSIONS_VERSION:
-        return None
-    if _VERSION.fullmatch(version) is None or version < _MIN_VERSION:
-        raise RefusedError(406, 406, f"Version {version} is no longer supported")
-    return version
 
 
 def _flat_error(refusal: RefusedError) -> Response:

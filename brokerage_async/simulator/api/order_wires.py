@@ -40,7 +40,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         replaces_order_id=dialect.identifier(number_of(order.replaces)),
         replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
         updated_at=dialect.moment(order.updated_at),
-        user_id=dialect.identifier(customer.number),
+        user_id=str(customer.number),
         username=customer.username,
         legs=[_leg(leg, dialect) for leg in order.legs],
     )
@@ -50,7 +50,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         wire.complex_order_id = dialect.identifier(order.complex_order.number)
         wire.complex_order_tag = order.tag
     if order.cancelled_by_user:
-        wire.cancel_user_id = dialect.identifier(customer.number)
+        wire.cancel_user_id = str(customer.number)
         wire.cancel_username = customer.username
     return wire
 

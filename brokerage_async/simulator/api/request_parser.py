@@ -105,7 +105,7 @@ def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> l
     return [
         RequestProblem(code, rule.rule.message, place, rule=rule.rule)
         for rule in rules
-        for code, place in rule.broken(values, _get)
+        for code, place in rule.broken(values)
     ]
 
 
@@ -233,10 +233,6 @@ class RequestParser:
             if field.model is not None and nested is not None:
                 for entry in nested if field.array else (nested,):
                     yield from self._rules(field.model, entry)
-
-
-def _get(subject: object, wire: str) -> object | None:
-    return subject.get(wire) if isinstance(subject, dict) else None
 
 
 def _parse(parameter: Parameter, raw: str) -> Any:

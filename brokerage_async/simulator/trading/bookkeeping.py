@@ -36,7 +36,7 @@ class Bookkeeping:
             fees=fees_of(leg.instrument, leg.action, quantity, price),
         )
         account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total)
-        account.transactions.append(trade(self._number(), account.number, now, execution))
+        account.transactions.append(trade(self._number(), account.number, now, execution, self._dialect))
         return FillWire(
             ext_group_fill_id=turn,
             ext_exec_id=execution.identifier,
@@ -51,7 +51,8 @@ class Bookkeeping:
         """Book a deposit or, if negative, a withdrawal."""
         account.cash += amount
         account.version += 1
-        account.transactions.append(cash_movement(self._number(), account.number, now, kind, amount))
+        movement = cash_movement(self._number(), account.number, now, kind, amount, self._dialect)
+        account.transactions.append(movement)
 
     def _number(self) -> int:
         self._last_number += 1

@@ -67,16 +67,18 @@ class ComplexOrder:
             terminal_at=timestamp(self.terminal_at),
             orders=[order_wire(order, dialect) for order in self.orders],
             trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
-            related_orders=[self._related(order, dialect) for order in self.related],
+            related_orders=[self._related(order) for order in self.related],
         )
 
-    def _related(self, order: Order, dialect: Dialect) -> RelatedOrderWire:
+    def _related(self, order: Order) -> RelatedOrderWire:
+        """Return a related order, whose identifiers are strings in either form."""
+        replaces, replaced_by = number_of(order.replaces), number_of(order.replaced_by)
         return RelatedOrderWire(
-            id=dialect.identifier(order.number),
-            complex_order_id=dialect.identifier(self.number),
+            id=str(order.number),
+            complex_order_id=str(self.number),
             complex_order_tag=order.tag,
-            replaces_order_id=dialect.identifier(number_of(order.replaces)),
-            replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
+            replaces_order_id=None if replaces is None else str(replaces),
+            replacing_order_id=None if replaced_by is None else str(replaced_by),
             status=order.status,
         )
 

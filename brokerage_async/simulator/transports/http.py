@@ -102,13 +102,12 @@ class LoopbackServer:
             before, after = before + fault.delay, after + fault.delay_after
         if before > 0:
             await asyncio.sleep(before)
-        now = self._clock.now()
-        served = self._brokerage.serve(request, now, fault)
+        served = self._brokerage.serve(request, self._clock.now(), fault)
         if after > 0:
             await asyncio.sleep(after)
-        return await self._deliver(http, served, now)
+        return await self._deliver(http, served)
 
-    async def _deliver(self, http: web.BaseRequest, served: ServedRequest, now: float) -> web.StreamResponse:
+    async def _deliver(self, http: web.BaseRequest, served: ServedRequest) -> web.StreamResponse:
         response, record = served.response, served.record
         record.delivered = False
         if served.connection_action is ConnectionAction.HANG:
@@ -116,6 +115,7 @@ class LoopbackServer:
         if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
             _drop(http)
             return web.Response()
+        now = self._clock.now()
         try:
             if served.connection_action is ConnectionAction.TRUNCATE:
                 return await _truncated(http, response, now)

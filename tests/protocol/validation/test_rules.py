@@ -10,12 +10,8 @@ from brokerage_async.operation import Rule
 from brokerage_async.protocol.validation.rules import CompiledRule, add_months
 
 
-def field(item: Any, wire: Any) -> Any:
-    return item.get(wire) if isinstance(item, dict) else None
-
-
 def findings(rule: Any, values: Any) -> Any:
-    return list(CompiledRule.of(rule).broken(values, field))
+    return list(CompiledRule.of(rule).broken(values))
 
 
 def rule(**parts: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from decimal import Decimal
 
+import pytest
+
+from brokerage_async.simulator.api.wire import WireForm
 from tests.simulator.harness import Harness, leg, market
 
 
@@ -23,3 +26,14 @@ def test_cash_movement_has_no_instrument(harness: Harness) -> None:
     (row,) = harness.rows(f"/accounts/{harness.account}/transactions")
     assert row["transaction-type"] == "Money Movement"
     assert not {"symbol", "action", "quantity", "price"} & set(row)
+
+
+@pytest.mark.parametrize(("form", "kind"), [("observed", int), ("documented", str)])
+def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type) -> None:
+    harness = Harness(wire=form).login()
+    identifier = harness.place(market(leg(quantity="1")))
+    harness.wait(10)
+    trade, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
+    assert (type(trade["id"]), type(trade["order-id"]), type(trade["leg-count"])) == (kind, kind, kind)
+    assert (str(trade["order-id"]), str(trade["leg-count"])) == (identifier, "1")
+    assert type(deposit["id"]) is kind

@@ -38,25 +38,6 @@ def test_request_without_valid_token_is_unauthorized(harness: Harness, authoriza
     assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
 
 
-@pytest.mark.parametrize(
-    ("version", "status"),
-    [
-        ("20261012", 200),
-        ("20260211", 200),
-        ("2.0.1", 200),
-        ("20250101", 406),
-        ("1", 406),
-        ("latest", 406),
-        ("20٢٦1012", 406),
-    ],
-)
-def test_accept_version_is_checked(harness: Harness, version: str, status: int) -> None:
-    response = harness.ask("GET", "/watchlists", accept_version=version)
-    assert response.status == status
-    if status == 406:
-        assert json.loads(response.body)["error"]["code"] == 406
-
-
 def test_unknown_address_is_not_found(harness: Harness) -> None:
     assert harness.ask("GET", "/nowhere").status == 404
     assert harness.ask("DELETE", "/watchlists").status == 404

@@ -68,6 +68,14 @@ def test_cancelled_order_shows_user_and_cancelled_size() -> None:
     assert json.loads(order_json(one, Dialect()))["cancel-username"] == "one"
 
 
+@pytest.mark.parametrize("form", ["observed", "documented"])
+def test_identifiers_of_users_are_strings_in_both_forms(form: WireForm) -> None:
+    one = order()
+    one.cancelled_by_user = True
+    written = json.loads(dumps(order_wire(one, Dialect(form))))
+    assert written["user-id"] == written["cancel-user-id"] == str(one.account.customer.number)
+
+
 def test_replacement_and_original_reference_each_other() -> None:
     old, new = order(number=1), order(number=2)
     old.replaced_by, new.replaces = new, old

@@ -21,7 +21,7 @@ def test_execute_books_fill_position_cash_and_transaction(form: WireForm, quanti
     held = bought.account
     (booked,) = held.transactions
     row = json.loads(booked.row)
-    assert (row["ext-exec-id"], row["order-id"], row["executed-at"]) == ("7-1-0", 7, fill.filled_at)
+    assert (row["ext-exec-id"], str(row["order-id"]), row["executed-at"]) == ("7-1-0", "7", fill.filled_at)
     assert held.held("X") == 3
     assert held.cash == 1000 - Decimal(row["net-value"])
 

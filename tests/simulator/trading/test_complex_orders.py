@@ -65,7 +65,8 @@ def test_replaced_component_is_a_related_order(harness: Harness) -> None:
     harness.wait(3)
     data = harness.complex_order("OCO")
     (related,) = data["related-orders"]
-    assert (related["id"], related["status"]) == (first, "Cancelled")
+    assert (related["id"], related["status"]) == (str(first), "Cancelled")
+    assert {type(value) for value in related.values()} == {str}
     assert data["orders"][0]["replaces-order-id"] == first
 
 
@@ -101,6 +102,6 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
             stopped += 1
             data = harness.complex_order("OTOCO")
             assert data["trigger-order"]["id"] == trigger
-            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(new, "Rejected")]
+            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(str(new), "Rejected")]
             assert {order["status"] for order in data["orders"]} != {"Cancelled"}
     assert stopped > 0

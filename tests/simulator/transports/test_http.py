@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 
 import aiohttp
 import pytest
@@ -49,6 +51,24 @@ async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.C
         assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
         assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
     assert sim.ledger.requests[-1].delivered is True
+
+
+@pytest.mark.parametrize("fault", [None, "status(503)", "html(502)", "garbage", "rate_limited", "truncate"])
+async def test_date_of_every_response_is_simulated_time(
+    sim: Simulator, http: aiohttp.ClientSession, fault: str | None
+) -> None:
+    if fault is not None:
+        sim.faults.add("GET", ".", fault)
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        (sent,) = response.headers.getall("Date")
+    assert timedelta() <= sim.clock.time - parsedate_to_datetime(sent) < timedelta(seconds=2)
+
+
+async def test_date_is_the_time_of_sending(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    sim.faults.add("GET", ".", "delay_after(0.1)")
+    asyncio.get_running_loop().call_later(0.05, sim.clock.advance, 3600)
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 15:00:")
 
 
 async def test_encoded_path_is_preserved(sim: Simulator, http: aiohttp.ClientSession) -> None:

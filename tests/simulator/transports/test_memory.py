@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -45,6 +46,14 @@ async def test_send_returns_the_response() -> None:
     caller = Caller()
     assert (await caller.get()).status == 200
     assert caller.sim.ledger.requests[-1].delivered is True
+
+
+async def test_date_is_simulated_time_at_sending() -> None:
+    caller = Caller(latency=10.0, start=datetime(2031, 7, 7, 14, 30, tzinfo=UTC))
+    caller.sim.clock.advance(60)
+    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:10 GMT"
+    caller.sim.faults.add("GET", ".", "status(503)")
+    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:20 GMT"
 
 
 async def test_half_of_latency_passes_before_processing() -> None:
