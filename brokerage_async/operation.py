@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
 
@@ -239,6 +239,11 @@ class Pager(ABC, Generic[E]):
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
         """Iterate over the items of all pages, in order."""
+
+    if not TYPE_CHECKING:  # type checkers report it by themselves
+
+        def __await__(self) -> NoReturn:
+            raise TypeError("a pager is not awaitable: use `await pager.collect()` or `async for item in pager`")
 
     @abstractmethod
     def pages(self) -> AsyncIterator[Page[E]]:

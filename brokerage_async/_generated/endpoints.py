@@ -207,7 +207,6 @@ class MarketMetrics:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``: section Market metrics of the
         service document.
@@ -233,7 +232,6 @@ class MarketMetrics:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``: section Market metrics of the service
         document.
@@ -337,7 +335,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/warrants/{symbol}``: section Instruments of the service document.
         """
@@ -362,7 +359,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
@@ -425,7 +421,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders``: section Orders of the service document.
         """
@@ -466,7 +461,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
@@ -521,7 +516,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
         """
@@ -561,7 +555,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
         """
@@ -590,7 +583,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -621,7 +614,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -652,7 +645,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
@@ -681,7 +674,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
         """
@@ -737,7 +729,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders``: section Orders of the service document.
         """
@@ -790,7 +781,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
         """
@@ -827,7 +817,6 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
@@ -863,7 +852,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
@@ -938,7 +927,6 @@ class Transactions:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions``: section Transactions of the service document.
         """
@@ -990,7 +978,7 @@ class Margin:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
@@ -1015,7 +1003,7 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
@@ -1144,7 +1132,7 @@ class QuoteAlerts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the

@@ -71,7 +71,7 @@ class TokenEndpoint:
             await self._lane.acquire()
         sent_at = loop.time()
         try:
-            grant = await self._send(request)
+            grant = await self._send(request, with_client_id=credentials.client_id is not None)
             self._lane.succeeded(sent_at)
             return grant
         except TokenError as error:
@@ -84,9 +84,9 @@ class TokenEndpoint:
         finally:
             self._lane.release()
 
-    async def _send(self, request: Request) -> Grant:
+    async def _send(self, request: Request, *, with_client_id: bool) -> Grant:
         try:
             response = await self._transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             raise unreachable(error) from error
-        return read_grant(response, now=time.time())
+        return read_grant(response, now=time.time(), base_url=self._base_url, with_client_id=with_client_id)

@@ -124,6 +124,10 @@ class BulkFetch(Generic[T]):
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = self._batcher.rejected
 
+    def __repr__(self) -> str:
+        # asyncio.run(fetch) quotes it: "a coroutine was expected, got ..."
+        return "<bulk fetch: await it, or iterate over it, in a coroutine>"
+
     async def __aenter__(self) -> BulkFetch[T]:
         return self
 

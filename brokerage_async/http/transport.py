@@ -20,6 +20,7 @@ from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, Re
 from ..protocol.request import Request
 from ..protocol.response import Response
 from .delivery import Delivery, classify
+from .mismatch import mismatch_of
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection
@@ -314,10 +315,11 @@ def _failure(request: Request, error: Exception, written: bool, status: int | No
     }
     if isinstance(error, _TooLargeError):
         return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
-    reason = _describe(error, request)
+    reason = mismatch_of(error, request.url) or _describe(error, request)
     delivery = classify(error, written=written)
     if delivery is Delivery.NEVER_SENT:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
+    context["status"] = status
     if delivery is Delivery.ANSWERED:
         return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
     return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)

@@ -185,7 +185,9 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
     try:
         raw = parse(body)
     except ValueError as error:
-        raise _undecodable(operation, "$", f"the body is not JSON: {error}") from None
+        html = body.lstrip()[:1] == b"<"
+        reason = "an HTML page came back instead of JSON: check base_url" if html else f"the body is not JSON: {error}"
+        raise _undecodable(operation, "$", reason) from None
     if not isinstance(raw, dict):
         raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
     model: Any = operation.result

@@ -80,7 +80,6 @@ Returns:
 Raises (while iterating):
     errors.NotFoundError: resource not found (404).
     errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-    errors.ConfigurationError: empty or dot path value; nothing was sent.
 
 ``GET /beds/{bed_number}/plants``: section Plants of the service document."""
 
@@ -97,7 +96,7 @@ Returns:
 Raises:
     errors.NotFoundError: resource not found (404).
     errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-    errors.ConfigurationError: empty or dot path value, read-only client, sandbox environment; nothing was sent.
+    errors.ConfigurationError: read-only client, sandbox environment; nothing was sent.
     errors.ResponseLostError: no response arrived; the request may have been processed.
 
 ``POST /beds/{bed_number}/plants``: section Plants of the service document."""

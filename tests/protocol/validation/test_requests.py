@@ -268,8 +268,8 @@ class TestParameters:
         assert "to-date: is required" in str(error)
 
     @pytest.mark.parametrize("venue", [None, "", ".", ".."])
-    def test_a_path_value_that_addresses_something_else_is_a_matter_of_configuration(self, venue: str | None) -> None:
-        with pytest.raises(ConfigurationError) as caught:
+    def test_a_path_value_that_addresses_something_else_is_invalid(self, venue: str | None) -> None:
+        with pytest.raises(InvalidRequestError) as caught:
             check(SESSIONS, {"venue": venue}, {}, None)
         assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
 
