@@ -191,6 +191,8 @@ class BulkFetch(Generic[T]):
                 reported = self._done
                 self._report(clock() - started)
                 yield index, batch
+            if not self._closed:
+                self._bisection.raise_if_denied()
             if reported < self._done:  # the last keys were duplicates
                 self._report(clock() - started)
             self._complete = not self._closed

@@ -440,6 +440,13 @@ async def test_a_pager_reports_the_repeats_of_its_latest_walk() -> None:
     assert pager.repeats == 0
 
 
+async def test_awaiting_a_pager_says_what_to_do() -> None:
+    service = Service(rows(3))
+    with pytest.raises(TypeError, match=r"use `await pager.collect\(\)` or `async for item in pager`"):
+        await service.pager()
+    assert service.asked == []
+
+
 async def test_instruments_are_told_apart_by_symbol() -> None:
     service = Service([Listed("A"), Listed("B"), Listed("B"), Listed("C")], model=Listed)
     assert await every(service.pager(per_page=2)) == [Listed("A"), Listed("B"), Listed("C")]
