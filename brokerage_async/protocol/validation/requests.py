@@ -113,7 +113,7 @@ def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
 def _warn_unknown(name: str, domain: str, value: str, choices: type[enum.Enum]) -> None:
     """Log an unknown enumeration value, once per operation, field and value."""
     known = ", ".join(str(member.value) for member in choices)
-    logger.warning("%s: %s has the unknown value %r; known values: %s", name, domain, value, known)
+    logger.warning("%s: %s has the unknown value %r, sent all the same; known values: %s", name, domain, value, known)
 
 
 def _check_single(found: _Problems, field: Parameter | BodyField, value: object, domain: str) -> None:
@@ -128,7 +128,7 @@ def _check_single(found: _Problems, field: Parameter | BodyField, value: object,
     elif field.choices is not None and value not in _known_values(field.choices):
         shown = str(value)[:40]
         if found.strict:
-            found.add("unknown_value", f"unknown value {shown!r}", domain)
+            found.add("unknown_value", f"unknown value {shown!r}, rejected in strict mode", domain)
         else:
             _warn_unknown(found.name, domain, shown, field.choices)
 

@@ -284,7 +284,7 @@ class TestEnumerations:
             assert query_problems({"collections[]": ["Moon"]}) == []
             assert query_problems({"collections[]": ["Moon"]}) == []
         assert [record.getMessage() for record in caplog.records] == [
-            "time.sessions: collections[0] has the unknown value 'Moon'; known values: Equity, CME"
+            "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
         ]
 
     def test_strict_refuses_it(self, caplog: pytest.LogCaptureFixture) -> None:
