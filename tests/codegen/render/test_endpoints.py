@@ -67,6 +67,8 @@ def test_method_filters_are_keyword_only(garden: Package) -> None:
 PLANTS_DOCSTRING = """\
 List the plants of a bed.
 
+Names are padded, such as `Rosa  canina`.
+
 Args:
     bed_number: Number of the bed.
     seasons: Only plants of these seasons.
