@@ -24,8 +24,8 @@ from ..operation import BoundCall
 from ..protocol.notes import note_arguments
 from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
-from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
-from .limiter import Lane
+from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
+from .limiter import Lane, pause_after_429
 from .shared import Engine, Options
 
 __all__ = ["Call"]
@@ -262,7 +262,7 @@ class Call:
         policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
-            self._close_gate(lane, attempt.sent_at, failure)
+            lane.throttled(self._loop.time(), attempt.sent_at, pause_after_429(policy, failure.retry_after))
         elif outcome in _ANSWERED:
             lane.succeeded(attempt.sent_at)
         another_token = self._drop_token(attempt, outcome) if outcome in _UNAUTHORIZED else True
@@ -274,11 +274,6 @@ class Call:
         if action is Action.WAIT:  # in the lane, behind its gate
             return Again()
         return self._repeat(failure, outcome)
-
-    def _close_gate(self, lane: Lane, sent_at: float, failure: BrokerageError) -> None:
-        policy = self._options.retry
-        wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
-        lane.throttled(self._loop.time(), sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction))
 
     def _drop_token(self, attempt: _Attempt, outcome: Outcome) -> bool:
         """Invalidate the token that was rejected; return whether another one can be had."""
