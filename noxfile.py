@@ -17,7 +17,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-EXTRAS = ".[cli,arrow]"
+EXTRAS = ".[cli,arrow,pandas,polars]"
 
 
 def group(name: str) -> list[str]:
@@ -38,11 +38,15 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Static types: mypy in strict mode, and the completeness of the public types as pyright sees it."""
+    """Static types: mypy in strict mode, public types and documented programs as pyright sees them."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("typing"), *group("codegen"))
     session.run("mypy")
     session.run("pyright", "brokerage_async", "tests/typing")
     session.run("pyright", "--verifytypes", "brokerage_async", "--ignoreexternal")
+    programs = session.create_tmp()
+    session.run("python", "-m", "tests.documents", programs)
+    session.run("mypy", "--strict", programs)
+    session.run("pyright", "-p", programs)
 
 
 def run_tests(session: nox.Session) -> None:
@@ -95,7 +99,7 @@ def build(session: nox.Session) -> None:
     wheel = next(Path("dist").glob("*.whl"))
     check_contents(session, wheel)
     session.install("--force-reinstall", "--no-deps", str(wheel))
-    session.install(f"{wheel}[cli,arrow]")
+    session.install(f"{wheel}{EXTRAS[1:]}")
     with tempfile.TemporaryDirectory() as folder:
         for name in (
             "tests",
@@ -134,6 +138,20 @@ def simulate(session: nox.Session) -> None:
 
 
 @nox.session
+def interop(session: nox.Session) -> None:
+    """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/interop.md``."""
+    session.install("-e", ".", *group("interop"))
+    options = []
+    if shutil.which("node") and shutil.which("npm"):
+        folder = session.create_tmp()
+        session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
+        options = ["--javascript", folder, "--page", "docs/interop.md"]
+    else:  # the page keeps what it says of both clients
+        session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
+    session.run("python", "-m", "tests.interop", *options)
+
+
+@nox.session
 def order_entry(session: nox.Session) -> None:
     """What order entry promises, at length: histories by seed, and processes killed while they place orders."""
     session.install("-e", ".", *group("tests"))
@@ -165,5 +183,5 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
-    session.install("-e", ".[cli,arrow,postgres]", *group("tests"))
+    session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)

@@ -33,12 +33,12 @@ async def growth(address: tuple[str, str, str], symbols: str | None) -> tuple[fl
     resident = psutil.Process().memory_info
     credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
     async with Client(Environment.sandbox(base_url), credentials) as client:
-        await client.instruments.equities(per_page=2_000).collect(4_000)  # everything is loaded now
+        await client.instruments.equities(per_page=1_000).collect(4_000)  # everything is loaded now
         gc.collect()
         before = most = resident().rss
         passed = 0
         if symbols is None:
-            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=2_000).prefetch(2))
+            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=1_000).prefetch(2))
         else:
             passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
         async for _ in passing:

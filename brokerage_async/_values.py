@@ -12,14 +12,21 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, ClassVar, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar, cast
 
 import attrs
 
-__all__ = ["EMPTY", "Extra", "Model", "OpenStrEnum"]
+__all__ = ["EMPTY", "Decimals", "Extra", "Model", "OpenStrEnum"]
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
+
+Decimals = Literal["exact", "string", "float"]
+"""How decimals are written.
+
+``exact``: as decimals; see each function. ``string``: the digits as they were sent, of any length, trailing zeros
+included. ``float``: the nearest 64-bit float, for statistics and charts, not for money.
+"""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -333,6 +340,15 @@ def decimal_text(value: Decimal | int) -> str:
 def decimal_as_sent(value: Decimal) -> Any:
     """Write the same for a field that is read as a number; on the wire struct it is a string nevertheless."""
     return decimal_text(value)
+
+
+def readable(value: Any) -> Any:
+    """Return a JSON value whose strings can be encoded: each lone surrogate is replaced by U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    return {readable(key): readable(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _plain(value: Decimal) -> str:

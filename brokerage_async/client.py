@@ -220,7 +220,7 @@ class Client(Endpoints):
         """Many keys at once: `bulk.equities(symbols)` and the like."""
         from .bulk.api import Bulk
 
-        return Bulk(self)
+        return Bulk(self, service=self.environment.origin)
 
     @cached_property
     def watch(self) -> Watch:

@@ -10,6 +10,7 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     │   ├── ResponseLostError       may have been processed: look before repeating
     │   └── DeadlineExceededError   the whole-operation deadline passed; ``maybe_processed`` says which of the two
     ├── ResponseDecodeError         a success whose body is not what the schema says
+    ├── IncompleteFetchError        a file was not written, because some of its keys failed (``failed``)
     ├── TokenError                  no access token could be had; ``transient`` says whether trying again can help
     ├── APIError                    the service answered with an error
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
@@ -38,6 +39,7 @@ __all__ = [
     "ConfigurationError",
     "DeadlineExceededError",
     "ErrorDetail",
+    "IncompleteFetchError",
     "InvalidRequestError",
     "NotFoundError",
     "OrderError",
@@ -170,6 +172,17 @@ class ResponseDecodeError(BrokerageError):
     def __init__(self, message: str = "", *, json_path: str | None = None, **context: Any) -> None:
         super().__init__(message, **context)
         self.json_path = json_path
+
+
+class IncompleteFetchError(BrokerageError):
+    """A fetch did not write its file, because the keys in ``failed`` failed, each with its error.
+
+    The rows of all other keys are kept; the same call requests only the failed ones.
+    """
+
+    def __init__(self, message: str = "", *, failed: Mapping[str, Exception] | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.failed: dict[str, Exception] = dict(failed or {})
 
 
 class TokenError(BrokerageError):

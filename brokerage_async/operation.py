@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
 
+from ._values import Decimals
+
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow
 
 __all__ = [
@@ -258,8 +262,16 @@ class Pager(ABC, Generic[E]):
         """Return a pager that fetches up to ``pages`` pages ahead of the consumer."""
 
     @abstractmethod
-    async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table (extra ``arrow``)."""
+    async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
+        """Return all items, or the first ``max_items``, as an Arrow table; see `brokerage_async.arrow.to_arrow`."""
+
+    @abstractmethod
+    async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
+        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_pandas`."""
+
+    @abstractmethod
+    async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
+        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_polars`."""
 
 
 class Executor(Protocol):

@@ -21,7 +21,7 @@ See `Simulator` for faults, prices and the clock.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,15 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
-def _async_fixture(function: Callable[..., Any]) -> Any:
-    """Return a fixture of pytest-asyncio, in any mode; without it a plain one for anyio's plugin."""
-    try:
-        import pytest_asyncio
-    except ImportError:
-        return pytest.fixture(function)
-    return pytest_asyncio.fixture(function)
-
-
 def _options(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
     """Return the keyword arguments of the markers of a name; the nearest marker wins."""
     options: dict[str, Any] = {}
@@ -63,17 +54,62 @@ def _options(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
     return options
 
 
-@_async_fixture
-async def brokerage_simulator(request: pytest.FixtureRequest) -> AsyncIterator[Simulator]:
+def _variant(request: pytest.FixtureRequest, name: str) -> Any:
+    """Return the value of the variant of a fixture that runs in the event loop of the test."""
+    if "anyio_backend" in request.fixturenames:
+        return request.getfixturevalue(f"_{name}_plain")
+    marker = request.node.get_closest_marker("asyncio")
+    scope = None if marker is None else marker.kwargs.get("loop_scope")
+    try:
+        scope = scope or request.config.getini("asyncio_default_test_loop_scope")
+    except ValueError:  # no pytest-asyncio, or one in which each test has a loop of its own by default
+        scope = "function"
+    return request.getfixturevalue(f"_{name}_{scope}")
+
+
+@pytest.fixture
+def brokerage_simulator(request: pytest.FixtureRequest) -> Simulator:
     """Provide a `Simulator` that listens on a loopback port during the test."""
-    from .simulator import Simulator
-
-    async with Simulator(**_options(request, "brokerage_simulator")) as simulator:
-        yield simulator
+    simulator: Simulator = _variant(request, "brokerage_simulator")
+    return simulator
 
 
-@_async_fixture
-async def brokerage_client(request: pytest.FixtureRequest, brokerage_simulator: Simulator) -> AsyncIterator[Client]:
+@pytest.fixture
+def brokerage_client(request: pytest.FixtureRequest) -> Client:
     """Provide an open `Client` of the test's simulator."""
-    async with brokerage_simulator.client(**_options(request, "brokerage_client")) as client:
-        yield client
+    client: Client = _variant(request, "brokerage_client")
+    return client
+
+
+def _simulator_fixture() -> Callable[..., Any]:
+    async def fixture(request: pytest.FixtureRequest) -> AsyncIterator[Simulator]:
+        from .simulator import Simulator
+
+        async with Simulator(**_options(request, "brokerage_simulator")) as simulator:
+            yield simulator
+
+    return fixture
+
+
+def _client_fixture() -> Callable[..., Any]:
+    async def fixture(request: pytest.FixtureRequest, brokerage_simulator: Simulator) -> AsyncIterator[Client]:
+        async with brokerage_simulator.client(**_options(request, "brokerage_client")) as client:
+            yield client
+
+    return fixture
+
+
+def _variants(name: str, function: Callable[[], Callable[..., Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield a fixture per scope of event loops: pytest-asyncio fixes the scope on the function itself."""
+    yield f"_{name}_plain", pytest.fixture(function(), name=f"_{name}_plain")  # for anyio's plugin
+    try:
+        import pytest_asyncio
+    except ImportError:
+        return
+    for scope in ("function", "class", "module", "package", "session"):
+        variant = f"_{name}_{scope}"
+        yield variant, pytest_asyncio.fixture(function(), loop_scope=scope, name=variant)
+
+
+globals().update(_variants("brokerage_simulator", _simulator_fixture))
+globals().update(_variants("brokerage_client", _client_fixture))

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import TypeAlias
 
 from ._generated.models import InstrumentType, LegAction, NewOrder, NewOrderLeg, OrderType, PriceEffect, TimeInForce
-from ._values import finite, read_decimal
+from ._terms import Amount, exact
 from .errors import InvalidRequestError
 from .symbols import instrument_type_of, occ_symbol
 
@@ -40,7 +39,6 @@ __all__ = [
     "vertical",
 ]
 
-Amount: TypeAlias = Decimal | int | str
 BUYING = frozenset({LegAction.BUY, LegAction.BUY_TO_OPEN, LegAction.BUY_TO_CLOSE})
 
 
@@ -206,7 +204,7 @@ def iron_condor(
     pairs = [pair if isinstance(pair, tuple | list) else () for pair in (puts, calls)]
     if [len(pair) for pair in pairs] != [2, 2]:
         raise InvalidRequestError("puts and calls must be pairs of strikes")
-    strikes = [_decimal("strike", strike) for pair in pairs for strike in pair]
+    strikes = [exact("strike", strike) for pair in pairs for strike in pair]
     if strikes != sorted(set(strikes)):
         raise InvalidRequestError(f"strikes must ascend (put, put, call, call), got {', '.join(map(str, strikes))}")
     legs = (
@@ -258,24 +256,14 @@ def _duration(time_in_force: TimeInForce, until: date | None) -> tuple[TimeInFor
 
 
 def _positive(name: str, amount: Amount) -> Decimal:
-    number = _decimal(name, amount)
+    number = exact(name, amount)
     if number <= 0:
         raise InvalidRequestError(f"{name} must be greater than zero, got {amount!r}; the action says buy or sell")
     return number
 
 
 def _not_negative(name: str, amount: Amount) -> Decimal:
-    number = _decimal(name, amount)
+    number = exact(name, amount)
     if number.is_signed():
         raise InvalidRequestError(f"{name} must not be negative, got {amount!r}; a credit is an effect, not a sign")
     return number
-
-
-def _decimal(name: str, amount: Amount) -> Decimal:
-    """Return ``amount`` exactly; a str must hold a plain finite number, as JSON would write it."""
-    if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
-        raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
-    try:
-        return finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
-    except ValueError:
-        raise InvalidRequestError(f"{name} must be a plain number such as '187.50', got {amount!r}") from None

@@ -55,6 +55,14 @@ class Rule:
 
 
 @attrs.frozen(kw_only=True)
+class Restatement:
+    """Class method ``of``, which builds a model from one of ``sources`` with its fields ``names``."""
+
+    sources: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
 class Model:
     """Object of the schema; equal instances of a ``shared`` model become one object.
 
@@ -69,6 +77,7 @@ class Model:
     observed: bool = False
     shared: bool = False
     identity: tuple[str, ...] | None = None
+    restates: Restatement | None = None
 
 
 @attrs.frozen(kw_only=True)

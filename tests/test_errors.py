@@ -31,6 +31,7 @@ CONTEXT = {
                 "ConfigurationError",
                 "InvalidRequestError",
                 "TransportError",
+                "IncompleteFetchError",
                 "ResponseDecodeError",
                 "TokenError",
                 "APIError",

@@ -15,7 +15,7 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_arguments", "_secrets", "_values", "_version", "errors", "operation"},
+    {"_arguments", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
     {"arrow", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},

@@ -52,7 +52,16 @@ class TestValues:
         assert hash(Page((1, 2), None, 0)) == hash(Page((1, 2), None, 0))
 
     def test_a_pager_says_what_it_must_offer(self) -> None:
-        assert Pager.__abstractmethods__ == {"__aiter__", "pages", "collect", "prefetch", "repeats", "to_arrow"}
+        assert Pager.__abstractmethods__ == {
+            "__aiter__",
+            "pages",
+            "collect",
+            "prefetch",
+            "repeats",
+            "to_arrow",
+            "to_pandas",
+            "to_polars",
+        }
 
 
 @EVERY

@@ -41,6 +41,40 @@ class TestMarkers:
 """
 
 
+SHARED_LOOP = """
+import asyncio
+
+import pytest
+
+pytestmark = pytest.mark.asyncio()
+loops = set()
+
+
+class TestInOneLoop:
+    @pytest.mark.parametrize("number", [1, 2])
+    async def test_fixtures_run_in_the_loop_of_the_test(self, brokerage_simulator, brokerage_client, number):
+        loops.add(id(asyncio.get_running_loop()))
+        assert len(loops) == 1
+        async with asyncio.timeout(10):
+            assert await brokerage_client.watchlists.list() == []
+        assert brokerage_simulator.ledger.count("watchlists.list") == 1
+"""
+
+ANYIO = """
+import pytest
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_fixtures_run_in_the_loop_of_the_test(brokerage_simulator, brokerage_client):
+    assert await brokerage_client.watchlists.list() == []
+    assert brokerage_simulator.ledger.count("watchlists.list") == 1
+"""
+
 WRONG = """
 import pytest
 
@@ -51,12 +85,13 @@ async def test_options_by_position(brokerage_simulator): ...
 """
 
 
-def run_program(folder: Path, program: str, mode: str = "strict") -> subprocess.CompletedProcess[str]:
+def run_program(folder: Path, program: str, mode: str = "strict", *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_program.py").write_text(program)
     root = Path(__file__).parents[1]
     installed = any(point.value == "brokerage_async.pytest_plugin" for point in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-o", f"asyncio_mode={mode}"]
     command += ["-o", "asyncio_default_fixture_loop_scope=function", "-p", "no:cacheprovider"]
+    command += options
     command += [] if installed else ["-p", "brokerage_async.pytest_plugin"]
     environment = os.environ | ({} if installed else {"PYTHONPATH": str(root)})
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -75,6 +110,27 @@ def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> N
     done = run_program(tmp_path, PROGRAM, mode)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+@pytest.mark.parametrize("scope", ["class", "module", "package", "session"])
+def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path, scope: str) -> None:
+    done = run_program(tmp_path, SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize("fixtures", ["function", "session"])
+def test_the_fixtures_run_in_the_loop_that_is_the_default_of_tests(tmp_path: Path, fixtures: str) -> None:
+    options = ("-o", "asyncio_default_test_loop_scope=session", "-o", f"asyncio_default_fixture_loop_scope={fixtures}")
+    done = run_program(tmp_path, SHARED_LOOP, "auto", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+def test_the_fixtures_work_with_the_plugin_of_anyio(tmp_path: Path) -> None:
+    done = run_program(tmp_path, ANYIO)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:

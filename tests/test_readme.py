@@ -14,18 +14,26 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
 
-ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
+from .documents import PAGES, README, ROOT, blocks
+
+NOTEBOOK = """\
+import ast, asyncio
+async def cells(namespace):
+    for cell in {cells!r}:
+        code = eval(compile(cell, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), namespace)
+        if code is not None:
+            await code
+asyncio.run(cells({{}}))
+"""
+"""Program that runs cells one after another in a running event loop, as a notebook does."""
 
 
 def snippets() -> list[object]:
     found: list[object] = []
     for page in PAGES:
-        text = page.read_text("utf-8")
-        for match in re.finditer(r"(?<!<!-- pytest -->\n)^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            line = text.count("\n", 0, match.start()) + 1
-            found.append(pytest.param(match[1], id=f"{page.name}:{line}"))
+        found += [pytest.param(block, id=f"{page.name}:{line}") for line, block in blocks(page)]
+        if cells := [cell for _, cell in blocks(page, "notebook")]:
+            found.append(pytest.param(NOTEBOOK.format(cells=cells), id=f"{page.name}:notebook"))
     return found
 
 

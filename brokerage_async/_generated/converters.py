@@ -854,6 +854,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     root_symbol: str | None = None
     settlement_delay_days: int | None = None
     supported: bool | None = None
+    legacy_code: str | None = None
+    clearport_code: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearing_price_multiplier: DecimalText | None = None
+    is_rollover: bool | None = None
 
     def build(self) -> FutureOptionProduct:
         """Return the frozen model with these values, which rows with the same values share."""
@@ -871,6 +877,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.root_symbol,
             self.settlement_delay_days,
             self.supported,
+            self.legacy_code,
+            self.clearport_code,
+            self.clearing_code,
+            self.clearing_exchange_code,
+            self.clearing_price_multiplier,
+            self.is_rollover,
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
@@ -893,6 +905,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.root_symbol = self.root_symbol
         o.settlement_delay_days = self.settlement_delay_days
         o.supported = self.supported
+        o.legacy_code = self.legacy_code
+        o.clearport_code = self.clearport_code
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
+        o.is_rollover = self.is_rollover
         if not CLASS_SWAP:
             return freeze(o, FutureOptionProduct)
         o.__class__ = FutureOptionProduct
@@ -917,6 +935,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             model.root_symbol,
             model.settlement_delay_days,
             model.supported,
+            model.legacy_code,
+            model.clearport_code,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
+            model.is_rollover,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 

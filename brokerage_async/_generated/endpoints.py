@@ -118,6 +118,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -146,6 +147,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -167,6 +169,7 @@ class MarketTime:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -267,7 +270,7 @@ class Instruments:
             is_etf: True for exchange-traded funds only, False for all others.
             is_index: True for indices only, False for all others.
             lendability: Only equities with this lendability.
-            per_page: Items per page; by default chosen by the service.
+            per_page: Equities per page, at most 1000; by default 1000.
             page_offset: Page to start from; by default 0, the first page.
 
         Returns:
@@ -276,6 +279,7 @@ class Instruments:
         Raises (while iterating):
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -308,7 +312,9 @@ class Instruments:
             Matching options.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
@@ -331,6 +337,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -355,6 +362,7 @@ class Instruments:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
@@ -392,8 +400,8 @@ class Orders:
     ) -> Pager[Order]:
         """List the orders of an account.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             account_number: Account number.
@@ -455,8 +463,10 @@ class Orders:
             Accepted order and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -549,8 +559,10 @@ class Orders:
             Order as it would be submitted, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -576,6 +588,7 @@ class Orders:
             New order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -607,6 +620,7 @@ class Orders:
             Order after the edit.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -667,6 +681,7 @@ class Orders:
             Order as it would be after the edit, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -699,8 +714,8 @@ class Orders:
     ) -> Pager[Order]:
         """Search the orders of a customer across accounts.
 
-        The list covers orders of any age and status, newest first by default. Newer interface versions require
-        start-date or start-at.
+        The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
+        ones require start-date or start-at.
 
         Args:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
@@ -727,6 +742,7 @@ class Orders:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -775,10 +791,12 @@ class Orders:
             Orders of the accounts.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -845,6 +863,7 @@ class ComplexOrders:
             Complex order after the change, and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -925,6 +944,7 @@ class Transactions:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -971,6 +991,7 @@ class Margin:
             Margin before and after the order.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1031,6 +1052,7 @@ class Watchlists:
             Created watchlist.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
@@ -1055,6 +1077,7 @@ class Watchlists:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1083,6 +1106,7 @@ class QuoteAlerts:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
 
@@ -1103,6 +1127,7 @@ class QuoteAlerts:
             Created alert.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from brokerage_async._terms import Amount, restate
 from brokerage_async._values import (
     EMPTY,
     Model,
@@ -584,6 +585,24 @@ class FutureOptionProduct(Model):
     supported: bool | None = None
     """Whether the service supports the product."""
 
+    legacy_code: str | None = None
+    """Former code of the product. Observed, not documented."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform. Observed, not documented."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house. Observed, not documented."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house. Observed, not documented."""
+
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price. Observed, not documented."""
+
+    is_rollover: bool | None = None
+    """Whether expiring options roll over. Observed, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -883,6 +902,41 @@ class OrderEdit(Model):
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+    @classmethod
+    def of(
+        cls,
+        order: Order | NewOrder,
+        *,
+        order_type: OrderType | None = None,
+        time_in_force: TimeInForce | None = None,
+        gtc_date: date | None = None,
+        stop_trigger: Amount | None = None,
+        price: Amount | None = None,
+        price_effect: PriceEffect | None = None,
+        value: Amount | None = None,
+        value_effect: PriceEffect | None = None,
+        external_identifier: str | None = None,
+    ) -> OrderEdit:
+        """Restate the terms of an order, with those given in place of its own, as in ``of(order, price="187.50")``.
+
+        Legs stay as they are. Terms that do not go with a new order type or time in force are left out.
+
+        Raises:
+            InvalidRequestError: an amount is not a plain number, or the order shows no order type or time in force.
+        """
+        changes = {
+            "order_type": order_type,
+            "time_in_force": time_in_force,
+            "gtc_date": gtc_date,
+            "stop_trigger": stop_trigger,
+            "price": price,
+            "price_effect": price_effect,
+            "value": value,
+            "value_effect": value_effect,
+            "external_identifier": external_identifier,
+        }
+        return restate(cls, order, (Order, NewOrder), changes)
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)

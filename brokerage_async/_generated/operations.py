@@ -176,7 +176,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="is_etf", wire="is-etf", location="query", kind="boolean"),
         Parameter(name="is_index", wire="is-index", location="query", kind="boolean"),
         Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     section="Instruments",

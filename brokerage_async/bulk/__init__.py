@@ -8,6 +8,7 @@ from .api import Bulk, Symbols
 from .bisect import FailureScope, FetchBatch, failure_scope
 from .date_ranges import over_range, split_range
 from .fetch import BulkFetch, BulkResult, Progress
+from .to_file import FileResult, fetch_to_file
 
 __all__ = [
     "Bulk",
@@ -15,9 +16,11 @@ __all__ = [
     "BulkResult",
     "FailureScope",
     "FetchBatch",
+    "FileResult",
     "Progress",
     "Symbols",
     "failure_scope",
+    "fetch_to_file",
     "over_range",
     "split_range",
 ]

@@ -51,12 +51,17 @@ class Bulk:
 
     Invalid arguments raise InvalidRequestError or ConfigurationError before anything is sent.
     An error that is not specific to a symbol, such as a revoked grant, ends the fetch and is raised from it.
+
+    Args:
+        endpoints: requests go through these.
+        service: names the service. `fetch_to_file` never continues a fetch from another one.
     """
 
-    __slots__ = ("_endpoints",)
+    __slots__ = ("_endpoints", "_service")
 
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, endpoints: Endpoints, *, service: str = "") -> None:
         self._endpoints = endpoints
+        self._service = service
 
     def equities(
         self,
@@ -74,7 +79,13 @@ class Bulk:
             return _by_requested(batch, await pages.collect(max_items=len(batch)))
 
         return BulkFetch(
-            symbols, fetch, concurrency=concurrency, batch_size=batch_size, on_progress=on_progress, model=Equity
+            symbols,
+            fetch,
+            concurrency=concurrency,
+            batch_size=batch_size,
+            on_progress=on_progress,
+            model=Equity,
+            name=self._name("equities"),
         )
 
     def equity_options(
@@ -98,7 +109,13 @@ class Bulk:
             return _by_requested(batch, options)
 
         return BulkFetch(
-            symbols, fetch, concurrency=concurrency, batch_size=batch_size, on_progress=on_progress, model=EquityOption
+            symbols,
+            fetch,
+            concurrency=concurrency,
+            batch_size=batch_size,
+            on_progress=on_progress,
+            model=EquityOption,
+            name=self._name("equity_options", with_expired=with_expired),
         )
 
     def warrants(
@@ -121,6 +138,7 @@ class Bulk:
             batch_size=_one(batch_size),
             on_progress=on_progress,
             model=Warrant,
+            name=self._name("warrants"),
         )
 
     def futures_option_chains(
@@ -144,6 +162,7 @@ class Bulk:
             batch_size=_one(batch_size),
             on_progress=on_progress,
             model=FutureOption,
+            name=self._name("futures_option_chains"),
         )
 
     def dividends(
@@ -166,6 +185,7 @@ class Bulk:
             batch_size=_one(batch_size),
             on_progress=on_progress,
             model=Dividend,
+            name=self._name("dividends"),
         )
 
     def earnings_reports(
@@ -196,6 +216,7 @@ class Bulk:
             batch_size=_one(batch_size),
             on_progress=on_progress,
             model=EarningsReport,
+            name=self._name("earnings_reports", start_date=start_date, end_date=end_date),
         )
 
     async def sessions(
@@ -217,6 +238,11 @@ class Bulk:
             )
 
         return await over_range(fetch_range, from_date, to_date, concurrency=concurrency)
+
+    def _name(self, method: str, **arguments: object) -> str:
+        """Return the name of a fetch: all that its values depend on, but for the symbols."""
+        given = ", ".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
+        return f"{method}({given}) of {self._service}"
 
 
 def _one(batch_size: int) -> int:

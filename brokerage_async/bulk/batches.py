@@ -8,6 +8,7 @@ from collections.abc import (
     AsyncIterable,
     Callable,
     Collection,
+    Container,
     Iterable,
     Sequence,
     Sized,
@@ -60,7 +61,8 @@ class Batcher:
 
     Attributes:
         total: the number of keys, None if the source has no length.
-        skipped: the number of keys read so far that are in no batch: repeated keys and the empty one.
+        known: keys that need no request.
+        skipped: the number of keys read so far that are in no batch: repeated and known keys and the empty one.
         rejected: keys that cannot be requested, with their errors.
     """
 
@@ -78,6 +80,7 @@ class Batcher:
         self._max_length = max_length
         self._length = length
         self.total: int | None = len(source) if isinstance(source, Sized) else None
+        self.known: Container[str] = ()
         self.skipped: int = 0
         self.rejected: dict[str, Exception] = {}
 
@@ -87,7 +90,7 @@ class Batcher:
         async with aclosing(_chunks(self._source, self._max_size)) as chunks:
             async for keys in chunks:
                 _check_keys(keys)
-                fresh = seen.new(keys)
+                fresh = [key for key in seen.new(keys) if key not in self.known]
                 if "" in fresh:  # as a filter it would match everything
                     fresh.remove("")
                     self.rejected[""] = InvalidRequestError("symbol must not be empty, got ''")
@@ -97,6 +100,16 @@ class Batcher:
                     yield Batch(self._take(pending))
         while pending:
             yield Batch(self._take(pending))
+
+    async def read(self) -> list[str]:
+        """Read the whole source now; return its keys in order, without repetitions."""
+        keys: dict[str, None] = {}
+        async with aclosing(_chunks(self._source, self._max_size)) as chunks:
+            async for chunk in chunks:
+                _check_keys(chunk)
+                keys |= dict.fromkeys(chunk)
+        self._source, self.total = list(keys), len(keys)
+        return list(keys)
 
     def _take(self, pending: list[str]) -> tuple[str, ...]:
         """Remove and return the keys of the next batch."""

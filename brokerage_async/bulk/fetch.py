@@ -7,7 +7,16 @@ resolved down to single keys if necessary (``bisect``).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Container,
+    Generator,
+    Iterable,
+    Sequence,
+)
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,12 +24,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from .._arguments import check_count, check_function
+from .._values import Decimals
+from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
 from ..http.concurrency import ConcurrentMap
 from .batches import Batch, Batcher, url_length
 from .bisect import Bisection, FailureScope, FetchBatch, failure_scope
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow
 
 __all__ = ["BulkFetch", "BulkResult", "Progress"]
@@ -46,17 +59,32 @@ class BulkResult(Generic[T]):
     failed: dict[str, Exception] = attrs.field(factory=dict)
     model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
 
-    def to_arrow(self) -> pyarrow.Table:
-        """Return the values as an Arrow table (extra ``arrow``).
+    def to_arrow(self, *, decimals: Decimals = "exact") -> pyarrow.Table:
+        """Return the values as an Arrow table; see `brokerage_async.arrow.to_arrow`.
 
-        The first column is ``key``, followed by one for each field of the model.
+        The first column is ``key``. A value that is a list gives a row for each of its items.
 
-        A value that is a list gives a row for each of its items. Decimals are ``decimal128(38, 18)``, points in time
-        ``timestamp('us', 'UTC')``, dates ``date32``; nested models are structs, unknown fields are JSON in ``extra``.
+        Raises:
+            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
         """
-        from ..arrow import table_of_found  # only here: pyarrow is an extra
+        return to_arrow(**self._rows(), decimals=decimals)
 
-        return table_of_found(self.found, self.model)
+    def to_pandas(self, *, decimals: Decimals = "exact") -> pandas.DataFrame:
+        """Return the values as a pandas frame; see `to_arrow`, and `brokerage_async.arrow.to_pandas`."""
+        return to_pandas(**self._rows(), decimals=decimals)
+
+    def to_polars(self, *, decimals: Decimals = "exact") -> polars.DataFrame:
+        """Return the values as a Polars frame; see `to_arrow`, and `brokerage_async.arrow.to_polars`."""
+        return to_polars(**self._rows(), decimals=decimals)
+
+    def _rows(self) -> dict[str, Any]:
+        """Return the arguments of a table: rows, their class, and the key of each row."""
+        keys, rows = list[str](), list[Any]()
+        for key, value in self.found.items():
+            several = value if isinstance(value, list | tuple) else [value]
+            keys += [key] * len(several)
+            rows += several
+        return {"rows": rows, "model": self.model, "keys": keys}
 
 
 class BulkFetch(Generic[T]):
@@ -81,7 +109,8 @@ class BulkFetch(Generic[T]):
         on_progress: called as ``on_progress(done, total, elapsed)`` after each batch; ``total`` is None for keys
             without a length, ``elapsed`` is in seconds. An exception that it raises ends the fetch.
         failure_scope: classifies an error of ``fetch``.
-        model: the class of the values, for ``BulkResult.to_arrow``.
+        model: the class of the values (or of their items, where a value is a list), for tables and files.
+        name: names service, endpoint and arguments; `fetch_to_file` continues only a fetch of the same name.
 
     Raises:
         InvalidRequestError: ``keys`` is not an iterable of strings. Keys of an iterator are checked as they are read.
@@ -104,11 +133,16 @@ class BulkFetch(Generic[T]):
         on_progress: Progress | None = None,
         failure_scope: Callable[[Exception], FailureScope] = failure_scope,
         model: type[Any] | None = None,
+        name: str = "",
     ) -> None:
-        for name, bound in (("concurrency", concurrency), ("batch_size", batch_size), ("batch_length", batch_length)):
-            check_count(name, bound)
-        for name, function in (("length", length), ("failure_scope", failure_scope)):
-            check_function(name, function)
+        for setting, bound in (
+            ("concurrency", concurrency),
+            ("batch_size", batch_size),
+            ("batch_length", batch_length),
+        ):
+            check_count(setting, bound)
+        for setting, function in (("length", length), ("failure_scope", failure_scope)):
+            check_function(setting, function)
         if on_progress is not None:
             check_function("on_progress", on_progress)
         if not callable(fetch):
@@ -117,7 +151,8 @@ class BulkFetch(Generic[T]):
         self._bisection = Bisection(fetch, failure_scope, concurrency=concurrency, max_size=batch_size)
         self._concurrency = concurrency
         self._on_progress = on_progress
-        self._model = model
+        self.model = model
+        self.name = name
         self._resolved = 0
         self._closed = self._complete = False
         self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
@@ -151,6 +186,25 @@ class BulkFetch(Generic[T]):
     def __await__(self) -> Generator[Any, None, BulkResult[T]]:
         return self._collect(self._start()).__await__()
 
+    async def read_keys(self) -> list[str]:
+        """Read every key now, and return them in order, without repetitions.
+
+        Raises:
+            InvalidRequestError: a key is not a string.
+        """
+        return await self._batcher.read()
+
+    def skip(self, keys: Container[str]) -> None:
+        """Leave out the keys in a container; they count as done."""
+        self._batcher.known = keys
+
+    async def batches(self) -> AsyncGenerator[Batch[T], None]:
+        """Yield the batches as they are resolved, with found, missing and failed keys."""
+        async with aclosing(self._start()) as resolved:
+            async for _, batch in resolved:
+                yield batch
+        self._check_complete()
+
     def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
         if self._calls is not None:
             raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
@@ -167,13 +221,16 @@ class BulkFetch(Generic[T]):
     async def _collect(self, resolved: AsyncGenerator[tuple[int, Batch[T]], None]) -> BulkResult[T]:
         async with aclosing(resolved):
             batches = {index: batch async for index, batch in resolved}
-        if not self._complete:
-            raise RuntimeError("the bulk fetch was closed before every key was resolved")
-        result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self._model)
+        self._check_complete()
+        result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self.model)
         for index in sorted(batches):
             result.found.update(batches[index].found)
             result.missing.extend(batches[index].missing)
         return result
+
+    def _check_complete(self) -> None:
+        if not self._complete:
+            raise RuntimeError("the bulk fetch was closed before every key was resolved")
 
     async def _run(
         self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]

@@ -100,36 +100,20 @@ def read_edit(terms: NewTerms, order: Order) -> OrderEdit:
         raise InvalidRequestError(f"a replacement needs new terms: {', '.join(given)}, or --order FILE")
     if terms.until is not None:
         exclude("--until", {"--tif": terms.tif})
-    edit = terms_of(order)
-    if terms.limit is not None:
-        edit = attrs.evolve(edit, price=new_price("--limit", terms.limit, edit.price, order))
-    if terms.stop is not None:
-        edit = attrs.evolve(edit, stop_trigger=new_price("--stop", terms.stop, edit.stop_trigger, order))
-    if terms.tif is not None:
-        edit = attrs.evolve(edit, time_in_force=TimeInForce(terms.tif), gtc_date=None)
-    if terms.until is not None:
-        edit = attrs.evolve(edit, time_in_force=TimeInForce.GTD, gtc_date=terms.until.date())
-    return edit
-
-
-def terms_of(order: Order) -> OrderEdit:
-    """Return the terms of a working order, without its legs, which stay as they are."""
-    if order.order_type is None or order.time_in_force is None:
-        raise InvalidRequestError(f"order {order.id} shows no order type or time in force; give all terms with --order")
-    return OrderEdit(
-        order_type=order.order_type,
-        time_in_force=order.time_in_force,
-        gtc_date=order.gtc_date,
-        stop_trigger=order.stop_trigger,
-        price=order.price,
-        price_effect=order.price_effect,
-        value=order.value,
-        value_effect=order.value_effect,
+    duration = terms.tif if terms.until is None else "GTD"
+    return OrderEdit.of(
+        order,
+        price=new_price("--limit", terms.limit, order.price, order),
+        stop_trigger=new_price("--stop", terms.stop, order.stop_trigger, order),
+        time_in_force=None if duration is None else TimeInForce(duration),
+        gtc_date=None if terms.until is None else terms.until.date(),
     )
 
 
-def new_price(option: str, given: str, present: Decimal | None, order: Order) -> Decimal:
-    """Read a new price; an order without such a price becomes another type of order, which needs all terms."""
+def new_price(option: str, given: str | None, present: Decimal | None, order: Order) -> Decimal | None:
+    """Read a new price, if given; an order without such a price would become another type, which needs all terms."""
+    if given is None:
+        return None
     if present is None:
         raise InvalidRequestError(
             f"{option} does not go with order {order.id}, a {order.order_type} order; give all terms with --order"

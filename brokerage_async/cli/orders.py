@@ -16,7 +16,7 @@ import typer
 
 from ..errors import InvalidRequestError
 from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
-from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, PlacedOrderResponse
+from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, Pager, PlacedOrderResponse
 from ..order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, Placement
 from .console import columns, confirm, echo_json, err, out, say, show
 from .order_tables import (
@@ -73,6 +73,15 @@ class Desk:
     def orders(self) -> Any:
         """The order endpoints of the client."""
         return self.service.client.orders
+
+    def live_orders(self) -> Pager[Order]:
+        """Return today's orders of the account."""
+        return self.service.client.orders.list_live(self.account)
+
+    def older_orders(self) -> Pager[Order]:
+        """Return the orders of the last 400 days."""
+        today = self.service.client.watch.now().date()
+        return self.service.client.orders.list(self.account, start_date=today - HISTORY)
 
     def ask(self, question: str) -> None:
         """Ask before money moves, naming environment, address and account."""
@@ -199,12 +208,10 @@ async def find_order(desk: Desk, order_id: str) -> Order:
     Raises:
         InvalidRequestError: the order was not found.
     """
-    started = datetime.now().astimezone().date() - HISTORY
-    for pager in (desk.orders.list_live(desk.account), desk.orders.list(desk.account, start_date=started)):
-        async for order in pager:
+    for pager in (desk.live_orders, desk.older_orders):
+        async for order in pager():
             if order.id == order_id:
-                found: Order = order
-                return found
+                return order
     raise InvalidRequestError(f"account {desk.account} has no order {order_id}")
 
 

@@ -201,7 +201,7 @@ class Call:
             attempt.failure = error
         else:
             attempt.response = response
-            self._engine.service_clock.observe(response.headers.get("date"), self._loop.time())
+            self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
                 attempt.failure = self._read_error(attempt, response)
 

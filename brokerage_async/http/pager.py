@@ -6,6 +6,8 @@ The service counts pages from the present state of a list, so rows move between 
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import attrs
 
 from .._arguments import check_count
+from .._values import Decimals
+from ..arrow import joined, require, to_arrow, to_pandas, to_polars
 from ..errors import BrokerageError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
@@ -22,6 +26,8 @@ from .drift import DriftDetector
 from .prefetch import Prefetcher
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow
 
 __all__ = ["OffsetPager", "Page", "Pager"]
@@ -90,20 +96,46 @@ class OffsetPager(Pager[E], Generic[E]):
         check_count("pages", pages, minimum=0)
         return OffsetPager(self._fetch, self._call, ahead=pages)
 
-    async def to_arrow(self, max_items: int | None = None) -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table (extra ``frames``).
+    async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
+        """Return all items, or the first ``max_items``, as an Arrow table; see `brokerage_async.arrow.to_arrow`.
 
-        Decimals are ``decimal128(38, 18)``, points in time ``timestamp('us', 'UTC')``, dates ``date32``; nested models
-        are structs, unknown fields a JSON `str` in ``extra``. Pages are turned into columns as they arrive.
+        Pages are turned into columns as they arrive.
+
+        Raises:
+            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
         """
         _check_bound(max_items)
-        from ..arrow import joined, table_of  # only here: pyarrow is an extra
+        none = to_arrow((), self._model, decimals=decimals)
+        convert = functools.partial(to_arrow, model=self._model, decimals=decimals)
+        async with aclosing(self._walk(max_items)) as pages:
+            tables = [await asyncio.to_thread(convert, page.items) async for page in pages]
+        return joined([none, *tables]).slice(0, max_items)
 
+    async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
+        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_pandas`.
+
+        Raises:
+            ConfigurationError: pandas is missing (extra ``pandas``), or a number fits no column.
+        """
+        require("pandas")
+        items = await self.collect(max_items)
+        return await asyncio.to_thread(to_pandas, items, self._model, decimals=decimals)
+
+    async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
+        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_polars`.
+
+        Raises:
+            ConfigurationError: Polars is missing (extra ``polars``), or a number fits no column.
+        """
+        require("polars")
+        items = await self.collect(max_items)
+        return await asyncio.to_thread(to_polars, items, self._model, decimals=decimals)
+
+    @property
+    def _model(self) -> type[Any]:
         model = self._call.operation.result
         assert model is not None, "every paginated operation has a model"
-        async with aclosing(self._walk(max_items)) as pages:
-            tables = [table_of(page.items, model) async for page in pages]
-        return joined([table_of((), model), *tables]).slice(0, max_items)
+        return model
 
     async def _items(self) -> AsyncGenerator[E, None]:
         async with aclosing(self._walk()) as pages:

@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
-import email.utils
+import time
 from datetime import UTC, datetime, timedelta
+
+from ..protocol.response import read_http_date
 
 __all__ = ["ServiceClock"]
 
-REFRESH = 30.0
-"""Seconds for which an observed offset is used before the next answer is read for it."""
+MAX_DRIFT = 1e-4
+"""Seconds per second by which the loop's clock may drift away from the service's."""
+
+MAX_SUSPENSION = 10.0
+"""Seconds for which this machine may sleep before the time is out of date: the loop's clock may not count them."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ServiceClock:
     """The offset of the service's clock to the event loop's, from the ``Date`` headers of its answers.
 
-    The local wall clock plays no part. A ``Date`` has whole seconds and is as old as its way here, so the time is late
-    by at most a second and that delay, and never early.
+    The local wall clock plays no part in it. A ``Date`` has whole seconds and was written between sending and arrival,
+    so each one bounds the offset on both sides, and several narrow it down. The time returned is the earliest possible
+    one: late by at most a second and the duration of a call, and never early. An answer that contradicts the earlier
+    ones, because a clock was set or a simulator advanced, replaces them.
     """
 
-    __slots__ = ("_observed_at", "_offset")
+    __slots__ = ("_date", "_max_offset", "_min_offset", "_observed_at", "_wall_offset")
 
     def __init__(self) -> None:
-        self._observed_at = float("-inf")
-        self._offset: float | None = None
+        self._date: str | None = None
+        self._min_offset: float | None = None
+        self._max_offset = 0.0
+        self._observed_at = 0.0
+        self._wall_offset = 0.0
 
-    def observe(self, date: str | None, loop_time: float) -> None:
-        """Take note of a ``Date`` header that arrived at ``loop_time``; one without meaning is ignored."""
-        if date is None or loop_time - self._observed_at < REFRESH:
+    def observe(self, date: str | None, sent_at: float, arrived_at: float) -> None:
+        """Take note of the ``Date`` of an answer; both times are the loop's. An invalid one is ignored."""
+        if date is None:
             return
-        try:
-            moment = email.utils.parsedate_to_datetime(date)
-            seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-        except (ValueError, TypeError, IndexError, OverflowError):
+        if date == self._date:
+            self._wall_offset = time.time() - arrived_at
             return
-        self._offset, self._observed_at = seconds - loop_time, loop_time
+        seconds = read_http_date(date)
+        if seconds is None:
+            return
+        low, high = seconds - arrived_at, seconds + 1 - sent_at
+        if self._min_offset is not None:
+            drift = (arrived_at - self._observed_at) * MAX_DRIFT
+            earlier_low, earlier_high = self._min_offset - drift, self._max_offset + drift
+            if low <= earlier_high and earlier_low <= high:
+                low, high = max(low, earlier_low), min(high, earlier_high)
+        self._date, self._observed_at = date, arrived_at
+        self._min_offset, self._max_offset = low, high
+        self._wall_offset = time.time() - arrived_at
 
     def now(self, loop_time: float) -> datetime | None:
         """Return the service's time at ``loop_time``, or None before the first observation."""
-        if self._offset is None:
+        if self._min_offset is None:
             return None
         try:
-            return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=self._offset + loop_time)
+            return EPOCH + timedelta(seconds=self._min_offset + loop_time)
         except OverflowError:
             return None
+
+    def is_stale(self, loop_time: float) -> bool:
+        """Return True if this machine seems to have slept since the last answer.
+
+        The wall clock has advanced further than the loop's then. The time is right again after the next answer.
+        """
+        return self._min_offset is not None and time.time() - loop_time - self._wall_offset > MAX_SUSPENSION

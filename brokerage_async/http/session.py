@@ -106,6 +106,10 @@ class BrokerageSession:
         """Return the time by the service's clock, or None until an answer has shown it."""
         return self.engine.service_clock.now(asyncio.get_running_loop().time())
 
+    def service_time_is_stale(self) -> bool:
+        """Return True if this machine seems to have slept since the last answer."""
+        return self.engine.service_clock.is_stale(asyncio.get_running_loop().time())
+
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:
             reason = "the client is read-only"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import attrs
 
@@ -19,7 +20,7 @@ from .service_clock import ServiceClock
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
 
-__all__ = ["Closeable", "Engine", "Options", "Tokens"]
+__all__ = ["BACKGROUND", "Closeable", "Engine", "Options", "Tokens"]
 
 
 @attrs.frozen(kw_only=True)
@@ -66,12 +67,17 @@ class Closeable(Protocol):
         ...
 
 
+BACKGROUND: ContextVar[ref[Closeable] | None] = ContextVar("brokerage_async background activity", default=None)
+"""The activity on whose behalf calls are made. It ends with every client that it calls, but for those of its own."""
+
+
 class Engine:
     """State that all views of one client share, and the checks that precede any I/O."""
 
     __slots__ = (
         "__weakref__",
         "_loop",
+        "_made_by",
         "budget",
         "closed",
         "environment",
@@ -102,6 +108,7 @@ class Engine:
         self.closed: bool = False
         self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._made_by = BACKGROUND.get()
 
     def enter(self) -> asyncio.AbstractEventLoop:
         """Return the running event loop, which must always be the same one.
@@ -116,6 +123,9 @@ class Engine:
             if self._loop is not None:
                 raise ConfigurationError("a client belongs to the event loop that used it first: make one per loop")
             self._loop = loop
+        caller = BACKGROUND.get()
+        if caller is not None and caller is not self._made_by and (activity := caller()) is not None:
+            self.resources.add(activity)
         return loop
 
     async def close(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -18,6 +18,7 @@ from .._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, Place
 from .._generated.operations import COMPLEX_ORDERS_EDIT_PAIRS, COMPLEX_ORDERS_GET, ORDERS_CANCEL, ORDERS_EDIT_DRY_RUN
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..operation import Executor, Operation
+from .context import Context
 from .decisions import (
     DeliveryOutcome,
     ReconcilePolicy,
@@ -58,29 +59,33 @@ class _Attempt(Generic[T]):
     error: BrokerageError | None
 
 
-async def cancel(executor: Executor, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
+async def cancel(context: Context, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
     """Request the cancellation of an order once; see `OrderEntry.cancel`."""
-    path = {"account_number": account_number, "id": order_id}
-    reader = _OrderReader(executor, account_number, order_id)
+    path, executor = {"account_number": account_number, "id": order_id}, context.executor
+    reader = _OrderReader(context, account_number, order_id)
     with _describing(path, MAY_BE_APPLIED):
-        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, order_id))
+        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, path))
         delivery = attempt.delivery
         if delivery in UNCERTAIN:
             shown = await reader.read_until(policy, lambda seen: cancel_shown(seen.status, seen.replacing_order_id))
             delivery = shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
-def _shows_cancel(answer: Order, order_id: str) -> bool:
+def _shows_cancel(answer: Order, path: dict[str, str]) -> bool:
     """Return True if the answer is this very order, cancelled or about to be: it may have filled in that moment."""
     shown = cancel_shown(answer.status, answer.replacing_order_id)
-    return answer.id in (None, order_id) and shown is DeliveryOutcome.CONFIRMED
+    return _is_of(path, answer) and answer.id in (None, path["id"]) and shown is DeliveryOutcome.CONFIRMED
+
+
+def _is_of(path: dict[str, str], answer: Order) -> bool:
+    return answer.account_number in (None, path["account_number"])
 
 
 async def replace(
-    executor: Executor,
+    context: Context,
     operation: Operation[Order],
     account_number: str,
     order_id: str,
@@ -92,22 +97,23 @@ async def replace(
     path = {"account_number": account_number, "id": order_id}
     try:
         with _describing(path, NOT_SENT):
-            preview: PlacedOrderResponse = await executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
+            preview: PlacedOrderResponse = await context.executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
     except (ConfigurationError, InvalidRequestError):
         raise
     except BrokerageError as error:
         shown = getattr(error, "data", None)
         return OrderChange(
             outcome=_not_made(preflight_outcome(error)),
+            order_id=order_id,
             preview=shown if isinstance(shown, PlacedOrderResponse) else None,
             error=error,
         )
     warnings = preview.warnings or ()
     if (stopped := rejection(preview, allow_warnings)) is not None:
         outcome = _not_made(stopped.outcome)
-        return OrderChange(outcome=outcome, preview=preview, warnings=warnings, error=stopped.error)
+        return OrderChange(outcome=outcome, order_id=order_id, preview=preview, warnings=warnings, error=stopped.error)
     with _describing(path, MAY_BE_APPLIED):
-        change = await _replace(executor, operation, path, body, policy)
+        change = await _replace(context, operation, path, body, policy)
     return attrs.evolve(change, preview=preview, warnings=warnings)
 
 
@@ -116,32 +122,36 @@ def _not_made(outcome: Outcome) -> ChangeOutcome:
 
 
 async def _replace(
-    executor: Executor, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
+    context: Context, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
 ) -> OrderChange:
     account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
     attempt = await _attempt(
-        executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, order_id, edit)
+        context.executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, path, edit)
     )
-    delivery, reader = attempt.delivery, _OrderReader(executor, account_number, order_id)
+    delivery, reader = attempt.delivery, _OrderReader(context, account_number, order_id)
     if delivery in UNCERTAIN:
         shown = await reader.read_until(policy, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is DeliveryOutcome.CONFIRMED and successor is not None:
-            reader = _OrderReader(executor, account_number, successor)
+            original, reader = reader, _OrderReader(context, account_number, successor)
             await reader.read_until(policy, lambda seen: DeliveryOutcome.CONFIRMED)
-            if edit is not None and reader.order is not None and successor_differs_in(edit, reader.order) is not None:
+            if reader.order is None:
+                shown, reader = DeliveryOutcome.UNKNOWN, original  # perhaps by someone else: its terms do not show
+            elif edit is not None and successor_differs_in(edit, reader.order) is not None:
                 shown = DeliveryOutcome.UNKNOWN  # replaced by someone else, it seems
         delivery = shown or delivery
     elif delivery is DeliveryOutcome.REFUSED:
         await reader.read()
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=attempt.answer or reader.order, error=attempt.error)
+    return reader.change(delivery, attempt)
 
 
-def _shows_replacement(answer: Order, order_id: str, edit: OrderEdit | None) -> bool:
+def _shows_replacement(answer: Order, path: dict[str, str], edit: OrderEdit | None) -> bool:
     """Return True if the answer is the new order, or this one edited in place, with its new terms."""
-    if answer.id == order_id:
-        return not answer.replacing_order_id and (edit is None or successor_differs_in(edit, answer) is None)
-    return bool(answer.id) and answer.replaces_order_id in (None, order_id)
+    if not _is_of(path, answer) or (edit is not None and successor_differs_in(edit, answer) is not None):
+        return False
+    if answer.id == path["id"]:
+        return not answer.replacing_order_id
+    return bool(answer.id) and answer.replaces_order_id in (None, path["id"])
 
 
 async def edit_pairs(
@@ -157,6 +167,8 @@ async def edit_pairs(
         name = COMPLEX_ORDERS_EDIT_PAIRS.name
         listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
         delivery = attempt.delivery if listed is None else DeliveryOutcome.REFUSED
+        if delivery is DeliveryOutcome.CONFIRMED and not reader.is_shown_by(attempt.answer):
+            delivery = DeliveryOutcome.ACCEPTED
         if delivery in UNCERTAIN:
             await poll_until(policy, reader.poll)
             delivery = reader.shown or delivery
@@ -188,10 +200,22 @@ class _PairsReader:
             seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
         except BrokerageError as failure:
             return False, Sighting(orders={}, complete=False, error=failure)
-        self.order = seen
-        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        self.shown = pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
+        self.order, self.shown = seen, self._judge(seen)
         return self.shown is not None, Sighting(orders={}, complete=True)
+
+    def is_shown_by(self, answer: PlacedOrderResponse | None) -> bool:
+        """Return True if ``answer`` holds this very order with its new terms."""
+        seen = None if answer is None else answer.complex_order
+        return (
+            seen is not None
+            and seen.id in (None, self._path["id"])
+            and seen.account_number in (None, self._path["account_number"])
+            and self._judge(seen) is DeliveryOutcome.CONFIRMED
+        )
+
+    def _judge(self, seen: ComplexOrder) -> DeliveryOutcome | None:
+        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
+        return pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
 
 
 @contextmanager
@@ -229,15 +253,22 @@ async def _attempt(
 class _OrderReader:
     """Reads one order of an account back from the lists; ``order`` is the order as last seen."""
 
-    def __init__(self, executor: Executor, account_number: str, order_id: str) -> None:
-        self._lists = OrderLists(executor)
+    def __init__(self, context: Context, account_number: str, order_id: str) -> None:
+        self._now = context.now
+        self._lists = OrderLists(context.executor)
         self._account_number = account_number
         self._order_id = order_id
         self.order: Order | None = None
 
+    def change(self, delivery: DeliveryOutcome, attempt: _Attempt[Order]) -> OrderChange:
+        """Build the result of a change to this order."""
+        order = attempt.answer or self.order
+        order_id = (order.id if order is not None else None) or self._order_id
+        return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
+
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
-        now = datetime.now(UTC)
+        now = self._now()
         window = Window.since(now - back, now)
         sighting = await self._lists.poll(self._account_number, {self._order_id}, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self._order_id, self.order)

@@ -225,7 +225,7 @@ class OrderEntry:
         """
         checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel(self._context.executor, account_number, checked, policy)
+        return await amend.cancel(self._context, account_number, checked, policy)
 
     async def replace(
         self,
@@ -299,8 +299,7 @@ class OrderEntry:
         _check_options(allow_warnings)
         path = {"account_number": account_number, "id": order_id}
         body = _checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
-        executor = self._context.executor
-        return await amend.replace(executor, operation, account_number, order_id, body, policy, allow_warnings)
+        return await amend.replace(self._context, operation, account_number, order_id, body, policy, allow_warnings)
 
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else _checked_policy(reconcile)

@@ -13,13 +13,13 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..journal.base import EntryKey, Journal, renew_claims
 
-__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly"]
+__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "settled"]
 
 T = TypeVar("T")
 
@@ -176,6 +176,16 @@ async def finish(work: asyncio.Task[T]) -> bool:
         work.add_done_callback(_BACKGROUND.discard)
         return False
     return True
+
+
+async def settled(begun: asyncio.Future[T], repeat: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of a statement, which is repeated if it was cancelled.
+
+    `asyncio.run` cancels every task of its loop when it ends, and programs do so to shut down: the caller and the task
+    that writes for it in the same moment. Only the caller was to be cancelled.
+    """
+    await asyncio.wait({begun})
+    return await repeat() if begun.cancelled() else begun.result()
 
 
 def _reason(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 
 import attrs
 
@@ -27,6 +27,10 @@ class Context:
     origin: str
     environment: str
     service_now: Callable[[], datetime | None]
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        return self.service_now() or datetime.now(UTC)
 
     @property
     def lease(self) -> float:

@@ -14,7 +14,7 @@ from .._generated.models import PlacedOrderResponse
 from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from .claims import Claim, Instant, finish, new_owner, quietly
+from .claims import Claim, Instant, finish, new_owner, quietly, settled
 from .context import Context
 from .decisions import ReconcilePolicy, preflight_outcome
 from .preflight import rejection
@@ -118,10 +118,14 @@ class PlaceOrder:
     async def _journal(self, claim: Claim) -> tuple[JournalEntry, bool]:
         """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent."""
         journal = self._context.journal
-        opening = asyncio.ensure_future(journal.open(claim.key, self._body, owner=claim.owner, lease=claim.lease))
+
+        async def start() -> tuple[JournalEntry, bool]:
+            return await journal.open(claim.key, self._body, owner=claim.owner, lease=claim.lease)
+
+        opening = asyncio.ensure_future(start())
 
         async def withdraw() -> bool:
-            fresh = (await opening)[1]
+            _, fresh = await settled(opening, start)
             state, note = EntryState.NOT_SENT, "cancelled before sending"
             return fresh and await journal.close(claim.key, owner=claim.owner, state=state, note=note)
 
@@ -156,10 +160,12 @@ class PlaceOrder:
                     raise cancelled from gone
                 raise
             placement = await close(self._context, claim, placement)
-        if isinstance(placement.error, ConfigurationError | InvalidRequestError):
-            raise placement.error
         if placement.outcome is Outcome.UNKNOWN:
             raise unknown_error(placement) from placement.error
+        if placement.outcome is Outcome.NOT_SENT and isinstance(
+            placement.error, ConfigurationError | InvalidRequestError
+        ):
+            raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
         return placement
 
     async def _resume(self, entry: JournalEntry) -> Placement:
@@ -182,13 +188,16 @@ class PlaceOrder:
     async def _claim(self, key: EntryKey) -> tuple[JournalEntry | None, Claim]:
         """Claim an open entry. A caller that is cancelled here leaves no claim behind."""
         claim = Claim(key, new_owner(), Instant(), self._context.lease)
-        claiming = asyncio.ensure_future(self._context.journal.claim(key, owner=claim.owner, lease=claim.lease))
+        journal = self._context.journal
+
+        async def start() -> JournalEntry | None:
+            return await journal.claim(key, owner=claim.owner, lease=claim.lease)
+
+        claiming = asyncio.ensure_future(start())
 
         async def withdraw() -> bool:
-            note = "cancelled before searching"
-            return await claiming is not None and await self._context.journal.release(
-                key, owner=claim.owner, note=note, looked=False
-            )
+            held, note = await settled(claiming, start), "cancelled before searching"
+            return held is not None and await journal.release(key, owner=claim.owner, note=note, looked=False)
 
         try:
             return await asyncio.shield(claiming), claim
@@ -206,11 +215,14 @@ class PlaceOrder:
     async def _answer(self, entry: JournalEntry) -> Placement:
         """Return the placement of a closed entry, with the order as it is now if one poll shows it."""
         name, order = entry.key.external_identifier, None
+        note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:
             window = Window.since(entry.opened_at, await self._now())
             search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
-            order = (await search.poll([name])).orders.get(name)
-        note = f"journaled before: {entry.note or entry.state.value}"
+            sighting = await search.poll([name])
+            order = sighting.orders.get(name)
+            if order is None:
+                note = joined(note, "not listed any more" if sighting.complete else "could not be read back")
         return placement_of(entry, OUTCOMES[entry.state], order=order, note=note)
 
     def _stopped(self, outcome: Outcome, error: BrokerageError, preview: PlacedOrderResponse | None) -> Placement:
@@ -235,8 +247,9 @@ async def close(context: Context, claim: Claim, placement: Placement) -> Placeme
     try:
         return await asyncio.shield(recording)
     except asyncio.CancelledError as cancelled:
-        if await finish(recording):
-            placement = recording.result()
+        recorded = asyncio.ensure_future(settled(recording, lambda: _record(context, claim, placement)))
+        if await finish(recorded):
+            placement = recorded.result()
         describe(cancelled, claim.key, SUMMARY[placement.outcome], placement)
         raise
 

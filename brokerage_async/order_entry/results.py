@@ -109,6 +109,7 @@ class OrderChange:
     Attributes:
         outcome: applied, refused, not sent or unknown.
         order: the order as last seen; after a replacement that was applied, the new order.
+        order_id: id of that order, also where no list shows it; empty for `edit_pairs`.
         complex_order: the complex order as last seen, for `edit_pairs`.
         preview: the answer of the dry-run, where one was made.
         warnings: the warnings of the dry-run.
@@ -117,6 +118,7 @@ class OrderChange:
 
     outcome: ChangeOutcome
     order: Order | None = None
+    order_id: str = ""
     complex_order: ComplexOrder | None = None
     preview: PlacedOrderResponse | None = None
     warnings: tuple[PreflightMessage, ...] = ()

@@ -18,7 +18,16 @@ from .error_body import parse_error_body, read_error_object
 from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
 from .request import Response
 
-__all__ = ["Response", "check_address", "is_html", "is_success", "read_error", "retry_after"]
+__all__ = [
+    "Response",
+    "check_address",
+    "is_html",
+    "is_success",
+    "read_error",
+    "read_http_date",
+    "retry_after",
+    "sent_at",
+]
 
 
 _BY_CODE: Mapping[str, type[APIError]] = {
@@ -78,7 +87,7 @@ def read_error(
         response: the response, redirects included (they are never followed), and a success whose body holds an error
             beside its data, which counts as unprocessable unless its code says more.
         attempts: how many times the request was sent.
-        now: current time in epoch seconds, needed to read a ``Retry-After`` that is a date.
+        now: current time in epoch seconds, needed to read a ``Retry-After`` date unless the response is dated.
         decoded: the decoded body, of a success that holds an error beside its data.
         base_url: base address of the service, for advice.
     """
@@ -109,7 +118,7 @@ def read_error(
         code=code,
         status=response.status,
         errors=details,
-        retry_after=retry_after(response.headers.get("retry-after"), now),
+        retry_after=retry_after(response.headers.get("retry-after"), sent_at(response, now)),
         from_service=parsed is not None and parsed.in_envelope,
         body=redact_body(response.body),
         headers=redact_headers(response.headers),
@@ -173,6 +182,8 @@ def _path(base_url: str) -> str:
 
 # Waiting.
 
+MAX_DATE_LENGTH = 64
+
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 
 
@@ -186,12 +197,24 @@ def retry_after(value: str | None, now: float | None = None) -> float | None:
     value = value.strip()
     if _SECONDS.fullmatch(value) is not None:
         return float(value)
-    if now is None or len(value) > 64:
+    moment = read_http_date(value)
+    return None if now is None or moment is None else max(0.0, moment - now)
+
+
+def sent_at(response: Response, now: float | None) -> float | None:
+    """Return when the service sent the response, by its own clock if it says so."""
+    shown = read_http_date(response.headers.get("date", ""))
+    return now if shown is None else shown
+
+
+def read_http_date(value: str) -> float | None:
+    """Return the epoch seconds of a date such as that of a ``Date`` header; None if it is invalid."""
+    if len(value) > MAX_DATE_LENGTH:
         return None
     try:
         moment = email.utils.parsedate_to_datetime(value)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=dt.UTC)
-        return max(0.0, moment.timestamp() - now)
+        return moment.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

@@ -12,7 +12,7 @@ from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import BrokerageError, TokenError
 from .redaction import redact
-from .response import Response, check_address, is_html, retry_after
+from .response import Response, check_address, is_html, retry_after, sent_at
 
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
@@ -108,7 +108,7 @@ def _grant_or_error(response: Response, now: float | None, base_url: str, with_c
     fields = _json_object(response.body)
     if not 200 <= response.status < 300:
         error = refusal(response.status, fields, base_url, with_client_id)
-        error.retry_after = retry_after(response.headers.get("retry-after"), now)
+        error.retry_after = retry_after(response.headers.get("retry-after"), sent_at(response, now))
         return error
     token = fields.get("access_token")
     if not is_token(token):

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from .._arguments import check_order_id, check_timeout
+from .._arguments import check_flag, check_order_id, check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
-from ..errors import DeadlineExceededError, InvalidRequestError
+from ..errors import APIError, DeadlineExceededError, InvalidRequestError
 from ..operation import Executor
 from ..protocol.validation.requests import check
 from .alerts import alert_changes
 from .diff import state_of
 from .feed import Feed, utc_now
 from .market_hours import MarketHours, MarketWatcher, timetable_range
-from .orders import is_terminal, until_terminal
+from .orders import HISTORY, is_terminal, until_terminal
 from .poll import Watcher
 from .schedule import Pacing, Schedule
 from .unchanged import conditional_fetch
@@ -34,9 +35,6 @@ OnError = Callable[[Exception], None]
 MIN_INTERVAL = 1.0
 """Minimum interval in seconds of lists whose frequent polling the service does not accept."""
 
-HISTORY = timedelta(days=400)
-"""Age of the oldest orders that are looked up."""
-
 ORDER_KEY = attrgetter("id")
 ALERT_KEY = attrgetter("alert_external_id")
 SESSION_KEY = attrgetter("session_date")
@@ -47,14 +45,18 @@ class Watch:
 
     Args:
         client: the client whose session makes the calls; closing it ends every watcher with ConfigurationError.
-        now: the clock of ``Change.at`` and of the market hours.
+        now: the clock of ``Change.at`` and of the market hours; by default that of the service.
     """
 
-    def __init__(self, client: Connected, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, client: Connected, *, now: Callable[[], datetime] | None = None) -> None:
         self._session = client.session
         self._endpoints = Endpoints(client.session)
-        self._now = now
+        self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
         self._feeds: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        return self._now()
 
     def orders(
         self,
@@ -109,6 +111,7 @@ class Watch:
         account_number: str,
         id: int | str,  # noqa: A002 - the service's own name
         *,
+        follow: bool = False,
         interval: float | Pacing = 2.0,
         timeout: float | None = None,
         min_interval: float = MIN_INTERVAL,
@@ -118,37 +121,40 @@ class Watch:
 
         It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
         is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
-        ``replacing_order_id`` names its replacement.
+        ``replacing_order_id`` names its replacement. With ``follow`` the replacement takes its place: its end is waited
+        for, and returned.
 
         Args:
             customer_id: the customer, or ``me``.
             account_number: the account of the order.
             id: the order.
+            follow: whether to wait for the end of its replacement, and so on.
             interval: seconds between polls, or a pacing function such as `market_hours`.
-            timeout: maximum seconds to wait, None for no bound.
+            timeout: maximum seconds to wait, replacements included; None for no bound.
             min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
             on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
             DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
-            NotFoundError: several lookups did not find the order.
+            NotFoundError: several lookups did not find the order, such as one of a sandbox that was reset.
         """
         order_id = check_order_id("id", id)
         check_timeout("timeout", timeout)
+        check_flag("follow", follow)
         schedule = Schedule(interval=interval, min_interval=min_interval)
         feed = self._orders(customer_id, (account_number,), schedule)
 
-        async def look_up() -> Order | None:
+        async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
             async for order in self._endpoints.orders.search(customer_id, [account_number], start_date=since):
-                if order.id == order_id:
+                if order.id == name:
                     return order
             return None
 
         limit = asyncio.timeout(timeout)
         try:
             async with limit, Watcher(feed, on_error=on_error) as watcher:
-                return await until_terminal(feed, watcher, order_id, look_up)
+                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -202,7 +208,14 @@ class Watch:
             on_error: called with every transient failure. Default: a logged warning.
         """
         feed = self._timetable(_check_collection(instrument_collection), Schedule(interval=interval))
-        return MarketWatcher(feed, now=self._now, extended=extended, initial=initial, on_error=on_error)
+        return MarketWatcher(
+            feed,
+            now=self._now,
+            is_stale=self._session.service_time_is_stale,
+            extended=extended,
+            initial=initial,
+            on_error=on_error,
+        )
 
     def market_hours(
         self,
@@ -243,8 +256,20 @@ class Watch:
         return self._feed(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
+        """Read the timetable around today, and once more if the answer shows that the service has another date."""
+        sessions: list[MarketSession] = []
+        failure: APIError | None = None
         first, last = timetable_range(self._now())
-        return await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        try:
+            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        except APIError as error:
+            failure = error
+        if (actual := timetable_range(self._now())) != (first, last):
+            first, last = actual
+            return await self._endpoints.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        if failure is not None:
+            raise failure
+        return sessions
 
     def _feed(
         self,
@@ -263,10 +288,18 @@ class Watch:
 
 
 class WatchedSession(Executor, Protocol):
-    """A session that also closes feeds when its client is closed."""
+    """A session that also knows the service's time, and closes feeds when its client is closed."""
 
     def close_with_client(self, resource: Feed[Any]) -> None:
         """Await ``resource.aclose()`` when the client is closed."""
+        ...
+
+    def service_now(self) -> datetime | None:
+        """Return the service's time, or None until an answer has shown it."""
+        ...
+
+    def service_time_is_stale(self) -> bool:
+        """Return True if an answer has to show the time once more."""
         ...
 
 
@@ -277,6 +310,10 @@ class Connected(Protocol):
     def session(self) -> WatchedSession:
         """The session that makes its calls."""
         ...
+
+
+def _time_of(session: WatchedSession) -> datetime:
+    return session.service_now() or utc_now()
 
 
 def _check_collection(value: object) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .._arguments import check_function
 from ..errors import BrokerageError, ConfigurationError
+from ..http.shared import BACKGROUND
 from .diff import UNCHANGED, Unchanged, keyed
 from .schedule import FailureStreak, Schedule, is_fatal
 
@@ -79,6 +80,7 @@ class Feed(Generic[T]):
         self._now = now
         self._listeners: set[weakref.ref[Listener]] = set()
         self._updated = asyncio.Event()
+        self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
         self._traceback: TracebackType | None = None
@@ -125,6 +127,10 @@ class Feed(Generic[T]):
                 async with asyncio.timeout(seconds):
                     await self._updated.wait()
 
+    def hasten(self) -> None:
+        """Poll now rather than when the next poll is due; listeners are woken after it, changed or not."""
+        self._hastened.set()
+
     def check(self) -> None:
         """Raise the error that ended the loop, with its original traceback."""
         if self.error is not None:
@@ -154,10 +160,16 @@ class Feed(Generic[T]):
             await asyncio.wait({self._task})
 
     async def _run(self) -> None:
+        BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
         loop = asyncio.get_running_loop()
         due, streak = loop.time(), FailureStreak()
         while not self._stopped:
+            if hastened := self._hastened.is_set():
+                self._hastened.clear()
+                due = loop.time()
             streak.record(await self._poll())
+            if hastened:
+                self.announce()
             interval = await self._schedule.current()
             if (failure := streak.last) is None:
                 due = self._schedule.next_due(due, interval, loop.time())
@@ -168,7 +180,9 @@ class Feed(Generic[T]):
                 retry_after = getattr(failure, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(streak.total, interval, retry_after)
             delay = random.random() * self._schedule.jitter * interval  # noqa: S311 - spreads load, guards no secret
-            await asyncio.sleep(due + delay - loop.time())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due + delay):
+                    await self._hastened.wait()
 
     async def _poll(self) -> Exception | None:
         try:

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 MAX_SLEEP = 60.0
-"""Maximum seconds between two reads of the wall clock, which may be set, or advance while the machine is suspended."""
+"""Maximum seconds between two looks at the clock, which may be set, or advance while the machine is suspended."""
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -178,7 +178,8 @@ class MarketWatcher(Watcher[MarketSession]):
 
     Args:
         feed: polls the timetable.
-        now: the wall clock.
+        now: the clock of the service, known once the timetable has been read.
+        is_stale: returns True if the timetable has to be read for the clock to be right.
         extended: whether to report the extended hours, too.
         initial: whether to begin with the last boundary that has passed.
         on_error: called with every transient failure to read the timetable.
@@ -189,14 +190,18 @@ class MarketWatcher(Watcher[MarketSession]):
         feed: Feed[MarketSession],
         *,
         now: Callable[[], datetime],
+        is_stale: Callable[[], bool] = lambda: False,
         extended: bool,
         initial: bool,
         on_error: Callable[[Exception], None] | None,
     ) -> None:
         super().__init__(feed, on_error=on_error)
         self._now = now
+        self._is_stale = is_stale
         self._extended = extended
         self._initial = initial
+        self._began: float | None = None
+        self._hastened_at = float("-inf")
         self._since: datetime | None = None
         self._checked_at = now()
         self._reported: set[Boundary] = set()
@@ -210,10 +215,17 @@ class MarketWatcher(Watcher[MarketSession]):
         return boundaries((self._feed.latest or {}).values(), extended=self._extended)
 
     def _take(self) -> Change[MarketSession] | None:
+        clock = asyncio.get_running_loop().time()
+        if self._began is None:
+            self._began = clock
+        if self._is_stale() and clock - self._hastened_at >= MAX_SLEEP:
+            self._hastened_at = clock
+            self._feed.hasten()
         known, now = self._boundaries(), self._now()
         self._checked_at = now
-        if self._since is None and (known or not self._initial):  # includes boundaries before the first timetable
-            self._since = last_passed(known, now) if self._initial else now
+        if self._since is None and known:
+            began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
+            self._since = last_passed(known, now) if self._initial else began
         for each in known:
             if self._since is not None and self._since <= each.at <= now and each not in self._reported:
                 self._reported.add(each)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
-from .._generated.models import Order
+from .._generated.models import Order, OrderStatus
 from ..errors import NotFoundError
 from ..protocol.order_status import TERMINAL
 from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["is_terminal", "until_terminal"]
+__all__ = ["HISTORY", "is_terminal", "successor_of", "until_terminal"]
+
+HISTORY = timedelta(days=400)
+"""Age of the oldest orders that are looked up."""
 
 MAX_LOOKUPS = 3
 """Lookups that must not find an order before it counts as nonexistent: lists may lag behind."""
@@ -34,37 +38,81 @@ def is_terminal(order: Order) -> bool:
     return order.status in TERMINAL
 
 
+def successor_of(order: Order) -> str | None:
+    """Return the id of the order that works in place of a terminal one.
+
+    A fill of the original aborts its replacement.
+    """
+    return None if order.status is OrderStatus.FILLED else order.replacing_order_id
+
+
 async def until_terminal(
     feed: Feed[Order],
     watcher: Watcher[Order],
     id: str,  # noqa: A002
-    look_up: Callable[[], Awaitable[Order | None]],
+    look_up: Callable[[str], Awaitable[Order | None]],
+    *,
+    follow: bool = False,
 ) -> Order:
-    """Return an order once it is terminal.
+    """Return an order once it is terminal; with ``follow`` the one that works in its place, however often replaced.
 
     It is followed on the list that ``feed`` polls, and with ``look_up`` while it is not on that list.
+
+    Raises:
+        NotFoundError: several lookups did not find the order.
     """
-    clock = asyncio.get_running_loop().time
-    absent, due = 0, 0.0
+    wait = _OrderWait(feed, watcher, look_up)
+    replaced = set[str]()
     while True:
-        watcher.check()
-        latest = feed.latest
-        order = None if latest is None else latest.get(id)
-        if listed := order is not None:
-            absent, due = 0, 0.0  # looked up at once if it leaves the list
-        elif latest is not None and clock() >= due:
-            try:
-                order = await look_up()
-            except Exception as error:
-                if is_fatal(error, 1):
-                    raise
-                watcher.on_failure(error)
-            else:
-                absent = absent + 1 if order is None else 0
-            if absent == MAX_LOOKUPS:
-                raise NotFoundError(f"order {id} was not found in {MAX_LOOKUPS} lookups", code="record_not_found")
-            due = clock() + (ABSENT_LOOKUP_INTERVAL if order is None else LOOKUP_INTERVAL)
-        if order is not None and is_terminal(order):
+        order = await wait.until_terminal(id)
+        successor = successor_of(order) if follow else None
+        replaced.add(id)
+        if successor is None or successor in replaced:
             return order
-        if feed.latest is latest:
-            await feed.wait(None if latest is None or listed else due - clock())
+        id = successor  # noqa: A001
+
+
+class _OrderWait:
+    """Waits for orders on one list, and looks those up that are not on it."""
+
+    def __init__(
+        self, feed: Feed[Order], watcher: Watcher[Order], look_up: Callable[[str], Awaitable[Order | None]]
+    ) -> None:
+        self._feed = feed
+        self._watcher = watcher
+        self._look_up = look_up
+
+    async def until_terminal(self, id: str) -> Order:  # noqa: A002
+        """Return this very order once it is terminal."""
+        clock = asyncio.get_running_loop().time
+        absent, due = 0, 0.0
+        while True:
+            self._watcher.check()
+            latest = self._feed.latest
+            order = None if latest is None else latest.get(id)
+            if listed := order is not None:
+                absent, due = 0, 0.0  # looked up at once if it leaves the list
+            elif latest is not None and clock() >= due:
+                try:
+                    order = await self._look_up(id)
+                except Exception as error:
+                    if is_fatal(error, 1):
+                        raise
+                    self._watcher.on_failure(error)
+                else:
+                    absent = absent + 1 if order is None else 0
+                if absent == MAX_LOOKUPS:
+                    raise _not_found(id)
+                due = clock() + (ABSENT_LOOKUP_INTERVAL if order is None else LOOKUP_INTERVAL)
+            if order is not None and is_terminal(order):
+                return order
+            if self._feed.latest is latest:
+                await self._feed.wait(None if latest is None or listed else due - clock())
+
+
+def _not_found(id: str) -> NotFoundError:  # noqa: A002
+    return NotFoundError(
+        f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the orders of the "
+        f"last {HISTORY.days} days; a sandbox or simulator that was reset has forgotten its orders",
+        code="record_not_found",
+    )

@@ -189,7 +189,8 @@ def poll(
             print(change.kind, change.key, change.fields)
 
     Polls start on a fixed grid of the loop's clock and never overlap; those missed during a slow poll are skipped.
-    Transient failures are reported and retried, any other failure ends the iteration.
+    Transient failures are reported and retried, any other failure ends the iteration. Closing a client that ``fetch``
+    has called ends it as well, with a ConfigurationError.
 
     Args:
         fetch: a coroutine function without arguments that returns the collection, or `UNCHANGED`.
@@ -203,10 +204,10 @@ def poll(
         on_error: called with every transient failure; an exception that it raises ends the iteration. Default: a
             warning on the logger ``brokerage_async.watch``.
         fatal: decides whether to end, given an error and how many errors of its class came in a row.
-        now: the clock of ``Change.at``.
+        now: the clock of ``Change.at``, such as ``client.watch.now``; by default this machine's.
 
     Raises:
-        ConfigurationError: an argument is invalid.
+        ConfigurationError: an argument is invalid; while iterating: the client was closed.
     """
     schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter, max_backoff=max_backoff)
     feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)

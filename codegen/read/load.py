@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..naming import constant, snake
-from ..spec import SCALARS, Enum, Field, Model, Spec
+from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -53,6 +53,7 @@ def load(folder: Path) -> Spec:
         if listed == "schemas":
             for name, component in schema.items():
                 _read_component(name, component, models, enums)
+    _check_restatements(root, models)
     operations = read_operations(root, models, enums)
     tags = root.get("tags")
     namespaces = {tag.string("name"): tag.string("description") for tag in tags.elements()} if tags else {}
@@ -136,6 +137,7 @@ def _read_model(name: str, node: Node) -> Model:
         rules=read_rules(node, wires),
         identity=_read_identity(node, fields),
         shared=shared,
+        restates=_read_restatement(node, wires),
         observed=node.members.get("x-provenance") == "observed",
     )
 
@@ -150,6 +152,32 @@ def _read_identity(node: Node, fields: list[Field]) -> tuple[str, ...] | None:
         node.problem(f"x-identity must list scalar properties, got {written!r}")
         return ()
     return tuple(scalars[wire] for wire in written)
+
+
+def _read_restatement(node: Node, wires: set[str]) -> Restatement | None:
+    written = node.members.get("x-restates")
+    if written is None:
+        return None
+    if not isinstance(written, dict) or set(written) != {"from", "fields"}:
+        node.problem(f"x-restates must have the keys from and fields, got {written!r}")
+        return None
+    for wire in set(written["fields"]) - wires:
+        node.problem(f"x-restates must list properties, got {wire!r}")
+    return Restatement(sources=tuple(written["from"]), names=tuple(map(snake, written["fields"])))
+
+
+def _check_restatements(root: Node, models: dict[str, Model]) -> None:
+    """Record fields that a model restates but that one of its sources does not have, or has with another type."""
+    for model in models.values():
+        if (restated := model.restates) is None:
+            continue
+        fields = [field for field in model.fields if field.name in restated.names]
+        for source in restated.sources:
+            known = models[source].fields if source in models else ()
+            theirs = {each.name: (each.type.kind, each.type.name) for each in known}
+            for field in fields:
+                if theirs.get(field.name) != (field.type.kind, field.type.name) or field.type.array:
+                    root.problem(f"x-restates of {model.name}: {source} has no {field.wire} of that type")
 
 
 def _read_field(wire: str, written: Node, required: bool) -> Field:

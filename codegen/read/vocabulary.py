@@ -26,6 +26,7 @@ EXTENSIONS = {
     "x-paginated",
     "x-provenance",
     "x-python-name",
+    "x-restates",
     "x-result",
     "x-rules",
     "x-scope",

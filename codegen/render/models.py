@@ -6,6 +6,7 @@ templates replace its own for dataclasses and enumerations.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def render(spec: Spec, header: str) -> str:
             "typing.Any",
             "collections.abc.Mapping",
             *(f"brokerage_async._values.{name}" for name in _VALUES),
+            *(f"brokerage_async._terms.{name}" for name in _TERMS if _restatements(spec)),
         ],
         snake_case_field=True,
         capitalise_enum_members=True,
@@ -58,6 +60,7 @@ def render(spec: Spec, header: str) -> str:
         allow_remote_refs=False,
         disable_timestamp=True,
         custom_file_header=header,
+        extra_template_data=_restatements(spec),
         use_double_quotes=True,
         use_type_checking_imports=False,
         formatters=[Formatter.RUFF_CHECK, Formatter.RUFF_FORMAT],
@@ -70,6 +73,24 @@ def render(spec: Spec, header: str) -> str:
 
 
 _VALUES = ("EMPTY", "Model", "OpenStrEnum", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
+
+
+_TERMS = ("Amount", "restate")
+
+
+def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
+    """Return the data from which the template writes the class method ``of``, by model."""
+    data: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for model in spec.models.values():
+        if model.restates is not None:
+            fields = [field for field in model.fields if field.name in model.restates.names]
+            hints = {field.name: _hint(field.type) for field in fields}
+            data[model.name] = {"restated": hints, "sources": model.restates.sources}
+    return data
+
+
+def _hint(type_: Type) -> str:
+    return type_.name or {"decimal": "Amount", "date": "date", "string": "str"}[type_.kind]
 
 
 def _document(spec: Spec) -> dict[str, Any]:

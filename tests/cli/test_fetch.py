@@ -15,10 +15,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from brokerage_async.bulk import BulkFetch
+from brokerage_async.bulk.formats import FORMATS
 from brokerage_async.cli import fetch as command
 from brokerage_async.cli.commands import fetch as signatures
-from brokerage_async.cli.fetch_checkpoint import Checkpoint
-from brokerage_async.cli.fetch_formats import FORMATS
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -45,6 +45,22 @@ def fetch(*arguments: Any, stdin: Any = None, code: Any = 0) -> Any:
 
 def keys_of(path: Any) -> Any:
     return [json.loads(line)["key"] for line in path.read_text().splitlines()]
+
+
+def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list that receives the keys of every batch from now on."""
+    asked: list[Any] = []
+    plain = BulkFetch.__init__
+
+    def recording(self: Any, keys: Any, fetch: Any, **options: Any) -> None:
+        async def recorded(batch: tuple[str, ...]) -> Any:
+            asked.append(batch)
+            return await fetch(batch)
+
+        plain(self, keys, recorded, **options)
+
+    monkeypatch.setattr(BulkFetch, "__init__", recording)
+    return asked
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
@@ -136,15 +152,14 @@ def test_what_cannot_be_done_is_said_at_once(folder: Any, arguments: Any, messag
 def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(
     folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "connect", None)
+    requests = record_requests(monkeypatch)
     message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
     assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
+    assert requests == []
 
 
 def test_parquet_without_pyarrow_says_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "brokerage_async.arrow", raising=False)
-    monkeypatch.delattr("brokerage_async.arrow", raising=False)
     output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
     assert "pip install" in output
 
@@ -152,50 +167,52 @@ def test_parquet_without_pyarrow_says_what_to_install(folder: Any, monkeypatch: 
 # -- interruptions -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_goes_on_where_the_last_one_stopped(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def begin(bulk: Any, job: Any, symbols: Any, note: Any, begin: Any = command.begin) -> Any:
-        asked.append(list(symbols))
-        return begin(bulk, job, symbols, note)
-
-    monkeypatch.setattr(command, "begin", begin)
-    fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="AAPL\nNOPE\n")
-    whole = (folder / "out.jsonl").read_bytes()
-
-    with Checkpoint(folder / "out.jsonl.partial", {"fetch": "equities", "from": "simulator"}) as begun:
-        begun.add("AAPL", [json.loads(whole.splitlines()[0]) | {"key": None}])
-        begun.add("NOPE", None)
-    fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
-    assert asked == [["AAPL", "NOPE"], ["SPY", "QQQ", "MSFT", "NVDA"]]
-
-
-def test_another_fetch_is_not_mixed_in(folder: Any) -> None:
-    with Checkpoint(folder / "out.jsonl.partial", {"fetch": "dividends", "from": "simulator"}):
-        pass
-    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "--restart" in result.stderr
-    fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
-    assert keys_of(folder / "out.jsonl") == FOUND
-
-
-def test_symbols_that_failed_are_asked_again_by_the_next_run(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
+    """Let every further simulator refuse a symbol."""
     plain = Simulator.__init__
 
     def with_fault(self: Any, *args: Any, **kwargs: Any) -> None:
         plain(self, *args, **kwargs)
-        self.faults.add("GET", r"dividends/MSFT", "status(422)", times=None)
+        self.faults.add("GET", f"dividends/{symbol}", "status(422)", times=None)
 
     monkeypatch.setattr(Simulator, "__init__", with_fault)
-    result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "failed: MSFT" in result.stderr
-    assert "MSFT" not in keys_of(folder / "out.jsonl")
-    assert (folder / "out.jsonl.partial").exists()
 
-    monkeypatch.setattr(Simulator, "__init__", plain)
-    fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl")
-    assert "MSFT" in keys_of(folder / "out.jsonl")
-    assert not (folder / "out.jsonl.partial").exists()
+
+def test_a_run_goes_on_where_the_last_one_stopped(folder: Any) -> None:
+    with pytest.MonkeyPatch.context() as broken:
+        break_dividends(broken, "MSFT")
+        result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    assert "failed: MSFT" in result.stderr
+    assert "out.jsonl was not written: run the same command again to retry" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl.partial", "symbols"]
+
+    with pytest.MonkeyPatch.context() as recorded:
+        requests = record_requests(recorded)
+        result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl")
+    assert requests == [("MSFT",)]
+    assert "continued: 5 symbols came from an interrupted run" in result.stderr
+    assert list(dict.fromkeys(keys_of(folder / "out.jsonl"))) == FOUND
+    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+
+
+def test_symbols_that_failed_are_left_out_on_request(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_dividends(monkeypatch, "MSFT")
+    result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", "--skip-failed")
+    assert "failed: MSFT" in result.stderr
+    assert "4 of 6 symbols found" in result.stderr
+    assert set(keys_of(folder / "out.jsonl")) == {*FOUND} - {"MSFT"}
+    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+
+
+def test_another_fetch_is_not_mixed_in(folder: Any) -> None:
+    with pytest.MonkeyPatch.context() as broken:
+        break_dividends(broken, "MSFT")
+        fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    assert "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'" in result.stderr
+    assert "--restart" in result.stderr
+    fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
+    assert keys_of(folder / "out.jsonl") == FOUND
 
 
 @pytest.mark.slow
@@ -231,10 +248,10 @@ async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> Non
 
         assert await run("whole.jsonl") == 0
         chance = random.Random(0)
-        killed = [await run("out.jsonl", chance.randrange(2, 35)) for _ in range(2)]
+        killed = [await run("out.jsonl", chance.randrange(1, 15)) for _ in range(4)]
         assert await run("out.jsonl") == 0
 
     assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     assert len(keys_of(folder / "out.jsonl")) == 300
-    assert killed == [-signal.SIGKILL, -signal.SIGKILL]
+    assert killed == [-signal.SIGKILL] * 4
     assert not (folder / "out.jsonl.partial").exists()

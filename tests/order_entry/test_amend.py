@@ -9,13 +9,17 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async._generated.models import Comparator, PairsEdit
 from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import ConfigurationError, ResponseLostError
+from brokerage_async.journal import MemoryJournal
+from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
+from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy
 from brokerage_async.order_entry.results import ChangeOutcome
 from brokerage_async.protocol.request import Request
@@ -36,6 +40,10 @@ def listed(*orders: dict[str, Any]) -> Response:
     sizes = {"per-page": 200, "page-offset": 0, "item-offset": 0, "total-items": len(orders), "total-pages": 1}
     body = {"data": {"items": orders}, "pagination": sizes | {"current-item-count": len(orders)}}
     return Response(status=200, body=json.dumps(body).encode())
+
+
+def context_of(client: Client) -> Context:
+    return OrderEntry(client, MemoryJournal())._context
 
 
 class Desk:
@@ -73,6 +81,7 @@ CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
     ("lost, lists fail", LOST, fail(500), UNKNOWN),
     ("500, shown", fail(500), listed(order("Cancel Requested")), APPLIED),
     ("another order", ok(order("Cancelled", 2)), listed(order("Live")), UNKNOWN),
+    ("another account", ok(order("Cancelled") | {"account-number": "B7"}), listed(order("Live")), UNKNOWN),
     ("still live", ok(order("Live")), listed(order("Live")), UNKNOWN),
     ("refused", fail(422, "cannot_update_order"), listed(order("Filled")), REFUSED),
     ("not sent", NOT_SENT, None, ChangeOutcome.NOT_SENT),
@@ -89,17 +98,28 @@ class TestCancel:
     async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", POLICY)
+            change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is expected
         assert desk.sent("orders.cancel") == 1
         assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
+
+    @on_virtual_time
+    async def test_lists_are_read_as_far_back_as_the_service_counts(self) -> None:
+        """Whatever this machine says: the service's day is one in 1999."""
+        lists = attrs.evolve(listed(), headers={"date": "Wed, 10 Jun 1999 12:00:00 GMT"})
+        desk = Desk(orders__cancel=LOST, orders__live=lists, orders__list_live=lists, orders__list=lists)
+        async with desk.client as client:
+            await client.orders.live("me", ["A1"])
+            await cancel(context_of(client), "A1", "1", POLICY)
+        starts = {request.url.partition("start-date=")[2][:10] for request in desk.transport.requests} - {""}
+        assert starts == {"1998-05-06", "1997-04-01"}
 
     @on_virtual_time
     async def test_lists_are_read_until_they_show_it(self) -> None:
         lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancelled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
         async with desk.client as client:
-            change = await cancel(client.session, "A1", "1", POLICY)
+            change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is APPLIED
         assert change.order is not None
         assert change.order.status == "Cancelled"
@@ -110,7 +130,7 @@ class TestCancel:
         desk = Desk()
         async with desk.client as client:
             with pytest.raises(ConfigurationError):
-                await cancel(client.session, "A1", "", POLICY)
+                await cancel(context_of(client), "A1", "", POLICY)
         assert desk.transport.requests == []
 
 
@@ -122,14 +142,14 @@ class TestReplace:
     async def made(desk: Desk, **options: Any) -> Any:
         settings: dict[str, Any] = {"allow_warnings": False} | options
         async with desk.client as client:
-            return await replace(client.session, ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
+            return await replace(context_of(client), ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
 
     @on_virtual_time
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
         change = await self.made(desk)
         assert change.outcome is APPLIED
-        assert change.order.id == "2"
+        assert change.order.id == change.order_id == "2"
         assert [request.body for request in desk.transport.requests] == [BODY, BODY]
 
     @pytest.mark.parametrize(
@@ -148,6 +168,7 @@ class TestReplace:
         desk = Desk(orders__edit_dry_run=preview)
         change = await self.made(desk)
         assert change.outcome is expected
+        assert change.order_id == "1"
         assert change.error is not None
         assert desk.sent("orders.replace") == 0
 
@@ -165,23 +186,24 @@ class TestReplace:
                       price_effect="Debit")  # fmt: skip
 
     @pytest.mark.parametrize(
-        ("lists", "expected", "shown"),
+        ("lists", "expected", "shown", "named"),
         [
-            (listed(REPLACED, SUCCESSOR), APPLIED, "2"),
-            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2"),
-            (listed(REPLACED), APPLIED, None),
-            (listed(order("Filled")), REFUSED, "1"),
-            (listed(order("Live")), UNKNOWN, "1"),
-            (listed(), UNKNOWN, None),
+            (listed(REPLACED, SUCCESSOR), APPLIED, "2", "2"),
+            (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
+            (listed(REPLACED), UNKNOWN, "1", "1"),
+            (listed(order("Filled")), REFUSED, "1", "1"),
+            (listed(order("Live")), UNKNOWN, "1", "1"),
+            (listed(), UNKNOWN, None, "1"),
         ],
         ids=["ours", "somebody else's", "successor not listed", "filled", "untouched", "not listed"],
     )
     @on_virtual_time
-    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any) -> None:
+    async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
         change = await self.made(desk)
         assert change.outcome is expected
         assert (change.order and change.order.id) == shown
+        assert change.order_id == named
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
@@ -192,11 +214,15 @@ class TestReplace:
             (order("Live", price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
             (order("Live", price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
             (REPLACED, listed(REPLACED, SUCCESSOR), APPLIED, "2"),
+            (order("Live", 5, price="10"), listed(order("Live", price="10")), UNKNOWN, "1"),
+            (order("Live", 5) | {"account-number": "B7"}, listed(order("Live", price="10")), UNKNOWN, "1"),
+            (order("Live", 5, price="10"), listed(REPLACED, SUCCESSOR), APPLIED, "2"),
         ],
-        ids=["edited in place", "not yet replaced", "never replaced", "replaced"],
-    )
+        ids=["edited in place", "not yet replaced", "never replaced", "replaced", "other terms", "another account",
+             "other terms, replaced"],
+    )  # fmt: skip
     @on_virtual_time
-    async def test_an_answer_that_shows_the_original_is_looked_into_unless_it_has_the_new_terms(
+    async def test_an_answer_that_shows_another_order_is_looked_into_unless_it_has_the_new_terms(
         self, answer: Any, lists: Any, expected: Any, shown: Any
     ) -> None:
         desk = Desk(
@@ -216,7 +242,12 @@ class TestEditPairs:
     @pytest.mark.parametrize(
         ("answer", "seen", "expected"),
         [
-            (ok({"complex-order": ASKED}), ok(ASKED), APPLIED),
+            (ok({"complex-order": ASKED}), fail(500), APPLIED),
+            (ok({"complex-order": ASKED | {"id": 8}}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (ok({"complex-order": ASKED | {"account-number": "B7"}}), fail(500), UNKNOWN),
+            (ok({"complex-order": ASKED | {"ratio-price-threshold": "2"}}), ok(ASKED), APPLIED),
+            (ok({"order": order("Live")}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (ok({"warnings": []}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (LOST, ok(ASKED), APPLIED),
             (LOST, ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (LOST, ok(ASKED | {"ratio-price-threshold": "2", "terminal-at": "2026-03-02T10:00:00Z"}), REFUSED),
@@ -226,8 +257,9 @@ class TestEditPairs:
             (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED | {"ratio-price-threshold": "2"}), REFUSED),
             (ok({"errors": [{"code": "e", "message": "no"}]}), ok(ASKED), UNKNOWN),
         ],
-        ids=["answered", "lost, shown", "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent",
-             "errors", "errors, and yet done"],
+        ids=["answered", "another order", "another account", "old terms, shown", "an order", "no order", "lost, shown",
+             "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent", "errors",
+             "errors, and yet done"],
     )  # fmt: skip
     @on_virtual_time
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:

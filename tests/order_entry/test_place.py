@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
 from typing import Any
 
 import attrs
@@ -32,11 +33,13 @@ from tests.trading import (
     DRY_RUN,
     FAILED,
     LISTS,
+    NOTHING_LISTED,
     POLICY,
     SUBMIT,
     TIMEOUT,
     CancelledAt,
     FailingJournal,
+    Floor,
     floor,
     order,
     place_unknown,
@@ -157,6 +160,32 @@ async def test_a_read_only_client_sends_no_order_and_the_entry_says_so() -> None
             await here.entry.place(here.account, order())
         assert here.sim.ledger.count("orders.submit") == 0
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
+
+
+class ClosesTheClient(MemoryJournal):
+    """A journal that closes ``client`` when a resubmission is journaled."""
+
+    client: Any = None
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        if attempts is not None:
+            await self.client.aclose()
+        return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
+
+
+@on_virtual_time
+async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown() -> None:
+    """The closed client sends nothing, but the first copy of the order has arrived."""
+    async with floor() as here:
+        journal = ClosesTheClient()
+        journal.client = here.client
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine"), resubmit=1)
+        assert isinstance(caught.value.__cause__, ConfigurationError)
+        assert len(here.orders("mine")) == 1
+        assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
 # --- the journal
@@ -540,6 +569,90 @@ async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
         assert caught.value.__notes__ == [f"order mine of account {here.account} {note}"]
         assert [each.state.value for each in await journal.entries()] == [outcome.value]
         assert await entry.recover() == []
+
+
+class Threaded(MemoryJournal):
+    """A journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
+
+    async def _run(self, statement: Coroutine[Any, Any, Any]) -> Any:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def run() -> None:
+            with pytest.raises(StopIteration) as end:
+                statement.send(None)
+            if not done.done():
+                done.set_result(end.value.value)
+
+        loop.call_later(0.01, run)
+        return await done
+
+    async def open(self, *names: Any, **values: Any) -> Any:
+        return await self._run(super().open(*names, **values))
+
+    async def claim(self, *names: Any, **values: Any) -> Any:
+        return await self._run(super().claim(*names, **values))
+
+    async def release(self, *names: Any, **values: Any) -> Any:
+        return await self._run(super().release(*names, **values))
+
+    async def close(self, *names: Any, **values: Any) -> Any:
+        return await self._run(super().close(*names, **values))
+
+
+async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:
+    """Cancel every task of the loop at once, as `asyncio.run` does at its end; None if the order was placed before."""
+    placing = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine")))
+    await asyncio.sleep(after)
+    if placing.done():
+        return None
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    return caught.value
+
+
+@on_virtual_time
+async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancelled_alone() -> None:
+    fates = set()
+    for step in range(1, 200):
+        async with floor() as here:
+            journal = Threaded()
+            cancelled = await place_until_shutdown(here, journal, step * 0.003)
+            await asyncio.sleep(1)
+            if cancelled is None:
+                break
+            (note,), placement = cancelled.__notes__, cancelled.placement  # type: ignore[attr-defined]
+            states = [entry.state for entry in await journal.entries()]
+            if placement is not None:
+                assert (placement.outcome, states) == (Outcome.PLACED, [EntryState.PLACED])
+                assert here.orders("mine")
+            else:
+                assert states == [EntryState.OPEN] if "recover()" in note else EntryState.OPEN not in states
+            fates.add(note.partition(here.account)[2])
+    assert fates == {
+        " was not sent",
+        " may have been placed: recover() will look for it",
+        " was placed",
+    }
+
+
+@on_virtual_time
+async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim() -> None:
+    async with floor() as here:
+        journal = Threaded()
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        cancelled = await place_until_shutdown(here, journal, 0.005)
+        await asyncio.sleep(1)
+        assert cancelled is not None
+        assert cancelled.__notes__ == [
+            f"order mine of account {here.account} may have been placed: recover() will look for it"
+        ]
+        assert [each.owner for each in await journal.entries()] == [None]
 
 
 @on_virtual_time

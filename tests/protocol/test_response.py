@@ -247,6 +247,12 @@ class TestRetryAfter:
         assert retry_after("Sun, 06 Nov 1994 08:49:47 GMT") is None
         assert retry_after("3") == 3.0
 
+    def test_a_date_counts_from_the_date_of_the_answer_whatever_this_machine_says(self) -> None:
+        headers = {"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}
+        for now in (NOW, 0.0, None):
+            assert refused(429, headers=headers, now=now).retry_after == 30.0
+        assert refused(429, headers=headers | {"date": "noon"}, now=NOW).retry_after > 30.0
+
     @given(st.text(max_size=40))
     @example("Mon, 1 Jan 2000 00:00:00 -9999")
     @example("Mon, 1 Jan 1 00:00:00 +2359")

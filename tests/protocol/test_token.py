@@ -138,6 +138,12 @@ class TestRefusals:
             read_grant(Response(status=429, headers={"retry-after": "7"}))
         assert caught.value.retry_after == 7
 
+    def test_retry_after_date_counts_from_the_date_of_the_answer(self) -> None:
+        headers = {"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=429, headers=headers), now=0.0)
+        assert caught.value.retry_after == 30
+
     def test_no_answer_is_transient(self) -> None:
         assert unreachable(RequestNotSentError("refused")).transient
 

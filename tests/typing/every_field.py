@@ -192,6 +192,12 @@ def check_future_option_product(it: models.FutureOptionProduct) -> None:
     assert_type(it.root_symbol, str | None)
     assert_type(it.settlement_delay_days, int | None)
     assert_type(it.supported, bool | None)
+    assert_type(it.legacy_code, str | None)
+    assert_type(it.clearport_code, str | None)
+    assert_type(it.clearing_code, str | None)
+    assert_type(it.clearing_exchange_code, str | None)
+    assert_type(it.clearing_price_multiplier, Decimal | None)
+    assert_type(it.is_rollover, bool | None)
     assert_type(it.extra, Mapping[str, Any])
 
 

@@ -259,6 +259,22 @@ async def test_order_working_but_unlisted_is_looked_up_at_intervals(service: Ser
     assert service.times_of(SEARCH) == pytest.approx([0, 300, 600, 900])
 
 
+async def test_order_follow_returns_the_replacement(service: Service, client: Client) -> None:
+    def replaced_at_five(target: str) -> Any:
+        now = service.times[-1]
+        ended = row(7, "Cancelled", **{"replacing-order-id": 8})
+        return [ended if now >= 5 else row(7, "Live"), row(8, "Filled" if now >= 9 else "Live")]
+
+    service.answers[LIVE] = replaced_at_five
+    assert (await client.watch.order("me", "A1", 7, interval=1)).replacing_order_id == "8"
+    order = await client.watch.order("me", "A1", 7, interval=1, follow=True)
+    assert (order.id, order.status) == ("8", OrderStatus.FILLED)
+    assert asyncio.get_running_loop().time() == 9
+    service.answers[LIVE] = [row(9, "Cancelled", **{"replacing-order-id": 10}), row(10, "Live")]
+    with pytest.raises(errors.DeadlineExceededError, match="order 9 "):
+        await client.watch.order("me", "A1", 9, follow=True, timeout=30)
+
+
 async def test_order_not_found_raises(service: Service, client: Client) -> None:
     service.answers[LIVE] = []
     service.answers["/customers/me/orders"] = [row(8, "Live")]
@@ -503,6 +519,7 @@ async def test_orders_invalid_accounts_raise_at_once(service: Service, client: C
         ("1", {"timeout": "5"}),
         ("1", {"timeout": -1}),
         ("1", {"interval": "5"}),
+        ("1", {"follow": "yes"}),
     ],
     ids=str,
 )

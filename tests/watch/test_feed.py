@@ -14,7 +14,9 @@ import pytest
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.watch import Watcher
+from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.poll import poll
+from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, ok
 from tests.loops import on_real_time, on_virtual_time
 
@@ -84,6 +86,23 @@ async def test_last_watcher_ends_poll_task_stops_at_once(
                 await asyncio.sleep(0)
             assert polls() == []
             assert len(service.requests) == 1
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
+@on_virtual_time
+async def test_last_market_watcher_ends_poll_task_stops_at_once(
+    leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]],
+) -> None:
+    day = {"session-date": "2026-06-10", "open-at": "2026-06-10T13:30:00Z", "close-at": "2026-06-10T20:00:00Z"}
+    gc.disable()
+    try:
+        async with client_of(FakeTransport(ok({"items": [day]}))) as client:
+            await leave(lambda: client.watch.market(initial=True))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert polls() == []
     finally:
         gc.enable()
 
@@ -223,3 +242,107 @@ async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> 
         assert polls() == []
     assert isinstance(results[0], asyncio.CancelledError)
     assert consumer.cancelled()
+
+
+# The function `poll` over a client
+
+
+async def watchlists(client: Client) -> list[str]:
+    return [str(each.name) for each in await client.watchlists.list()]
+
+
+FETCHES: dict[str, Callable[[Client], Callable[[], Awaitable[Any]]]] = {
+    "method": lambda client: client.watchlists.list,
+    "closure": lambda client: lambda: watchlists(client),
+    "view": lambda client: client.with_options(timeout=5).watchlists.list,
+    "subtask": lambda client: lambda: asyncio.ensure_future(watchlists(client)),
+}
+
+
+@pytest.mark.parametrize("fetch", FETCHES.values(), ids=list(FETCHES))
+@on_virtual_time
+async def test_closed_client_ends_poll_with_an_error(fetch: Callable[[Client], Callable[[], Awaitable[Any]]]) -> None:
+    async with client_of(FakeTransport(ok({"items": [{"name": "Tech"}]}))) as client:
+        changes = poll(fetch(client), key=str, interval=3600)
+        assert (await anext(changes)).kind == "added"
+        pending = asyncio.ensure_future(anext(changes))
+        await asyncio.sleep(1)
+        assert len(polls()) == 1
+    assert polls() == []
+    assert asyncio.get_running_loop().time() == 1
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await pending
+    with pytest.raises(StopAsyncIteration):
+        await anext(changes)
+
+
+@on_virtual_time
+async def test_closed_client_ends_poll_paced_by_it() -> None:
+    async def fetch() -> list[int]:
+        return [1]
+
+    async with client_of(FakeTransport(ok({"items": []}))) as client:
+        changes = poll(fetch, key=int, interval=client.watch.market_hours(trading=3600, resting=3600))
+        await anext(changes)
+        await asyncio.sleep(1)
+    assert polls() == []
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await anext(changes)
+
+
+@on_virtual_time
+async def test_closed_client_cancels_the_fetch_of_poll_under_way() -> None:
+    async with client_of(one_row(latency=1000)) as client:
+        pending = asyncio.ensure_future(anext(poll(client.watchlists.list, key=str, interval=3600)))
+        await asyncio.sleep(1)
+    assert polls() == []
+    assert asyncio.get_running_loop().time() == 1
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await pending
+
+
+@on_virtual_time
+async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> None:
+    async def fetch() -> list[str]:
+        async with client_of(FakeTransport(ok({"items": [{"name": f"at {len(fetched)}"}]}))) as own:
+            fetched.append(1)
+            return await watchlists(own)
+
+    fetched: list[int] = []
+    async with poll(fetch, key=str, interval=10) as changes:
+        kinds = [(await anext(changes)).kind for _ in range(3)]
+    assert kinds == ["added", "added", "removed"]
+
+
+@on_virtual_time
+async def test_poll_that_never_called_a_client_survives_its_end() -> None:
+    async def fetch() -> list[int]:
+        return [int(asyncio.get_running_loop().time())]
+
+    async with poll(fetch, key=int, interval=1) as changes:
+        async with client_of(one_row()) as client:
+            await client.watchlists.list()
+            await anext(changes)
+        await asyncio.sleep(5)
+        assert (await anext(changes)).kind == "added"
+
+
+@on_virtual_time
+async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
+    times: list[float] = []
+
+    async def fetch() -> list[int]:
+        times.append(asyncio.get_running_loop().time())
+        return [1]
+
+    feed: Feed[int] = Feed(fetch, key=int, schedule=Schedule(interval=100.0))
+    async with Watcher(feed) as watcher:
+        await anext(watcher)
+        woken = asyncio.create_task(feed.wait())
+        await asyncio.sleep(30)
+        assert not woken.done()
+        feed.hasten()
+        await asyncio.sleep(1)
+        assert woken.done()  # although nothing has changed
+        await asyncio.sleep(200)
+    assert times == [0, 30, 130, 230]

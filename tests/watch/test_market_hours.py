@@ -321,6 +321,36 @@ async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
         assert await take(market, 1) == [("closed", "12-31 18:00")]
 
 
+@on_virtual_time
+async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
+    """The clock of the loop stood still while the machine slept: an answer shows that the market has opened."""
+    wall, reads, failing = Wall(), list[float](), True
+    loop = asyncio.get_running_loop()
+
+    async def fetch() -> list[MarketSession]:
+        reads.append(loop.time())
+        if failing and slept():
+            raise ServerError("offline", status=502)
+        if slept():
+            wall.off = timedelta(hours=8)
+        return list(WEEK)
+
+    def slept() -> bool:
+        return loop.time() > 90 and not wall.off
+
+    async with watching(wall, fetch, is_stale=slept, on_error=lambda error: None) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(270)
+        assert reads == [0, 120, 180, 240]
+        failing = False
+        assert (await waiting).kind == "opened"
+        assert loop.time() == 300
+        assert await take(market, 1) == [("closed", "12-31 18:00")]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(market), 3000)
+        assert reads == [0, 120, 180, 240, 300]
+
+
 @pytest.mark.parametrize(
     ("off", "expected"),
     [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],

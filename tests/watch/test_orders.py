@@ -34,21 +34,21 @@ class List:
     async def fetch(self) -> list[Order]:
         return list(self.listed)
 
-    async def look_up(self) -> Order | None:
+    async def look_up(self, id: str) -> Order | None:
         self.looks.append(asyncio.get_running_loop().time())
         found = self.older.pop(0) if isinstance(self.older, list) else self.older
         if isinstance(found, Exception):
             raise found
         return found
 
-    async def wait(self, id: str = "1") -> Order:
+    async def wait(self, id: str = "1", *, follow: bool = False) -> Order:
         feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
         async with Watcher(feed, on_error=self.errors.append) as lease:
-            return await until_terminal(feed, lease, id, self.look_up)
+            return await until_terminal(feed, lease, id, self.look_up, follow=follow)
 
 
-def of(status: str, id: str = "1") -> Order:
-    return Order(id=id, status=OrderStatus(status))
+def of(status: str, id: str = "1", by: str | None = None) -> Order:
+    return Order(id=id, status=OrderStatus(status), replacing_order_id=by)
 
 
 @pytest.mark.parametrize(
@@ -132,3 +132,64 @@ async def test_until_terminal_cancelled_ends_the_polls() -> None:
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+# Replaced orders
+
+
+@on_virtual_time
+async def test_until_terminal_replaced_order_is_returned_unless_followed() -> None:
+    orders = List(of("Cancelled", by="2"), of("Filled", "2"))
+    assert (await orders.wait()).id == "1"
+    assert (await orders.wait(follow=True)).id == "2"
+
+
+@on_virtual_time
+async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
+    orders = List(of("Live"))
+    waiting = asyncio.create_task(orders.wait(follow=True))
+    await asyncio.sleep(2.5)
+    orders.listed[:] = [of("Replace Requested", by="2"), of("Contingent", "2")]
+    await asyncio.sleep(2)
+    orders.listed[:] = [of("Cancelled", by="2"), of("Live", "2")]
+    await asyncio.sleep(2)
+    orders.listed[:] = [of("Cancelled", "2", by="3"), of("Live", "3")]
+    await asyncio.sleep(2)
+    assert not waiting.done()
+    orders.listed[:] = [of("Filled", "3")]
+    end = await waiting
+    assert (end.id, end.status) == ("3", "Filled")
+    assert orders.looks == []
+
+
+@on_virtual_time
+async def test_until_terminal_follow_looks_up_a_replacement_that_is_not_listed() -> None:
+    orders = List(of("Cancelled", by="2"), older=[None, of("Expired", "2")])
+    assert (await orders.wait(follow=True)).id == "2"
+    assert orders.looks == [0, ABSENT_LOOKUP_INTERVAL]
+
+
+@pytest.mark.parametrize("status", ["Filled", "Rejected", "Expired", "Cancelled"])
+@on_virtual_time
+async def test_until_terminal_follow_fill_of_the_original_aborts_the_replacement(status: str) -> None:
+    orders = List(of(status, by="2"), of("Rejected", "2"))
+    assert (await orders.wait(follow=True)).id == ("1" if status == "Filled" else "2")
+
+
+@on_virtual_time
+async def test_until_terminal_follow_circle_ends() -> None:
+    orders = List(of("Cancelled", by="2"), of("Cancelled", "2", by="1"))
+    assert (await orders.wait(follow=True)).id == "2"
+    assert (await List(of("Cancelled", by="1")).wait(follow=True)).id == "1"
+
+
+@on_virtual_time
+async def test_until_terminal_forgotten_order_raises() -> None:
+    """The service was reset while the order was watched."""
+    orders = List(of("Live"))
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(2.5)
+    orders.listed.clear()
+    with pytest.raises(NotFoundError, match=r"order 1 was not found .* reset has forgotten its orders"):
+        await waiting
+    assert asyncio.get_running_loop().time() == 3 + (MAX_LOOKUPS - 1) * ABSENT_LOOKUP_INTERVAL

@@ -33,13 +33,16 @@ def fetch(
         int | None, typer.Option(min=1, help="symbols in one request, where it takes several")
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="discard the results of an interrupted run")] = False,
+    skip_failed: Annotated[
+        bool, typer.Option("--skip-failed", help="write the file without symbols that failed")
+    ] = False,
     raw: Annotated[bool, typer.Option("--raw", help="CSV: do not mark cells that begin like a formula")] = False,
     simulated: Simulated = False,
 ) -> None:
     """Fetch the data of many symbols and write it to one file, in the order of the symbols.
 
     Results are kept in FILE.partial until the file is complete: run the same command again after an interruption,
-    and it goes on where it stopped. Symbols that failed are requested again by the next run.
+    and it goes on where it stopped. If symbols fail, the file is not written, and the next run requests only those.
     """
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
@@ -52,10 +55,7 @@ def fetch(
     if out.suffix == ".parquet":
         require_arrow()
     job = Job(
-        kind=kind, symbols=read_symbols(symbols), out=out,
-        start_date=start_date, concurrency=concurrency, batch_size=batch_size, raw=raw, simulated=simulated,
+        kind=kind, symbols=read_symbols(symbols), out=out, start_date=start_date, concurrency=concurrency,
+        batch_size=batch_size, raw=raw, restart=restart, skip_failed=skip_failed, simulated=simulated,
     )  # fmt: skip
-    partial = out.with_name(out.name + ".partial")
-    if restart:
-        partial.unlink(missing_ok=True)
-    run(perform(job, partial))
+    run(perform(job))

@@ -149,10 +149,20 @@ class Brokerage:
         if operation is None or operation.scope is not None:
             customer = self._authenticate(operation, headers.get("authorization"), arrival.now).customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
-            raise RefusedError.not_found("the address")
+            raise self._not_served(arrival)
         parsed = self._parse(arrival, operation, customer, version)
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)
+
+    def _not_served(self, arrival: _Arrival) -> RefusedError:
+        """Return the error for an address that is unknown, or known but not with this method."""
+        methods = [] if arrival.operation is not None else self._router.methods(arrival.path)
+        if not methods:
+            return RefusedError.not_found("the address")
+        allowed = ", ".join(methods)
+        return RefusedError(
+            405, "method_not_allowed", f"This address supports {allowed} only", headers={"allow": allowed}
+        )
 
     def _redirect_with_code(self, arrival: _Arrival) -> Response:
         """Redirect the owner from the authorization page to the application, with a code."""

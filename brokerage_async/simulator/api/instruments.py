@@ -12,7 +12,7 @@ from .wire import RefusedError, item, items
 
 __all__ = ["Instruments"]
 
-_DEFAULT_PAGE, _MAX_PAGE = 1_000, 2_000
+_DEFAULT_PAGE = 1_000
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 
 
@@ -32,7 +32,7 @@ class Instruments:
         if wanted:
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
         chosen = positions if isinstance(positions, range) else list(positions)
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE, max_size=_MAX_PAGE)
+        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
         return items(table.rows(chosen[page.start : page.stop]), request.context, page)
 
     def equity_options(self, request: ParsedRequest) -> Response:

@@ -20,7 +20,7 @@ from .wire import Dialect, RefusedError, Slice, item, items
 
 __all__ = ["Orders", "broken_rules_error"]
 
-_DEFAULT_LIST_PAGE, _DEFAULT_SEARCH_PAGE, _MAX_PAGE = 100, 10, 200
+_DEFAULT_LIST_PAGE, _DEFAULT_SEARCH_PAGE, _DEFAULT_LIVE_PAGE = 100, 10, 200
 _RANGE_REQUIRED_SINCE = "20261012"
 
 
@@ -83,9 +83,7 @@ class Orders:
 
     def search(self, request: ParsedRequest) -> Response:
         """Return orders of several accounts, of any age and status."""
-        if (request.version or "") >= _RANGE_REQUIRED_SINCE and not {"start_date", "start_at"} & set(request.query):
-            reason = f"{request.wire('start_date')} or {request.wire('start_at')} is missing"
-            raise RefusedError.invalid([request.problem("start_date", reason)], 400)
+        _require_start(request)
         accounts = self._access.accounts(request, request.query["account_numbers"])
         return self._page(request, self._matching(request, self._order_store.of(accounts)), _DEFAULT_SEARCH_PAGE)
 
@@ -108,7 +106,7 @@ class Orders:
         orders = self._order_store.today(accounts, request.now)
         page = None
         if (request.version or "") >= _RANGE_REQUIRED_SINCE:
-            page = request.slice(len(orders), default=_MAX_PAGE, max_size=_MAX_PAGE)
+            page = request.slice(len(orders), default=_DEFAULT_LIVE_PAGE)
             orders = orders[page.start : page.stop]
         return items((order_json(order, self._dialect) for order in orders), request.context, page)
 
@@ -150,14 +148,22 @@ class Orders:
         chosen = [*matching]
         if not request.ascending:
             chosen.reverse()
-        page: Slice = request.slice(len(chosen), default=default, max_size=_MAX_PAGE)
+        page: Slice = request.slice(len(chosen), default=default)
         rows = (order_json(order, self._dialect) for order in chosen[page.start : page.stop])
         return items(rows, request.context, page)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return orders of one account, of any age and status."""
+        _require_start(request)
         account = self._access.account(request)
         return self._page(request, self._matching(request, self._order_store.of([account])), _DEFAULT_LIST_PAGE)
+
+
+def _require_start(request: ParsedRequest) -> None:
+    """Raise a 400 error if the interface version demands a range and the request has none."""
+    if (request.version or "") >= _RANGE_REQUIRED_SINCE and not {"start_date", "start_at"} & set(request.query):
+        reason = f"{request.wire('start_date')} or {request.wire('start_at')} is missing"
+        raise RefusedError.invalid([request.problem("start_date", reason)], 400)
 
 
 def _futures_symbols(order: Order) -> frozenset[str]:

@@ -11,7 +11,7 @@ from ..._generated.converters import ErrorDetailWire
 from ...operation import Operation
 from ..accounts.accounts import Customer
 from ..ledger import RequestRecord
-from .wire import RefusedError, Slice
+from .wire import Slice
 
 __all__ = ["ParsedRequest"]
 
@@ -35,21 +35,9 @@ class ParsedRequest:
     version: str | None
     record: RequestRecord
 
-    def slice(self, total: int, *, default: int, max_size: int) -> Slice:
-        """Return the requested page of ``total`` rows.
-
-        Raise a 400 error for an invalid offset or size.
-        """
-        offset = self.query.get("page_offset", 0)
-        size = self.query.get("per_page", default)
-        problems = []
-        if offset < 0:
-            problems.append(self.problem("page_offset", "must not be negative"))
-        if not 1 <= size <= max_size:
-            problems.append(self.problem("per_page", f"must be between 1 and {max_size}"))
-        if problems:
-            raise RefusedError.invalid(problems, 400)
-        return Slice(offset, size, total)
+    def slice(self, total: int, *, default: int) -> Slice:
+        """Return the requested page of ``total`` rows, by default of ``default`` rows."""
+        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", default), total)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
         """Return the error entry for one query parameter."""

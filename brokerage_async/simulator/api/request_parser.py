@@ -1,7 +1,7 @@
 """Validation of queries and bodies by the documented parameters, fields and rules.
 
 A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
-Undocumented or wrongly cased keys of a body are problems too.
+Wrongly cased keys of a body are problems too; unknown ones are ignored.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class RequestParser:
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise RefusedError(400, "invalid_json", "The body is not JSON") from None
+            raise self.error([RequestProblem("invalid", "is not JSON", "body", malformed=True)]) from None
         problems = list(self._object(model, document, ""))
         if problems:
             return None, problems, []
@@ -195,9 +195,10 @@ class RequestParser:
             return
         fields = self._fields[model]
         prefix = f"{place}." if place else ""
+        meant = {_uncased(wire): wire for wire in fields}
         for key in value:
-            if key not in fields:
-                yield RequestProblem("unexpected", "is not a field of this request", f"{prefix}{key}")
+            if key not in fields and (wire := meant.get(_uncased(key))) is not None:
+                yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
             given = value.get(wire)
             if given is not None:
@@ -235,13 +236,18 @@ class RequestParser:
                     yield from self._rules(field.model, entry)
 
 
+def _uncased(key: str) -> str:
+    """Return what is left of a key without its case: ``pricelimit`` for ``priceLimit`` and ``Price-Limit``."""
+    return key.replace("-", "").replace("_", "").lower()
+
+
 def _parse(parameter: Parameter, raw: str) -> Any:
     """Return the value of a query parameter. Raise ValueError with the problem."""
     match parameter.kind:
         case "integer":
             if _INTEGER.fullmatch(raw) is None:
                 raise ValueError("must be an integer")
-            return int(raw)
+            return _bounded(parameter, int(raw))
         case "boolean":
             if raw not in _BOOLEANS:
                 raise ValueError("must be true or false")
@@ -253,6 +259,16 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     if parameter.choices is not None and raw not in _values(parameter.choices):
         raise ValueError("does not have a valid value")
     return raw
+
+
+def _bounded(parameter: Parameter, value: int) -> int:
+    """Return an integer within the bounds of the schema. Raise ValueError for others."""
+    least, most = parameter.minimum, parameter.maximum
+    if least is not None and value < least:
+        raise ValueError(f"must be at least {least}")
+    if most is not None and value > most:
+        raise ValueError(f"must be at most {most}")
+    return value
 
 
 def _date(raw: str) -> date:

@@ -60,3 +60,9 @@ class Router:
             if route.matches(segments):
                 return route.operation, {name: unquote(segments[n]) for n, name in route.names}
         return None
+
+    def methods(self, path: str) -> list[str]:
+        """Return the methods that an encoded path supports, sorted; none for an unknown path."""
+        return sorted(
+            method for method in {method for method, _ in self._routes} if self.find(method, path) is not None
+        )

@@ -13,7 +13,7 @@ from .wire import items
 
 __all__ = ["Transactions"]
 
-_DEFAULT_PAGE, _MAX_PAGE = 250, 2_000
+_DEFAULT_PAGE = 250
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action")
 
 
@@ -34,7 +34,7 @@ class Transactions:
         chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
         if not request.ascending:
             chosen.reverse()
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE, max_size=_MAX_PAGE)
+        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
         return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
 
 

@@ -5,7 +5,7 @@ Bodies are rendered from the generated wire structs, so that all field names com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import formatdate
@@ -111,7 +111,7 @@ class Dialect:
 
 
 class RefusedError(Exception):
-    """Error response: status, machine-readable code, message, entries and, rarely, data."""
+    """Error response: status, machine-readable code, message, entries and, rarely, data or further headers."""
 
     def __init__(
         self,
@@ -121,6 +121,7 @@ class RefusedError(Exception):
         *,
         errors: Iterable[ErrorDetailWire] = (),
         data: Any = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -128,6 +129,7 @@ class RefusedError(Exception):
         self.message = message
         self.errors: list[ErrorDetailWire] = list(errors)
         self.data = data
+        self.headers: Mapping[str, str] = {**_JSON_HEADERS, **(headers or {})}
 
     def response(self, context: str) -> Response:
         """Return the error body, with ``data`` and ``context`` beside it if the error carries data."""
@@ -135,7 +137,7 @@ class RefusedError(Exception):
         body: dict[str, Any] = {"error": error}
         if self.data is not None:
             body = {"data": self.data, "error": error, "context": context}
-        return Response(status=self.status, headers=_JSON_HEADERS, body=dumps(body))
+        return Response(status=self.status, headers=self.headers, body=dumps(body))
 
     @classmethod
     def not_found(cls, what: str) -> RefusedError:

@@ -137,6 +137,12 @@ def _shared(product: FutureProduct) -> FutureOptionWire:
             market_sector=product.sector,
             product_subtype="Weekly",
             supported=True,
+            legacy_code=product.code,
+            clearport_code=product.code,
+            clearing_code=product.code,
+            clearing_exchange_code="XCME",
+            clearing_price_multiplier="1.0",
+            is_rollover=False,
         ),
     )
 

@@ -12,9 +12,10 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, ServedRequest
 from ..api.routes import request_target
-from ..api.wire import dated
+from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
+from .guard import page_behind
 
 __all__ = ["LoopbackServer"]
 
@@ -84,9 +85,16 @@ class LoopbackServer:
         assert task is not None
         self._answering.add(task)
         try:
-            return await self._serve(http)
+            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._host)
+            return self._refuse(http, foreign) if foreign else await self._serve(http)
         finally:
             self._answering.discard(task)
+
+    def _refuse(self, http: web.BaseRequest, reason: str) -> web.Response:
+        """Refuse a request of a web page. The brokerage never sees it."""
+        logger.warning("refused %s %s: %s", http.method, http.path, reason)
+        refused = RefusedError.not_permitted(f"{reason}: web pages are not served").response(http.path)
+        return web.Response(status=refused.status, body=refused.body, headers=dated(refused, self._clock.now()).headers)
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         request = Request(

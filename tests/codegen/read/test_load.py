@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegen.read.load import SchemaError, load
+from codegen.spec import Restatement
 from tests.codegen.support import TOY, edit, problems_of
 
 PLANT = "garden.yaml: $.schemas.Plant"
@@ -25,6 +26,7 @@ def test_load_models_follow_the_list_of_components() -> None:
     assert [field.wire for field in plant.values() if field.observed] == ["harvests"]
     assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
     assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
+    assert spec.models["BedEdit"].restates == Restatement(sources=("Plant", "NewPlant"), names=("season",))
 
 
 def test_load_enumeration_has_python_names_and_observed_values() -> None:
@@ -61,6 +63,10 @@ def test_load_description_of_a_reference_overrides_its_target() -> None:
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [{}]", f"{PLANT}: x-identity must list scalar properties, got [{{}}]"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: name", f"{PLANT}: x-identity must list scalar properties, got 'name'"),
         ("garden.yaml", "    x-identity: [name, sown]\n", "", "garden.yaml: $.paths.Plants.get: Plant needs x-identity, because its lists come in pages: [] if nothing identifies a row"),
+        ("garden.yaml", "fields: [season]", "names: [season]", "garden.yaml: $.schemas.BedEdit: x-restates must have the keys from and fields, got "),
+        ("garden.yaml", "fields: [season]", "fields: [height]", "garden.yaml: $.schemas.BedEdit: x-restates must list properties, got 'height'"),
+        ("garden.yaml", "fields: [season]", "fields: [width]", "openapi.yaml: $: x-restates of BedEdit: Plant has no width of that type"),
+        ("garden.yaml", "from: [Plant, NewPlant]", "from: [Stone]", "openapi.yaml: $: x-restates of BedEdit: Stone has no season of that type"),
         ("garden.yaml", "  NewLabel:\n    type: object", "  NewLabel:\n    type: string", "garden.yaml: $.schemas.NewLabel: must be an enumeration or an object with properties"),
         ("garden.yaml", "#/schemas/Season\", x-wire", "#/schemas/Loop\", x-wire", f"{PLANT}.properties.season: $ref '#/schemas/Loop': 'Loop' not found in garden.yaml"),
         ("garden.yaml", "minimum: 1,", "minimum: 1.5,", "garden.yaml: $.paths.Plants.get.parameters[4].schema: unsupported bound minimum: 1.5"),

@@ -62,6 +62,15 @@ def test_model_docstrings_describe_class_and_fields(models: ModuleType) -> None:
     assert '"""Harvests of the plant. Observed, not documented."""' in source
 
 
+def test_model_restates_fields_of_others(models: ModuleType) -> None:
+    spring, summer = models.Season.SPRING, models.Season.HIGH_SUMMER
+    rose = models.Plant(name="Rose", season=spring)
+    assert models.BedEdit.of(rose) == models.BedEdit(season=spring)
+    assert models.BedEdit.of(rose, season=summer) == models.BedEdit(season=summer)
+    assert models.BedEdit.of(models.NewPlant(name="Rose", labels=[])) == models.BedEdit()
+    assert not hasattr(models.NewPlant, "of")
+
+
 def test_enumeration_is_open_and_lists_observed_values(models: ModuleType) -> None:
     assert [(member.name, member.value) for member in models.Season] == [
         ("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"),

@@ -40,8 +40,23 @@ def test_request_without_valid_token_is_unauthorized(harness: Harness, authoriza
 
 def test_unknown_address_is_not_found(harness: Harness) -> None:
     assert harness.ask("GET", "/nowhere").status == 404
-    assert harness.ask("DELETE", "/watchlists").status == 404
     assert harness.ask("GET", "/nowhere", authorization=None).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "allowed"),
+    [
+        ("DELETE", "/watchlists", "GET, POST"),
+        ("HEAD", "/watchlists", "GET, POST"),
+        ("GET", "/accounts/X/orders/1/dry-run?x=1", "POST"),
+        ("PUT", "/oauth/token", "POST"),
+    ],
+)
+def test_wrong_method_is_not_allowed(harness: Harness, method: str, target: str, allowed: str) -> None:
+    response = harness.ask(method, target)
+    assert (response.status, response.headers["allow"]) == (405, allowed)
+    assert response.headers["content-type"] == "application/json"
+    assert json.loads(response.body)["error"]["code"] == "method_not_allowed"
 
 
 @pytest.mark.parametrize("operation", [name for name, one in OPERATIONS.items() if one.production_only])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,9 +112,15 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
 def test_newer_version_requires_a_range_and_pages_the_live_list(harness: Harness) -> None:
     harness.place(limit())
     accounts = f"account-numbers[]={harness.account}"
-    assert harness.ask("GET", f"/customers/me/orders?{accounts}", accept_version="20261012").status == 400
-    answer = harness.get(f"/customers/me/orders?{accounts}&start-date=2026-06-01", accept_version="20261012")
-    assert answer["pagination"]["total-items"] == 1
+    for target in (f"/customers/me/orders?{accounts}", f"/accounts/{harness.account}/orders?sort=Asc"):
+        assert harness.ask("GET", target, accept_version="20261011").status == 200
+        refused = harness.ask("GET", target, accept_version="20261012")
+        assert refused.status == 400
+        assert json.loads(refused.body)["error"]["errors"][0]["domain"] == "start-date"
+        for start in ("start-date=2026-06-01", "start-at=2026-06-01T00:00:00Z"):
+            answer = harness.get(f"{target}&{start}", accept_version="20261012")
+            assert answer["pagination"]["total-items"] == 1
+    assert harness.ask("GET", f"/accounts/{harness.account}/orders/live", accept_version="20261012").status == 200
     assert "pagination" in harness.get(f"/customers/me/orders/live?{accounts}", accept_version="20261012")
     assert "pagination" not in harness.get(f"/customers/me/orders/live?{accounts}")
 

@@ -8,7 +8,6 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator.api.parsed_request import ParsedRequest
-from brokerage_async.simulator.api.wire import RefusedError
 from brokerage_async.simulator.ledger import RequestRecord
 from tests.simulator.factories import OWNER, START
 
@@ -28,26 +27,10 @@ def call(**query: Any) -> ParsedRequest:
 
 
 def test_slice_has_default_and_requested_size() -> None:
-    page = call().slice(25, default=10, max_size=20)
+    page = call().slice(25, default=10)
     assert (page.start, page.stop, page.count) == (0, 10, 10)
-    page = call(page_offset=1, per_page=20).slice(25, default=10, max_size=20)
+    page = call(page_offset=1, per_page=20).slice(25, default=10)
     assert (page.start, page.stop, page.count) == (20, 25, 5)
-
-
-@pytest.mark.parametrize(
-    ("query", "domains"),
-    [
-        ({"page_offset": -1}, ["page-offset"]),
-        ({"per_page": 0}, ["per-page"]),
-        ({"per_page": 21}, ["per-page"]),
-        ({"page_offset": -1, "per_page": -1}, ["page-offset", "per-page"]),
-    ],
-)
-def test_slice_with_invalid_page_raises(query: dict[str, int], domains: list[str]) -> None:
-    with pytest.raises(RefusedError) as refused:
-        call(**query).slice(25, default=10, max_size=20)
-    assert refused.value.status == 400
-    assert [entry.domain for entry in refused.value.errors] == domains
 
 
 @pytest.mark.parametrize(("sort", "ascending"), [("Asc", True), ("asc", True), ("Desc", False), (None, False)])

@@ -15,7 +15,7 @@ def refused(harness: Harness, body: Any) -> tuple[int, str, list[str]]:
 
 def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     body = {**limit(), "Price": "1", "time-in-force": "Tomorrow", "automated-source": "yes", "gtc-date": 20260101}
-    body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "size": "1"}]
+    body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "Symbol": "AAPL"}]
     status, code, domains = refused(harness, body)
     assert (status, code) == (422, "validation_error")
     assert set(domains) == {
@@ -23,10 +23,25 @@ def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
         "time-in-force",
         "automated-source",
         "gtc-date",
-        "legs[0].size",
+        "legs[0].Symbol",
         "legs[0].instrument-type",
         "legs[0].quantity",
     }
+
+
+@pytest.mark.parametrize("key", ["orderType", "order_type", "Order-Type", "ordertype"])
+def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness, key: str) -> None:
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", {**limit(), key: "Limit"})
+    (entry,) = json.loads(response.body)["error"]["errors"]
+    assert response.status == 422
+    assert entry == {"domain": key, "reason": f"{key} is wrongly cased, the field is order-type"}
+
+
+def test_unknown_keys_are_ignored(harness: Harness) -> None:
+    body = limit("100.00", leg() | {"remaining-quantity": "10"}, behavior="immediate", underlying_symbol="AAPL")
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 201
+    assert "behavior" not in json.loads(response.body)["data"]["order"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +118,7 @@ def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> Non
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
 def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
-    assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 400
+    assert refused(harness, body) == (400, "validation_error", ["body"])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +131,14 @@ def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
         ("/accounts/{}/orders?page-offset=9999999999999999999", 400),
         ("/accounts/{}/orders?page-offset=%D9%A1", 400),
         ("/accounts/{}/orders?per-page=0", 400),
+        ("/accounts/{}/orders?per-page=200", 200),
         ("/accounts/{}/orders?per-page=201", 400),
+        ("/accounts/{}/transactions?per-page=2000", 200),
+        ("/accounts/{}/transactions?per-page=2001", 400),
+        ("/instruments/equities?per-page=1000", 200),
+        ("/instruments/equities?per-page=1001", 400),
+        ("/customers/me/orders?account-numbers[]={}&per-page=5000", 200),
+        ("/customers/me/orders/live?account-numbers[]={}&per-page=0", 400),
         ("/accounts/{}/orders?sort=Sideways", 400),
         ("/accounts/{}/orders?status[]=Lost", 400),
         ("/accounts/{}/orders?start-date=06/10/2026", 400),

@@ -28,6 +28,12 @@ def test_unknown_path_is_not_found() -> None:
     assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
 
 
+def test_methods_of_a_path() -> None:
+    assert ROUTER.methods("/watchlists") == ["GET", "POST"]
+    assert ROUTER.methods("/accounts/X/orders/live") == ["DELETE", "GET", "PATCH", "PUT"]
+    assert ROUTER.methods("/nowhere") == []
+
+
 @pytest.mark.parametrize("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
 def test_split_target_of_url_and_path(url: str) -> None:
     assert split_target(url) == ("/a/b", "c=d&e=f://g")

@@ -177,3 +177,31 @@ async def test_client_disconnect_leaves_no_traceback(
     assert caplog.text == ""
     async with http.get(f"{sim.base_url}/watchlists") as response:
         assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("Host", "rebound.example"), ("Origin", "https://evil.example"), ("Origin", "null")]
+)
+async def test_request_of_a_web_page_is_refused(
+    sim: Simulator, http: aiohttp.ClientSession, name: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
+    before = len(sim.ledger.requests)
+    async with http.post(url, json=limit(external_identifier="a"), headers={name: value}) as response:
+        assert response.status == 403
+        assert (await response.json())["error"]["code"] == "not_permitted"
+        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
+        assert "Access-Control-Allow-Origin" not in response.headers
+    assert len(sim.ledger.requests) == before
+    assert f"got {value}" in caplog.text
+
+
+async def test_preflight_of_a_web_page_is_refused(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    async with http.options(f"{sim.base_url}/watchlists", headers=headers) as response:
+        assert response.status == 403
+
+
+async def test_request_by_the_name_of_the_machine_is_served(sim: Simulator, http: aiohttp.ClientSession) -> None:
+    async with http.get(f"{sim.base_url}/watchlists", headers={"Host": "localhost:1"}) as response:
+        assert response.status == 200

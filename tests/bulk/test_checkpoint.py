@@ -1,5 +1,8 @@
 """Checkpoints of fetches after any end of the run before."""
 
+import errno
+import fcntl
+import io
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -9,8 +12,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brokerage_async.cli.fetch_checkpoint import Checkpoint
+from brokerage_async.bulk.checkpoint import Checkpoint
 from brokerage_async.errors import ConfigurationError
+
+
+def opened(path: Path, purpose: Any) -> Checkpoint:
+    checkpoint = Checkpoint(path)
+    try:
+        checkpoint.load(purpose)
+    except ConfigurationError:
+        checkpoint.close()
+        raise
+    return checkpoint
+
 
 HEADER = len('{"fetch":"x"}\n')
 
@@ -23,21 +37,21 @@ def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_
     purpose, path = {"fetch": "x"}, tmp_path / "partial"
     path.unlink(missing_ok=True)
     entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
-    with Checkpoint(path, purpose) as first:
+    with opened(path, purpose) as first:
         for key, rows in entries.items():
             first.add(key, rows)
     path.write_bytes(path.read_bytes()[:cut] + tail)
 
-    with Checkpoint(path, purpose) as again:
+    with opened(path, purpose) as again:
         kept = {key: again.rows(key) for key in entries if key in again}
         assert list(kept) == list(entries)[: len(kept)]
         if tail == b"" and cut > 100:
             assert len(kept) == len(entries)
-    with Checkpoint(path, purpose) as again:
+    with opened(path, purpose) as again:
         for key, rows in entries.items():
             if key not in again:
                 again.add(key, rows)
-    with Checkpoint(path, purpose) as last:
+    with opened(path, purpose) as last:
         assert len(last) == len(entries)
         assert [last.found(key) for key in entries] == [True, False, True, True]
         assert last.rows("C") == [{"amount": Decimal("1.10")}, {}]
@@ -48,7 +62,7 @@ def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_
 def test_a_header_that_was_not_written_whole_is_written_again(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "partial"
     path.write_bytes(b'{"fetch":"x"}\n'[:cut])
-    with Checkpoint(path, {"fetch": "x"}):
+    with opened(path, {"fetch": "x"}):
         pass
     assert path.read_bytes() == b'{"fetch":"x"}\n'
 
@@ -58,12 +72,12 @@ def test_a_checkpoint_of_something_else_is_left_alone(tmp_path: Path, content: s
     path = tmp_path / "partial"
     path.write_text(content)
     with pytest.raises(ConfigurationError, match="precious"):
-        Checkpoint(path, {"fetch": "x"})
+        opened(path, {"fetch": "x"})
     assert path.read_text() == content
 
 
 def test_an_empty_checkpoint_knows_nothing(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         assert len(checkpoint) == 0
         assert "A" not in checkpoint
         with pytest.raises(KeyError):
@@ -71,7 +85,7 @@ def test_an_empty_checkpoint_knows_nothing(tmp_path: Path) -> None:
 
 
 def test_a_key_can_be_added_after_rows_were_read(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         for key in "ABC":
             checkpoint.add(key, [{"symbol": key}])
             assert checkpoint.rows("A") == [{"symbol": "A"}]
@@ -81,21 +95,21 @@ def test_a_key_can_be_added_after_rows_were_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["1.10", "0.12345678901234567890123", "1E+400", "1E-400"])
 def test_numbers_keep_their_digits(tmp_path: Path, number: str) -> None:
     path = tmp_path / "partial"
-    with Checkpoint(path, {"fetch": "x"}) as first:
+    with opened(path, {"fetch": "x"}) as first:
         first.add("A", [{"new": Decimal(number)}])
-    with Checkpoint(path, {"fetch": "x"}) as again:
+    with opened(path, {"fetch": "x"}) as again:
         [row] = again.rows("A")
     assert str(row["new"]) == number
 
 
 def test_whole_numbers_may_be_long(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"id": 10**30}])
         assert checkpoint.rows("A") == [{"id": 10**30}]
 
 
 def test_what_is_no_text_does_not_cost_the_row(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"symbol": "a\ud800b", "\udc80": [None, {"x": "\udfff"}], "id": 7, "emoji": "\U0001f600"}])
         assert checkpoint.rows("A") == [
             {"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "id": 7, "emoji": "\U0001f600"}
@@ -104,7 +118,7 @@ def test_what_is_no_text_does_not_cost_the_row(tmp_path: Path) -> None:
 
 def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
     path = tmp_path / "partial"
-    with Checkpoint(path, {"fetch": "x"}) as checkpoint:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"a": 1}])
         checkpoint.flush()
         assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
@@ -113,20 +127,78 @@ def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
 def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "partial"
-    with Checkpoint(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
-        Checkpoint(path, {"fetch": "x"})
-    with Checkpoint(path, {"fetch": "x"}) as after:
+    with opened(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
+        opened(path, {"fetch": "x"})
+    with opened(path, {"fetch": "x"}) as after:
         assert len(after) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
+def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "partial", opened(tmp_path / "partial", {"fetch": "x"})
+    plain = fcntl.flock
+
+    def late(file: Any, operation: int) -> None:
+        monkeypatch.undo()
+        other.discard()
+        plain(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", None)
+    with opened(path, {"fetch": "x"}) as again:
+        assert "A" in again
+
+
+@pytest.mark.parametrize(
+    ("header", "difference"),
+    [
+        (b'{"fetch":"y"}', "got fetch 'y' instead of 'x'"),
+        (b"{}", "got fetch None instead of 'x'"),
+        (b"[1]", r"got '\[1\]'"),
+        (b"\xff" * 400, f"got '{chr(0xFFFD) * 300}'"),
+    ],
+)
+def test_the_difference_to_another_fetch_is_named(tmp_path: Path, header: bytes, difference: str) -> None:
+    (tmp_path / "partial").write_bytes(header + b"\n")
+    with pytest.raises(ConfigurationError, match=f"must belong to this fetch, {difference}: finish"):
+        opened(tmp_path / "partial", {"fetch": "x"})
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot write"):
-        Checkpoint(tmp_path / "nowhere" / "partial", {"fetch": "x"})
+        opened(tmp_path / "nowhere" / "partial", {"fetch": "x"})
+
+
+class FullDisk(io.BytesIO):
+    """File on a disk that takes no more."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        self.flush()
+
+
+def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(tmp_path: Path) -> None:
+    path = tmp_path / "partial"
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", None)
+        checkpoint.flush()
+        taken, checkpoint._file = checkpoint._file, FullDisk()
+        checkpoint.add("B", None)
+        with pytest.raises(ConfigurationError, match=r"cannot write .*partial: No space left on device"):
+            checkpoint.flush()
+    taken.close()
+    with opened(path, {"fetch": "x"}) as again:
+        assert ["A" in again, "B" in again] == [True, False]
 
 
 def test_it_is_removed_when_everything_stands_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "partial"
-    with Checkpoint(path, {"fetch": "x"}) as checkpoint:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", None)
         checkpoint.discard()
     assert not path.exists()

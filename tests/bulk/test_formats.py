@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.cli import fetch_formats
-from brokerage_async.cli.fetch_formats import FORMATS, put_in_place
+from brokerage_async.bulk import formats
+from brokerage_async.bulk.formats import FORMATS, put_in_place
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.models import Dividend, Equity
 
@@ -90,7 +90,7 @@ def test_parquet_is_typed(tmp_path: Path) -> None:
 
 def test_parquet_is_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(fetch_formats, "GROUP", 2)
+    monkeypatch.setattr(formats, "GROUP", 2)
     file = parquet.ParquetFile(written(tmp_path, ".parquet", ROWS))
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
 
@@ -130,7 +130,7 @@ def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Pa
     pytest.importorskip("pyarrow")
     out = tmp_path / "out.parquet"
     out.write_text("before")
-    with pytest.raises(ConfigurationError, match="use JSON lines or CSV"):
+    with pytest.raises(ConfigurationError, match="JSON lines and CSV hold"):
         put_in_place(out, lambda: [("A", {}), ("B", row)], Equity)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]

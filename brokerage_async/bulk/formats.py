@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -15,6 +16,7 @@ import attrs
 import msgspec
 
 from .._values import decimal_text
+from ..arrow import write_parquet as write_groups
 from ..errors import ConfigurationError
 from ..models import converter
 
@@ -83,7 +85,6 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
     Raises:
         ConfigurationError: a number is too large for any column.
     """
-    from ..arrow import write_parquet as write
 
     def groups() -> Iterator[tuple[list[str], list[Any]]]:
         rest = iter(rows())
@@ -91,10 +92,7 @@ def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
             keys, raw = zip(*group, strict=True)
             yield list(keys), converter.structure(list(raw), list[model])  # type: ignore[valid-type]
 
-    try:
-        write(path, groups, model)
-    except (ValueError, OverflowError) as error:
-        raise ConfigurationError(f"Parquet cannot hold a value ({error}): use JSON lines or CSV") from None
+    write_groups(path, groups, model)
 
 
 FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
@@ -115,13 +113,23 @@ def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False)
     aside = path.with_name(path.name + ".tmp")
     try:
         (write_raw_csv if raw and path.suffix == ".csv" else FORMATS[path.suffix])(aside, rows, model)
-        with aside.open("rb+") as file:
-            os.fsync(file.fileno())
+        _sync(aside)
         aside.replace(path)
+        if sys.platform != "win32":
+            _sync(path.parent)  # before the checkpoint is removed
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Write a file or a folder through to the disk."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _cell(value: Any) -> str:

@@ -1,0 +1,176 @@
+"""Public functions of the room; they import pyarrow, pandas and Polars only when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import attrs
+
+from .._values import Decimals
+from ..errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["joined", "require", "schema_of", "to_arrow", "to_pandas", "to_polars", "write_parquet"]
+
+EXTRAS = {"arrow": ("pyarrow",), "pandas": ("pyarrow", "pandas"), "polars": ("pyarrow", "polars")}
+"""Packages that each extra installs."""
+
+
+def require(extra: Literal["arrow", "pandas", "polars"]) -> None:
+    """Check that the packages of an extra are installed.
+
+    Raises:
+        ConfigurationError: a package is missing; the message says how to install it.
+    """
+    for package in EXTRAS[extra]:
+        try:
+            import_module(package)
+        except ImportError as missing:
+            raise ConfigurationError(f'{package} is missing: pip install "brokerage-async[{extra}]"') from missing
+
+
+def to_arrow(
+    rows: Iterable[Any],
+    model: type[Any] | None = None,
+    *,
+    keys: Sequence[str] | None = None,
+    decimals: Decimals = "exact",
+) -> pyarrow.Table:
+    """Return an Arrow table with one row per model and one column per field.
+
+    Exact decimals are ``decimal128(38, 18)``. A column with a number that this type cannot hold is ``decimal256(76,
+    38)``. Dates are ``date32``, points in time ``timestamp('us', 'UTC')``, enumerations strings, nested models structs,
+    lists lists; raw JSON and the unknown fields in ``extra`` are JSON strings.
+
+    Args:
+        rows: models of one class.
+        model: their class. Pass it wherever ``rows`` may be empty.
+        keys: values of a first column ``key``, one for each row.
+        decimals: see `Decimals`.
+
+    Raises:
+        ConfigurationError: pyarrow is missing, an argument is invalid, or a number fits no column.
+    """
+    require("arrow")
+    from .tables import table_of
+
+    items, model = _checked(rows, model, decimals)
+    return table_of(items, model, keys=keys, decimals=decimals)
+
+
+def to_pandas(
+    rows: Iterable[Any],
+    model: type[Any] | None = None,
+    *,
+    keys: Sequence[str] | None = None,
+    decimals: Decimals = "exact",
+) -> pandas.DataFrame:
+    """Return a pandas frame with one row per model and one column per field.
+
+    Exact decimals are `decimal.Decimal` objects with the digits of the models, or None. All other columns have the
+    types of `to_arrow` (`pandas.ArrowDtype`), so integers and booleans keep their type where values are missing.
+
+    Args:
+        rows: models of one class.
+        model: their class. Pass it wherever ``rows`` may be empty.
+        keys: values of a first column ``key``, one for each row.
+        decimals: see `Decimals`.
+
+    Raises:
+        ConfigurationError: pandas or pyarrow is missing, an argument is invalid, or a number fits no column.
+    """
+    require("pandas")
+    from .frames import pandas_of
+
+    items, model = _checked(rows, model, decimals)
+    return pandas_of(items, model, keys=keys, decimals=decimals)
+
+
+def to_polars(
+    rows: Iterable[Any],
+    model: type[Any] | None = None,
+    *,
+    keys: Sequence[str] | None = None,
+    decimals: Decimals = "exact",
+) -> polars.DataFrame:
+    """Return a Polars frame with one row per model and one column per field.
+
+    Exact decimals are ``Decimal(38, 18)``, the widest that Polars has. All other columns have the types of `to_arrow`.
+
+    Args:
+        rows: models of one class.
+        model: their class. Pass it wherever ``rows`` may be empty.
+        keys: values of a first column ``key``, one for each row.
+        decimals: see `Decimals`.
+
+    Raises:
+        ConfigurationError: Polars or pyarrow is missing, an argument is invalid, or a number fits no column.
+    """
+    require("polars")
+    from .frames import polars_of
+
+    return polars_of(to_arrow(rows, model, keys=keys, decimals=decimals))
+
+
+def schema_of(model: type[Any], *, key: bool = False, decimals: Decimals = "exact") -> pyarrow.Schema:
+    """Return the Arrow schema of a model's table, optionally with a ``key`` column.
+
+    Raises:
+        ConfigurationError: pyarrow is missing, or an argument is invalid.
+    """
+    require("arrow")
+    from .tables import schema_of as schema
+
+    _, model = _checked((), model, decimals)
+    return schema(model, key=key, decimals=decimals)
+
+
+def joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
+    """Concatenate tables of the same model; a column that is wide in one of them is wide in the result."""
+    import pyarrow
+
+    return pyarrow.concat_tables(tables, promote_options="permissive")
+
+
+def write_parquet(
+    path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]
+) -> None:
+    """Write groups of keys and models to one Parquet file, a row group for each.
+
+    ``groups`` is called a second time if a number needs wide columns.
+
+    Raises:
+        ConfigurationError: pyarrow is missing, or a number fits no column.
+    """
+    require("arrow")
+    from .parquet import write
+
+    write(path, groups, model)
+
+
+def _checked(rows: Iterable[Any], model: type[Any] | None, decimals: str) -> tuple[Collection[Any], type[Any]]:
+    """Return the rows as a collection, and their class.
+
+    Raises:
+        ConfigurationError: an argument is invalid.
+    """
+    if decimals not in get_args(Decimals):
+        raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
+    items = rows if isinstance(rows, list | tuple) else list(rows)
+    if model is None:
+        if not items:
+            raise ConfigurationError("model must be given if rows may be empty, such as to_arrow(rows, models.Order)")
+        model = type(items[0])
+    if not isinstance(model, type) or not attrs.has(model):
+        raise ConfigurationError(f"model must be a class of models, got {model!r}")
+    for item in items:
+        if not isinstance(item, model):
+            raise ConfigurationError(f"rows must all be of class {model.__name__}, got {type(item).__name__}")
+    return items, model

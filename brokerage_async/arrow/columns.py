@@ -1,0 +1,139 @@
+"""Columns of a model: the Arrow type of each field, and the conversion of its values."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+import pyarrow as pa
+
+from .._values import Decimals, decimal_text, readable
+
+__all__ = ["DECIMAL", "Column", "columns_of", "has_wide_decimals", "widened"]
+
+DECIMAL = pa.decimal128(38, 18)
+WIDE = pa.decimal256(76, 38)
+
+Write = Callable[[Any], Any]
+
+_SCALARS: Mapping[Any, pa.DataType] = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us", tz="UTC"),
+}
+_DECIMALS: Mapping[Decimals, tuple[pa.DataType, Write | None]] = {
+    "exact": (DECIMAL, None),
+    "string": (pa.string(), decimal_text),
+    "float": (pa.float64(), float),
+}
+_encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
+
+
+@attrs.frozen
+class Column:
+    """Column for one field.
+
+    ``write`` converts values for pyarrow, None if they need no conversion.
+    """
+
+    name: str
+    type: pa.DataType
+    write: Write | None = None
+
+
+_COLUMNS: dict[tuple[type[Any], Decimals], tuple[Column, ...]] = {}
+
+
+def columns_of(model: type[Any], decimals: Decimals = "exact") -> tuple[Column, ...]:
+    """Return the columns of an attrs class, in field order."""
+    if (model, decimals) not in _COLUMNS:
+        _COLUMNS[model, decimals] = _columns(model, decimals, frozenset())
+    return _COLUMNS[model, decimals]
+
+
+def _columns(model: type[Any], decimals: Decimals, outer: frozenset[type[Any]]) -> tuple[Column, ...]:
+    hints = get_type_hints(model)
+    outer = outer | {model}
+    return tuple(
+        Column(field.name, pa.string(), _write_extra)
+        if field.name == "extra"
+        else Column(field.name, *_arrow_type(hints[field.name], decimals, outer))
+        for field in attrs.fields(model)
+    )
+
+
+def _arrow_type(hint: Any, decimals: Decimals, outer: frozenset[type[Any]]) -> tuple[pa.DataType, Write | None]:
+    """Return the Arrow type for a type hint, and its converter."""
+    if get_origin(hint) in (Union, types.UnionType):
+        inner = [argument for argument in get_args(hint) if argument is not types.NoneType]
+        hint = inner[0] if len(inner) == 1 else Any
+    if hint is Decimal:
+        return _DECIMALS[decimals]
+    if hint in _SCALARS:
+        return _SCALARS[hint], None
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return pa.string(), str
+    if get_origin(hint) is tuple:
+        item, write = _arrow_type(get_args(hint)[0], decimals, outer)
+        return pa.list_(item), list if write is None else _each_by(write)
+    if isinstance(hint, type) and attrs.has(hint) and hint not in outer:
+        columns = _columns(hint, decimals, outer)
+        return pa.struct([pa.field(column.name, column.type) for column in columns]), _struct_by(columns)
+    return pa.string(), write_json  # raw JSON, and recursive models
+
+
+def _each_by(write: Write) -> Write:
+    return lambda values: [None if value is None else write(value) for value in values]
+
+
+def _struct_by(columns: tuple[Column, ...]) -> Write:
+    def write(value: Any) -> dict[str, Any]:
+        row = {}
+        for column in columns:
+            field = getattr(value, column.name)
+            row[column.name] = field if field is None or column.write is None else column.write(field)
+        return row
+
+    return write
+
+
+def write_json(value: Any) -> str:
+    """Encode raw JSON, or a model, with every digit of its numbers."""
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:
+        return _encode(readable(value)).decode()
+
+
+def _write_extra(value: Any) -> str | None:
+    """Encode unknown fields; None where there are none, as in most rows."""
+    return write_json(value) if value else None
+
+
+def widened(type_: pa.DataType) -> pa.DataType:
+    """Return the type with its decimals as ``decimal256(76, 38)``."""
+    if type_ == DECIMAL:
+        return WIDE
+    if pa.types.is_list(type_):
+        return pa.list_(widened(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(widened(field.type)) for field in type_])
+    return type_
+
+
+def has_wide_decimals(type_: pa.DataType) -> bool:
+    """Return True if a decimal of the type is wider than ``decimal128``."""
+    if pa.types.is_list(type_):
+        return has_wide_decimals(type_.value_type)
+    if pa.types.is_struct(type_):
+        return any(has_wide_decimals(field.type) for field in type_)
+    return bool(pa.types.is_decimal256(type_))

@@ -1,0 +1,76 @@
+"""Arrow tables of models.
+
+The columns of a table depend on the model and on ``decimals``, never on its rows, so tables of the same model can be
+concatenated and written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly
+makes its column ``decimal256(76, 38)``, because exact digits matter more than a stable schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from .._values import Decimals, readable
+from ..errors import ConfigurationError
+from .columns import columns_of, widened
+
+__all__ = ["schema_of", "table_of"]
+
+MAX_SHOWN = 80
+"""Characters of an invalid value that an error shows."""
+
+UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
+"""Errors of pyarrow for a value that does not fit its column."""
+
+
+def schema_of(model: type[Any], *, key: bool = False, decimals: Decimals = "exact") -> pa.Schema:
+    """Return the Arrow schema of a model's table, optionally with a ``key`` column."""
+    keys = [pa.field("key", pa.string())] if key else []
+    return pa.schema(keys + [pa.field(column.name, column.type) for column in columns_of(model, decimals)])
+
+
+def table_of(
+    items: Collection[Any], model: type[Any], *, keys: Sequence[str] | None = None, decimals: Decimals = "exact"
+) -> pa.Table:
+    """Return a table with one row per item of class ``model``.
+
+    The ``keys``, one for each item, become the first column.
+
+    Raises:
+        ConfigurationError: a value fits no column.
+    """
+    columns = {} if keys is None else {"key": _array("key", list(keys), pa.string())}
+    for column in columns_of(model, decimals):
+        values = [getattr(item, column.name) for item in items]
+        if column.write is not None:
+            values = [None if value is None else column.write(value) for value in values]
+        columns[column.name] = _array(f"{model.__name__}.{column.name}", values, column.type)
+    return pa.table(columns)
+
+
+def _array(name: str, values: list[Any], type_: pa.DataType) -> pa.Array:
+    """Return the values as an array of the type, or of the wide one if they need it."""
+    try:
+        return pa.array(values, type_)
+    except UnicodeEncodeError:  # lone surrogates, which no Arrow string can hold
+        return _array(name, readable(values), type_)
+    except UNFIT:
+        wide = widened(type_)
+        try:
+            return pa.array(values, wide)
+        except UNFIT as error:
+            unfit = repr(next(value for value in values if not _fits(value, wide)))[:MAX_SHOWN]
+            others = "JSON lines and CSV" if wide == type_ else 'decimals="string", JSON lines and CSV'
+            raise ConfigurationError(
+                f"{name} must fit {wide}, got {unfit}: {others} hold numbers of any length"
+            ) from error
+
+
+def _fits(value: Any, type_: pa.DataType) -> bool:
+    try:
+        pa.array([value], type_)
+    except UNFIT:
+        return False
+    return True

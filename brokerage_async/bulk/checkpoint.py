@@ -1,0 +1,196 @@
+"""Checkpoint of a fetch on disk, from which an interrupted or killed run continues.
+
+The file is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is null
+for an unknown key. The file only grows. The next run truncates an unfinished line of a killed one. Only one run at a
+time may have the file open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from .._values import readable
+from ..errors import ConfigurationError
+
+__all__ = ["Checkpoint"]
+
+MAX_SHOWN = 300
+"""Characters of a foreign file that an error shows."""
+
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
+
+
+class Checkpoint:
+    """Finished keys of one fetch, and the positions of their rows in the file.
+
+    Args:
+        path: the file; it is created if it is missing, and locked until `close`.
+
+    Raises:
+        ConfigurationError: another run has the file open, or it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._places: dict[str, int | None] = {}
+        try:
+            self._file = _open_locked(path)
+        except OSError as error:
+            raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, which keeps the keys that were flushed."""
+        with contextlib.suppress(OSError):  # of rows that a full disk did not take: they are fetched again
+            self._file.close()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, key: str, rows: list[Any] | None) -> None:
+        """Record the rows of a key, or None for an unknown key; lone surrogates become U+FFFD.
+
+        Raises:
+            ConfigurationError: the file cannot be written, as on a full disk. So raise `flush` and `load`.
+        """
+        try:
+            line = encode([key, rows])
+        except UnicodeEncodeError:
+            line = encode(readable([key, rows]))
+        with self._writing():
+            place = self._file.seek(0, os.SEEK_END)
+            self._file.write(line + b"\n")
+        self._places[key] = None if rows is None else place
+
+    def flush(self) -> None:
+        """Pass added rows to the operating system, so that they survive the end of this process."""
+        with self._writing():
+            self._file.flush()
+
+    def found(self, key: str) -> bool:
+        """Return whether the service knows a finished key."""
+        return self._places[key] is not None
+
+    def rows(self, key: str) -> list[Any]:
+        """Return the rows of a finished key from the file; no rows for an unknown key."""
+        place = self._places[key]
+        if place is None:
+            return []
+        self._file.seek(place)
+        found: list[Any] = decode(self._file.readline())[1]
+        return found
+
+    def discard(self) -> None:
+        """Remove the file and close it."""
+        if sys.platform == "win32":  # which removes no open file
+            self.close()
+        self.path.unlink()
+        self.close()
+
+    def load(self, purpose: Mapping[str, object], *, restart: bool = False) -> None:
+        """Read the keys that an earlier run finished, or write the header of a new fetch.
+
+        Args:
+            purpose: JSON object that describes the fetch.
+            restart: discard an earlier run.
+
+        Raises:
+            ConfigurationError: the file belongs to another fetch.
+        """
+        header = encode(purpose) + b"\n"
+        if restart:
+            with self._writing():
+                self._file.truncate(0)
+        self._file.seek(0)
+        found = self._file.readline()
+        if not header.startswith(found):
+            raise ConfigurationError(
+                f"{self.path} must belong to this fetch, got {_difference(found, purpose)}: finish the earlier fetch, "
+                "or discard it with restart=True (on the console --restart)"
+            )
+        end = len(header) if found == header else 0
+        if end:
+            for key, place, after in self._entries():
+                self._places[key] = place
+                end = after
+        with self._writing():
+            self._file.seek(end)
+            self._file.truncate()
+            if not end:
+                self._file.write(header)
+                self._file.flush()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
+
+    def _entries(self) -> Iterator[tuple[str, int | None, int]]:
+        """Yield key, position of the rows and end of each line, up to the first incomplete one."""
+        place = self._file.tell()
+        while (line := self._file.readline()).endswith(b"\n"):
+            try:
+                key, rows = decode(line)
+            except (msgspec.DecodeError, ValueError, TypeError):
+                return
+            yield key, None if rows is None else place, place + len(line)
+            place += len(line)
+
+
+def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
+    """Describe how the header of another fetch differs."""
+    try:
+        other = decode(found)
+        differing = [f"{name} {other.get(name)!r} instead of {value!r}" for name, value in purpose.items()
+                     if other.get(name) != value]  # fmt: skip
+    except (msgspec.DecodeError, ValueError, AttributeError):
+        differing = []
+    return "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
+
+
+def _open_locked(path: Path) -> BinaryIO:
+    """Open a file, and lock it until it is closed if the system has file locks."""
+    while True:
+        file = path.open("a+b")
+        try:
+            if _lock(file):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock the file. Return False if another run removed it before it was locked."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigurationError(f"{file.name} is in use by another run") from None
+    return os.fstat(file.fileno()).st_nlink > 0

@@ -1,0 +1,356 @@
+"""Fetches into files: whole or absent, and continued after any interruption."""
+
+import asyncio
+import random
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, formats, to_file
+
+from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
+
+HOME = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
+
+
+def files(out: Path) -> list[str]:
+    return sorted(path.name for path in out.parent.iterdir())
+
+
+def content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+async def whole(out: Path) -> bytes | None:
+    """Return the file of an uninterrupted run."""
+    elsewhere = out.with_name("elsewhere")
+    elsewhere.mkdir()
+    await fetch_to_file(Service().fetch(), elsewhere / out.name)
+    written = content(elsewhere / out.name)
+    shutil.rmtree(elsewhere)
+    return written
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+async def test_file_has_every_row_once_in_the_order_of_the_keys(service: Service, out: Path, suffix: str) -> None:
+    out = out.with_suffix(suffix)
+    result = await fetch_to_file(service.fetch([*KEYS, "K01", "K00"], concurrency=4), str(out))
+    known = [key for key in KEYS if key not in UNKNOWN]
+    assert (result.path, result.rows, result.found, result.resumed) == (out, 36, 18, 0)
+    assert (result.missing, result.failed) == (UNKNOWN, {})
+    assert files(out) == [out.name]
+    if suffix == ".parquet":
+        table = pq.read_table(out)
+        assert table.column("key").to_pylist() == [key for key in known for _ in range(2)]
+        assert table.column("amount").to_pylist() == [Decimal("0.5"), Decimal("1.5")] * 18
+    else:
+        lines = out.read_text().splitlines()[1 if suffix == ".csv" else 0 :]
+        assert [line[: line.index("K") + 3][-3:] for line in lines] == [key for key in known for _ in range(2)]
+
+
+async def test_keys_may_come_from_an_async_iterator(service: Service, out: Path) -> None:
+    async def keys() -> AsyncIterator[str]:
+        for key in ["B", "A", "B"]:
+            yield key
+
+    progress: list[Any] = []
+    result = await fetch_to_file(service.fetch(keys(), on_progress=lambda *step: progress.append(step[:2])), out)
+    assert (result.found, progress) == (2, [(2, 2)])
+
+
+async def test_no_keys_give_an_empty_file(service: Service, out: Path) -> None:
+    assert (await fetch_to_file(service.fetch([]), out)).rows == 0
+    assert content(out) == b""
+
+
+# -- interruptions ----------------------------------------------------------------------------------------------------
+
+
+async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
+    expected = await whole(out)
+    service.errors["K09"] = errors.TokenError("revoked")
+    with pytest.raises(errors.TokenError):
+        await fetch_to_file(service.fetch(), out)
+    assert files(out) == ["out.jsonl.partial"]
+    service.errors.clear()
+    service.asked.clear()
+    progress: list[Any] = []
+    result = await fetch_to_file(service.fetch(on_progress=lambda *step: progress.append(step[:2])), out)
+    assert service.asked == KEYS[8:]
+    assert (result.resumed, result.missing) == (8, UNKNOWN)
+    assert progress[-1] == (20, 20)
+    assert content(out) == expected
+    assert files(out) == ["out.jsonl"]
+
+
+async def test_a_cancelled_call_leaves_nothing_running_and_can_be_continued(service: Service, out: Path) -> None:
+    expected = await whole(out)
+
+    async def stuck(batch: tuple[str, ...]) -> Any:
+        if "K08" in batch:
+            reached.set()
+            await asyncio.Event().wait()
+        return await service(batch)
+
+    reached = asyncio.Event()
+    fetch = BulkFetch(KEYS, stuck, batch_size=4, concurrency=1, model=models.Dividend, name="dividends")
+    call = asyncio.create_task(fetch_to_file(fetch, out))
+    await reached.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert files(out) == ["out.jsonl.partial"]
+    assert (await fetch_to_file(service.fetch(), out)).resumed == 8
+    assert content(out) == expected
+
+
+@pytest.mark.parametrize("cancellations", [1, 3])
+async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
+    service: Service, out: Path, monkeypatch: pytest.MonkeyPatch, cancellations: int
+) -> None:
+    expected = await whole(out)
+    write(out, b"before")
+    reading, go_on = threading.Event(), threading.Event()
+    plain = checkpoint.Checkpoint.rows
+
+    def slow(self: Any, key: str) -> Any:
+        reading.set()
+        assert go_on.wait(10)
+        return plain(self, key)
+
+    with monkeypatch.context() as slowly:
+        slowly.setattr(checkpoint.Checkpoint, "rows", slow)
+        call = asyncio.create_task(fetch_to_file(service.fetch(), out))
+        assert await asyncio.to_thread(reading.wait, 10)
+        for _ in range(cancellations):
+            call.cancel()
+            await asyncio.sleep(0)
+        assert not call.done(), "the file is in use by the thread"
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert content(out) == b"before"
+    assert files(out) == ["out.jsonl", "out.jsonl.partial"]
+    assert (await fetch_to_file(service.fetch(), out)).resumed == 20
+    assert service.asked == KEYS
+    assert content(out) == expected
+
+
+async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME
+    )
+    if kill_after is not None:
+        while content(out.with_name(f"{out.name}.partial")) is None and process.returncode is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(kill_after)
+        if process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+    return await process.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("point", POINTS)
+async def test_killed_anywhere_no_row_is_lost_or_doubled(service: Service, out: Path, point: str) -> None:
+    expected = await whole(out)
+    assert await run(point, out) == -signal.SIGKILL
+    assert content(out) == (expected if point == "after replacing" else None)
+    kept = {"request": KEYS[:8], "line": KEYS[:12]}.get(point, KEYS)
+    assert (await fetch_to_file(service.fetch(), out)).resumed == len(kept)
+    assert service.asked == [key for key in KEYS if key not in kept]
+    assert content(out) == expected
+    assert files(out) == ["out.jsonl", "out.jsonl.asked"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+async def test_killed_at_any_moment_no_row_is_lost_or_doubled(out: Path, suffix: str) -> None:
+    out = out.with_suffix(suffix)
+    expected, chance, kills = await whole(out), random.Random(suffix), 0
+    while kills < 8:
+        kills += await run("any moment", out, kill_after=chance.uniform(0, 0.15)) == -signal.SIGKILL
+        assert content(out) in (None, expected)
+    assert await run("any moment", out) == 0
+    assert content(out) == expected
+
+
+# -- failed keys ------------------------------------------------------------------------------------------------------
+
+
+async def test_failed_keys_leave_the_old_file_and_are_requested_again(service: Service, out: Path) -> None:
+    expected = await whole(out)
+    write(out, b"before")
+    service.errors["K05"] = errors.UnprocessableError("odd symbol", code="odd", status=422)
+    with pytest.raises(errors.IncompleteFetchError, match=r"1 of 20 keys failed.*\n  - K05: odd symbol") as raised:
+        await fetch_to_file(service.fetch(), out)
+    assert raised.value.failed == service.errors
+    assert [(detail.code, detail.domain) for detail in raised.value.errors] == [("odd", "K05")]
+    assert content(out) == b"before"
+
+    service.errors.clear()
+    service.asked.clear()
+    await fetch_to_file(service.fetch(), out)
+    assert service.asked == ["K05"]
+    assert content(out) == expected
+
+
+async def test_failed_keys_are_left_out_on_request(service: Service, out: Path) -> None:
+    service.errors["K05"] = errors.UnprocessableError("odd symbol")
+    result = await fetch_to_file(service.fetch(), out, skip_failed=True)
+    assert (list(result.failed), result.found, result.rows) == (["K05"], 17, 34)
+    assert b"K05" not in (content(out) or b"K05")
+    assert files(out) == ["out.jsonl"]
+
+
+async def test_many_failures_are_listed_in_part(service: Service, out: Path) -> None:
+    service.errors = {key: errors.UnprocessableError("odd") for key in KEYS}
+    with pytest.raises(errors.IncompleteFetchError) as raised:
+        await fetch_to_file(service.fetch(), out)
+    assert (len(raised.value.failed), len(raised.value.errors)) == (20, 10)
+
+
+# -- fetches that are not this one ------------------------------------------------------------------------------------
+
+
+async def interrupted(service: Service, out: Path, **options: Any) -> None:
+    service.errors["K09"] = errors.TokenError("revoked")
+    with pytest.raises(errors.TokenError):
+        await fetch_to_file(service.fetch(), out, **options)
+    service.errors.clear()
+    service.asked.clear()
+
+
+@pytest.mark.parametrize(
+    ("keys", "name", "message"),
+    [
+        (KEYS[:-1], "dividends", r"got keys '20 \(\w{16}\)' instead of '19 \(\w{16}\)'"),
+        ([*KEYS[:-1], "OTHER"], "dividends", r"got keys '20 \(\w{16}\)' instead of '20 \(\w{16}\)'"),
+        (KEYS, "dividends of elsewhere", "got fetch 'dividends' instead of 'dividends of elsewhere'"),
+    ],
+)
+async def test_another_fetch_does_not_continue_it(
+    service: Service, out: Path, keys: Sequence[str], name: str, message: str
+) -> None:
+    await interrupted(service, out)
+    with pytest.raises(errors.ConfigurationError, match=rf"partial must belong to this fetch, {message}.*restart=True"):
+        await fetch_to_file(service.fetch(keys, name=name), out)
+    assert service.asked == []
+    result = await fetch_to_file(service.fetch(keys, name=name), out, restart=True)
+    assert (result.resumed, sorted(service.asked)) == (0, sorted(keys))
+
+
+async def test_another_format_does_not_continue_it(service: Service, tmp_path: Path) -> None:
+    await interrupted(service, tmp_path / "out.csv")
+    with pytest.raises(errors.ConfigurationError, match="got format 'csv' instead of 'raw csv'"):
+        await fetch_to_file(service.fetch(), tmp_path / "out.csv", raw=True)
+    (tmp_path / "out.csv.partial").rename(tmp_path / "out.parquet.partial")
+    with pytest.raises(errors.ConfigurationError, match="got format 'csv' instead of 'parquet'"):
+        await fetch_to_file(service.fetch(), tmp_path / "out.parquet")
+
+
+async def test_the_order_of_the_keys_may_change(service: Service, out: Path) -> None:
+    await interrupted(service, out)
+    result = await fetch_to_file(service.fetch(set(KEYS)), out)
+    assert (result.resumed, sorted(service.asked)) == (8, KEYS[8:])
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Path, restart: bool) -> None:
+    results = await asyncio.gather(
+        fetch_to_file(service.fetch(), out),
+        fetch_to_file(service.fetch(), out, restart=restart),
+        return_exceptions=True,
+    )
+    assert [type(result).__name__ for result in results] == ["FileResult", "ConfigurationError"]
+    assert "in use by another run" in str(results[1])
+
+
+# -- arguments and the event loop -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fetch", "path", "options", "message"),
+    [
+        (lambda s: s, "a.csv", {}, "fetch must be a BulkFetch"),
+        (lambda s: s.fetch(model=None), "a.csv", {}, "fetch must have the class of its values"),
+        (lambda s: s.fetch(), "a.txt", {}, r"path must end in \.jsonl, \.csv, \.parquet, got 'a\.txt'"),
+        (lambda s: s.fetch(), "a", {}, "path must end in"),
+        (lambda s: s.fetch(), "a.csv", {"restart": "yes"}, "restart must be True or False"),
+        (lambda s: s.fetch(), "nowhere/a.csv", {}, r"cannot write nowhere/a\.csv\.partial: No such file"),
+    ],
+)
+async def test_an_invalid_argument_is_refused_before_anything_is_requested(
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fetch: Callable[[Service], Any],
+    path: str,
+    options: Any,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.ConfigurationError, match=message):
+        await fetch_to_file(fetch(service), path, **options)
+    assert (service.asked, files(tmp_path / "any")) == ([], [])
+
+
+async def test_parquet_without_pyarrow_names_the_extra(
+    service: Service, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(errors.ConfigurationError, match=r"brokerage-async\[arrow\]"):
+        await fetch_to_file(service.fetch(), out.with_suffix(".parquet"))
+    assert (service.asked, files(out)) == ([], [])
+
+
+async def test_a_fetch_that_has_run_or_was_closed_writes_no_file(service: Service, out: Path) -> None:
+    run, closed = service.fetch(), service.fetch()
+    await run
+    await closed.aclose()
+    for fetch, message in ((run, "runs once"), (closed, "was closed before every key was resolved")):
+        with pytest.raises(RuntimeError, match=message):
+            await fetch_to_file(fetch, out)
+        assert content(out) is None
+
+
+async def test_long_work_is_done_in_threads(service: Service, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, set[int]] = {"add": set(), "load": set(), "write": set()}
+
+    def recorded(name: str, function: Any) -> Any:
+        def record(*args: Any, **options: Any) -> Any:
+            threads[name].add(threading.get_ident())
+            return function(*args, **options)
+
+        return record
+
+    monkeypatch.setattr(to_file, "_add", recorded("add", to_file._add))
+    monkeypatch.setattr(checkpoint.Checkpoint, "load", recorded("load", checkpoint.Checkpoint.load))
+    monkeypatch.setitem(formats.FORMATS, ".jsonl", recorded("write", formats.write_jsonl))  # type: ignore[index]
+    service.rows = to_file.MAX_INLINE + 1
+    await fetch_to_file(service.fetch(), out)
+    assert all(used and threading.get_ident() not in used for used in threads.values())

@@ -1,0 +1,77 @@
+"""Calls of the official JavaScript client, which runs in Node and is pointed at the simulator by its configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from brokerage_async.simulator import Simulator
+
+from .results import CallResult, ClientRun, judge
+
+PACKAGE = "@tastytrade/api"
+SCRIPT = Path(__file__).with_name("javascript.mjs")
+
+
+async def run(environment: str, folder: Path) -> ClientRun:
+    """Make every call against a simulator of ``environment``; ``folder`` holds the client's ``node_modules``."""
+    folder = folder.resolve()
+    async with Simulator(environment=environment) as simulator, node(simulator, folder) as process:  # type: ignore[arg-type]
+        results = [result async for result in _results(simulator, process)]
+    package = json.loads((folder / "node_modules" / PACKAGE / "package.json").read_text("utf-8"))
+    return ClientRun(
+        client=f"npm `{PACKAGE}`", version=package["version"], environment=environment, results=tuple(results)
+    )
+
+
+@contextlib.asynccontextmanager
+async def node(simulator: Simulator, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the script until the end of the block."""
+    process = await asyncio.create_subprocess_exec(
+        "node", str(SCRIPT), str(folder), json.dumps(settings_of(simulator)),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def settings_of(simulator: Simulator) -> dict[str, Any]:
+    """Return what the script needs to know."""
+    catalogue = simulator.brokerage.state.catalogue
+    return {
+        "baseUrl": simulator.base_url,
+        "clientSecret": simulator.client_secret,
+        "refreshToken": simulator.refresh_token,
+        "account": simulator.account_numbers[0],
+        "rich": simulator.account_numbers[1],
+        "option": catalogue.equity_options.definitions[0].symbol,
+        "warrant": catalogue.warrants.definitions[0].symbol,
+        "complexOrder": simulator.complex_order_ids["OTOCO"],
+    }
+
+
+async def _results(simulator: Simulator, process: asyncio.subprocess.Process) -> AsyncIterator[CallResult]:
+    assert process.stdin is not None
+    for name in await _answer(process):
+        before = len(simulator.ledger.requests)
+        process.stdin.write(f"{name}\n".encode())
+        error = await _answer(process)
+        yield judge(name, simulator.environment.name, simulator.ledger.requests[before:], error)
+        simulator.clock.advance(5)
+
+
+async def _answer(process: asyncio.subprocess.Process) -> Any:
+    """Return the next answer of the script."""
+    assert process.stdout is not None
+    line = await process.stdout.readline()
+    if not line:
+        raise RuntimeError("the script ended early; its errors are above")
+    return json.loads(line)

@@ -1,0 +1,65 @@
+"""Page that lists the outcome of every call, ``docs/interop.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .results import CallResult, ClientRun, Outcome
+
+INTRODUCTION = """\
+# Other people's clients against the simulator
+
+`nox -s interop` wrote this page. It installs clients that others wrote for the same interface, unchanged and in their
+current releases, and makes their calls one by one against a simulator in each environment. A call passes if the client
+accepts the answer and it is not empty. The session fails if a call that the schema covers does not pass.
+
+How they are pointed at the simulator, as any program with them can be:
+
+- The PyPI SDK takes its addresses from constants: `tastytrade.session.API_URL` and `CERT_URL` are set to `base_url` of
+  the simulator before `Session(client_secret, refresh_token, is_test=...)`. In production it sends `Accept-Version`.
+- The JavaScript client takes `baseUrl` in its configuration. It is run with `targetApiVersion`, and with a global
+  `window`, as its own documentation has it for Node: without one it sends `User-Agent: tastytrade-sdk-js`, which the
+  interface refuses for its missing version. `getLiveOrdersForCustomer` has no parameter for the accounts, which the
+  interface requires; they are given as part of the customer. The session skips it where there is no Node.
+
+The simulator is at its default time, within trading hours. The PyPI SDK knows the market states `Open`, `Closed`,
+`Pre-market` and `Extended` only, and fails on the `Pre-Market` and `After-Hours` of other hours. Streams are not
+covered.
+"""
+
+
+def page(clients: Iterable[Sequence[ClientRun]]) -> str:
+    """Return the whole page; each client has its runs by environment."""
+    return "\n".join([INTRODUCTION, *(f"{table(runs)}\n" for runs in clients)])
+
+
+def table(runs: Sequence[ClientRun]) -> str:
+    """Return the Markdown tables of one client: its runs side by side, then the calls that are not covered."""
+    first = runs[0]
+    lines = [f"## {first.client} {first.version}", ""]
+    for run in runs:
+        tried = run.count(Outcome.PASSED) + run.count(Outcome.FAILED)
+        lines.append(f"- {run.environment}: {run.count(Outcome.PASSED)} of {tried} covered calls pass")
+    heads = ["call", "requests", *(run.environment for run in runs)]
+    lines += ["", _row(heads), _row(["---"] * len(heads))]
+    rows = list(zip(*(run.results for run in runs), strict=True))
+    covered = [row for row in rows if row[0].outcome is not Outcome.NOT_COVERED]
+    lines += [_row([f"`{row[0].name}`", _code(row[0].requests), *(cell(one) for one in row)]) for row in covered]
+    uncovered = [row[0] for row in rows if row[0].outcome is Outcome.NOT_COVERED]
+    if uncovered:
+        lines += ["", "Not covered, because the schema or the simulator does not have the request:", ""]
+        lines += [f"- `{one.name}`: {_code(one.requests)}" for one in uncovered]
+    return "\n".join(lines)
+
+
+def cell(result: CallResult) -> str:
+    """Return the cell of a result."""
+    return f"{result.outcome}: {result.error}".replace("|", "\\|") if result.error else result.outcome
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

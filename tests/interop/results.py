@@ -1,0 +1,97 @@
+"""Outcome of each call of a client."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.operation import Operation
+from brokerage_async.simulator.ledger import RequestRecord
+
+NOT_IMPLEMENTED = 501
+
+
+class Outcome(enum.StrEnum):
+    """Outcome of a call. Only ``FAILED`` is an obstacle."""
+
+    PASSED = "passed"
+    FAILED = "FAILED"
+    PRODUCTION_ONLY = "production only"
+    NOT_COVERED = "not covered"
+
+
+@attrs.frozen(kw_only=True)
+class CallResult:
+    """One call of a client: the requests that it sent, by operation or as ``GET /path``, and its error if any."""
+
+    name: str
+    outcome: Outcome
+    requests: tuple[str, ...]
+    error: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class ClientRun:
+    """All calls of one client in one environment."""
+
+    client: str
+    version: str
+    environment: str
+    results: tuple[CallResult, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(result.outcome is outcome for result in self.results)
+
+
+def judge(name: str, environment: str, requests: Sequence[RequestRecord], error: str | None) -> CallResult:
+    """Return the outcome of a call.
+
+    A call that sends a request outside of the schema, or one that the simulator does not serve yet, is not covered. A
+    call that sends nothing has failed.
+    """
+    sent = [one for one in requests if one.operation != "oauth.token"] or list(requests)
+    operations = [_operation(one) for one in sent]
+    if not sent:
+        outcome, error = Outcome.FAILED, error or "sent nothing"
+    elif None in operations or any(one.status == NOT_IMPLEMENTED for one in sent):
+        outcome = Outcome.NOT_COVERED
+    elif environment != "production" and any(one.production_only for one in operations if one is not None):
+        outcome = Outcome.PRODUCTION_ONLY
+    else:
+        outcome = Outcome.PASSED if error is None else Outcome.FAILED
+    named = dict.fromkeys(
+        f"{one.method} {_shape(one.target)}" if operation is None else operation.name
+        for one, operation in zip(sent, operations, strict=True)
+    )
+    return CallResult(
+        name=name, outcome=outcome, requests=tuple(named), error=error or "" if outcome is Outcome.FAILED else ""
+    )
+
+
+def _operation(record: RequestRecord) -> Operation[Any] | None:
+    """Return the operation of the schema that a request calls."""
+    operation = None if record.operation is None else OPERATIONS[record.operation]
+    path = record.target.partition("?")[0]
+    if operation is not None and operation.path.endswith("{id}") and not path[-1].isdigit():
+        return None  # a list of its own, such as `/complex-orders/live`
+    return operation
+
+
+def _shape(target: str) -> str:
+    """Return the path of a target, without its query and with numbers replaced."""
+    return re.sub(r"(?<=/)(5WT\d+|\d+)(?=/|$)", "…", target.partition("?")[0])
+
+
+def failures(runs: Iterable[ClientRun]) -> list[str]:
+    """Return a line for every failed call."""
+    return [
+        f"{run.client} ({run.environment}): {result.name}: {result.error}"
+        for run in runs
+        for result in run.results
+        if result.outcome is Outcome.FAILED
+    ]

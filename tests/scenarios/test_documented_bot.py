@@ -1,0 +1,68 @@
+"""The bot of docs/programs.md, started again: after a crash, and when the service has forgotten its order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+from brokerage_async.simulator import Simulator
+from tests.trading import SMALL
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "programs.md").read_text("utf-8")
+
+
+def bot() -> str:
+    """Return the first program of the page, with little patience."""
+    found = re.search(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert "PATIENCE = 1.0" in found[1]
+    return found[1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
+
+
+async def run(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
+    """Run the bot to its end; return its exit code and what it printed."""
+    settings = {
+        "BROKERAGE_BASE_URL": brokerage.base_url,
+        "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
+        "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
+        "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
+        "PYTHONPATH": str(ROOT),
+    }
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-W", "error", "-c", bot(),
+        cwd=folder, env={**os.environ, **settings}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    async with asyncio.timeout(60):
+        output, _ = await program.communicate()
+    return program.returncode, output.decode()
+
+
+async def test_bot_started_again_finds_its_order_and_sends_no_other(tmp_path: Path) -> None:
+    async with Simulator(seed=3, **SMALL) as brokerage:
+        code, output = await run(brokerage, tmp_path)
+        assert code == 0, output
+        assert re.search(r"^placed \nreplace: applied \ncancel: applied \n\w+ Cancelled\n$", output), output
+        code, again = await run(brokerage, tmp_path)
+        assert code == 0, again
+        assert again.startswith("placed journaled before")
+        assert again.endswith(output.splitlines()[-1] + "\n")
+        orders = brokerage.ledger.orders(account_number=brokerage.account_numbers[0])
+        assert [order.replaces_order_id is None for order in orders].count(True) == 1
+        assert len(orders) == 2
+
+
+async def test_bot_says_so_when_the_service_has_forgotten_its_order(tmp_path: Path) -> None:
+    async with Simulator(seed=3, **SMALL) as brokerage:
+        port = int(brokerage.base_url.rpartition(":")[2])
+        assert (await run(brokerage, tmp_path))[0] == 0
+    async with Simulator(seed=3, port=port, **SMALL) as restarted:
+        code, output = await run(restarted, tmp_path)
+        assert code == 1
+        assert "the service does not know order" in output
+        assert "not listed any more" in output
+        assert "Traceback" not in output
+        assert restarted.ledger.count("orders.submit") == 0

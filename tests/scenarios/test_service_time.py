@@ -1,0 +1,129 @@
+"""The client judges time by the service: neither this machine's clock nor its date plays a part."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
+from brokerage_async.watch import feed, poll
+from tests.loops import on_real_time, on_virtual_time
+from tests.trading import SMALL
+
+OPENING = datetime(2026, 6, 10, 13, 30, tzinfo=UTC)
+"""Wednesday, 9:30 in New York."""
+
+MINUTES = timedelta(minutes=1)
+ORDER = limit(buy_to_open("AAPL", 1), price="10")
+CLOCKS = {
+    "laptop ten minutes fast": timedelta(minutes=10),
+    "laptop ten minutes slow": timedelta(minutes=-10),
+    "container in 1970": datetime(1970, 1, 1, tzinfo=UTC) - OPENING,
+    "machine of another season": timedelta(days=165),
+    "machine of another century": timedelta(days=36_500),
+}
+
+
+@pytest.fixture(params=CLOCKS.values(), ids=list(CLOCKS))
+def wrong_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set this machine's clock wrong, as compared with a service where the market opens in five minutes."""
+
+    class Wall(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return OPENING - 5 * MINUTES + request.param + timedelta(seconds=asyncio.get_running_loop().time())
+
+    monkeypatch.setattr(feed, "datetime", Wall)
+    monkeypatch.setattr(time, "time", lambda: Wall.now().timestamp())
+
+
+def simulator(before: timedelta = 5 * MINUTES) -> Simulator:
+    return Simulator(start=OPENING - before, latency=0.1, **SMALL)
+
+
+def lateness(sim: Simulator, at: datetime) -> float:
+    return (sim.clock.time - at).total_seconds()
+
+
+@pytest.mark.usefixtures("wrong_clock")
+@on_virtual_time
+async def test_market_watcher_agrees_with_the_service_whatever_this_machine_says() -> None:
+    sim = simulator()
+    async with sim.client() as client, client.watch.market("Equity", extended=True, initial=True) as market:
+        change = await anext(market)
+        assert (change.kind, change.key) == ("started", date(2026, 6, 10))
+        for kind, hours in (("opened", 0), ("closed", 6.5), ("ended", 10.5)):
+            change = await anext(market)
+            assert (change.kind, change.at) == (kind, OPENING + timedelta(hours=hours))
+            assert 0 <= lateness(sim, change.at) < 1.5
+        assert abs(client.watch.now() - sim.clock.time) < timedelta(seconds=1.5)
+
+
+@pytest.mark.usefixtures("wrong_clock")
+@on_virtual_time
+async def test_market_watcher_without_initial_reports_the_next_boundary_first() -> None:
+    sim = simulator()
+    async with sim.client() as client, client.watch.market("Equity") as market:
+        change = await anext(market)
+        assert (change.kind, change.key) == ("opened", date(2026, 6, 10))
+        assert 0 <= lateness(sim, OPENING) < 1.5
+
+
+@pytest.mark.usefixtures("wrong_clock")
+@on_virtual_time
+async def test_market_watcher_opening_during_the_first_read_is_reported() -> None:
+    sim = simulator(timedelta(seconds=2))
+    sim.latency = 8.0
+    async with sim.client() as client, client.watch.market("Equity") as market:
+        assert (await anext(market)).at == OPENING
+        assert 0 <= lateness(sim, OPENING) < 30
+
+
+@pytest.mark.usefixtures("wrong_clock")
+@on_virtual_time
+async def test_market_hours_poll_first_at_the_opening_of_the_service() -> None:
+    sim, polls = simulator(), list[float]()
+
+    async def fetch() -> list[int]:
+        polls.append(lateness(sim, OPENING))
+        return []
+
+    async with sim.client() as client:
+        pace = client.watch.market_hours(trading=60, resting=3600)
+        async with poll(fetch, key=int, interval=pace) as changes:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(changes), 600)
+    in_hours = [each for each in polls if each >= 0]
+    assert polls[0] < -299
+    assert in_hours[0] < 1.5
+    assert 5 <= len(in_hours) <= 6
+    assert len(polls) <= 8
+
+
+@pytest.mark.usefixtures("wrong_clock")
+@on_virtual_time
+async def test_order_watchers_judge_ages_by_the_service() -> None:
+    sim = simulator()
+    async with sim.client() as client:
+        placed = await client.orders.submit(sim.account_numbers[0], ORDER)
+        assert placed.order is not None
+        async with client.watch.orders("me", [sim.account_numbers[0]]) as changes:
+            change = await anext(changes)
+        assert abs(lateness(sim, change.at)) < 2
+        sim.clock.advance(3 * 86400)  # it is on no list of today any more
+        order = await client.watch.order("me", sim.account_numbers[0], placed.order.id or "")
+        assert order.status == "Expired"
+
+
+@on_real_time
+async def test_over_http_the_market_opens_at_the_time_of_the_service() -> None:
+    async with simulator(timedelta(seconds=1.5)) as sim, sim.client() as client:
+        async with client.watch.market("Equity") as market:
+            change = await asyncio.wait_for(anext(market), 10)
+        assert change.at == OPENING
+        assert 0 <= lateness(sim, OPENING) < 2

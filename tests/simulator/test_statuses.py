@@ -1,0 +1,122 @@
+"""The simulator answers with the statuses that the schema names, and with no others."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.operation import Operation, Parameter
+from brokerage_async.simulator import Simulator
+from tests.simulator.harness import Harness, limit, market
+
+FOLDER = Path(__file__).parents[2] / "schema"
+HANDLERS = Simulator().brokerage.state.namespaces()
+SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
+
+
+@functools.cache
+def named() -> dict[str, set[int]]:
+    """Return the error statuses that the schema names, by operation."""
+    contents = [yaml.safe_load(file.read_text("utf-8")) for file in FOLDER.glob("*.yaml")]
+    methods = [one for content in contents for item in content.get("paths", {}).values() for one in item.values()]
+    return {
+        one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400}
+        for one in methods
+        if isinstance(one, dict)
+    }
+
+
+class Abuse:
+    """Requests of one operation, each with something wrong."""
+
+    def __init__(self, operation: Operation[Any]) -> None:
+        self.operation = operation
+        self.harness = Harness(environment="production", equities=20, equity_options=20, chain_rows=20).login()
+        self.values = {"account_number": self.harness.account, "customer_id": "me", "symbol": "AAPL", "id": "1"}
+
+    def path(self, **change: str) -> str:
+        values = {p.name: self.values.get(p.name, "x") for p in self.operation.parameters if p.location == "path"}
+        path = self.operation.path
+        for name, value in (values | {name: value for name, value in change.items() if name in values}).items():
+            path = path.replace(f"{{{name}}}", value)
+        return path
+
+    def ask(self, query: str = "", body: Any = None, path: str | None = None, **headers: str | None) -> int:
+        target = f"{path or self.path()}{query and '?'}{query}"
+        content = {} if body is None and self.operation.body_required else body
+        return self.harness.ask(self.operation.method, target, content, **headers).status
+
+    @property
+    def query(self) -> list[Parameter]:
+        return [parameter for parameter in self.operation.parameters if parameter.location == "query"]
+
+    def statuses(self) -> Iterator[int]:
+        """Send the requests and yield the statuses of all answers."""
+        yield self.ask(user_agent=None)
+        yield self.ask(user_agent="nameless")
+        yield self.ask(accept_version="20200101")
+        yield from self.wrong_tokens()
+        yield from self.wrong_places()
+        yield from self.wrong_queries()
+        yield from self.wrong_bodies()
+        yield from self.too_late()
+        self.harness.sim.rate_limit = 1
+        yield from (self.ask() for _ in range(2))
+
+    def margin_order(self, account: str) -> Any:
+        fields = {"account-number": account, "underlying-symbol": "AAPL", "underlying-instrument-type": "Equity"}
+        return {**fields, "order-type": "Market", "time-in-force": "Day"}
+
+    def wrong_tokens(self) -> Iterator[int]:
+        good = self.harness.headers["Authorization"]
+        yield self.ask(authorization=None)
+        for scope in ("read", "trade"):
+            self.harness.login(scope=scope)
+            yield self.ask()
+        self.harness.headers["Authorization"] = good
+
+    def wrong_places(self) -> Iterator[int]:
+        sim = self.harness.sim
+        for account, customer in ((sim.foreign_account_number, sim.foreign_customer_id), ("5WT0", "1")):
+            path = self.path(account_number=account, customer_id=customer)
+            for body in (None, limit()):
+                yield self.ask(f"account-numbers[]={account}", body, path)
+            yield self.ask(body=self.margin_order(account), path=path)
+        yield self.ask("start-date=2026-01-01", path=self.path(symbol="NO%2FSUCH"))
+
+    def wrong_queries(self) -> Iterator[int]:
+        needed = "account-numbers[]=" + self.harness.account
+        yield self.ask()
+        free = [one.wire for one in self.query if one.kind == "string" and one.choices is None]
+        yield self.ask("&".join([needed, *(f"{wire}=1" for wire in free)]))
+        for parameter in self.query:
+            for value in ("", "junk", "-1", "99999999"):
+                yield self.ask(f"{needed}&{parameter.wire}={value}")
+        for version in ("20240501", "20261012"):
+            yield self.ask(needed, accept_version=version)
+            yield self.ask(f"{needed}&page-offset=junk", accept_version=version)
+
+    def wrong_bodies(self) -> Iterator[int]:
+        if self.operation.body is not None:
+            for body in (b"{", b"", b"[]", b'{"x": 1}', limit(), limit(quantity=1)):
+                yield self.ask(body=body)
+
+    def too_late(self) -> Iterator[int]:
+        order = self.harness.place(market())
+        pair = self.harness.sim.complex_order_ids["OCO"]
+        self.harness.wait(60)
+        for account, identifier in ((self.harness.account, order), (self.harness.accounts[1], pair)):
+            for body in (None, {"ratio-price-comparator": "gte"}, {**limit(), "legs": []}):
+                yield self.ask(body=body, path=self.path(account_number=account, id=identifier))
+
+
+@pytest.mark.parametrize("operation", SERVED)
+def test_statuses_are_those_of_the_schema(operation: str) -> None:
+    seen = {status for status in Abuse(OPERATIONS[operation]).statuses() if status >= 400}
+    assert seen == named()[operation]

@@ -1,0 +1,113 @@
+"""Terms of orders: restated for an edit, with changes that keep them consistent."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async import tickets
+from brokerage_async._generated.operations import ORDERS_EDIT_DRY_RUN
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.models import NewOrder, Order, OrderEdit, OrderType, PriceEffect, TimeInForce, converter
+from brokerage_async.protocol.validation.requests import check
+
+JUNE = date(2026, 6, 30)
+LEG = tickets.buy_to_open("AAPL", 10)
+TICKETS = {
+    "limit": tickets.limit(LEG, price="10"),
+    "market": tickets.market(LEG),
+    "stop": tickets.stop(tickets.sell_to_close("AAPL", 10), trigger="180"),
+    "stop-limit": tickets.stop_limit(tickets.sell_to_close("AAPL", 10), trigger="180", price="179", until=JUNE),
+    "notional": tickets.notional(tickets.buy_to_open("AAPL"), value=500),
+    "spread": tickets.vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85"),
+}
+TERMS = (
+    "order_type", "time_in_force", "gtc_date", "stop_trigger", "price", "price_effect", "value", "value_effect",
+    "external_identifier",
+)  # fmt: skip
+
+
+def terms_of(model: Any) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in TERMS}
+
+
+def as_placed(ticket: NewOrder, **more: Any) -> Order:
+    """Return the order as the service lists it."""
+    row = converter.unstructure(ticket) | {"id": 7, "status": "Live", "preflight-id": "0", "source": "web"}
+    return attrs.evolve(converter.structure(row, Order), **more)
+
+
+@pytest.mark.parametrize("ticket", TICKETS.values(), ids=list(TICKETS))
+def test_order_edit_of_states_every_term_of_an_order(ticket: NewOrder) -> None:
+    ticket = attrs.evolve(ticket, external_identifier="mine")
+    for order in (as_placed(ticket), ticket):
+        edit = OrderEdit.of(order)
+        assert terms_of(edit) == terms_of(ticket)
+        assert (edit.legs, edit.preflight_id, edit.source, edit.extra) == (None, None, None, {})
+        check(ORDERS_EDIT_DRY_RUN, {"account_number": "A1", "id": "7"}, None, edit)
+
+
+@pytest.mark.parametrize("price", ["11.50", Decimal("11.50")])
+def test_order_edit_of_changes_the_terms_given_and_no_others(price: Any) -> None:
+    edit = OrderEdit.of(as_placed(TICKETS["limit"]), price=price)
+    assert terms_of(edit) == terms_of(TICKETS["limit"]) | {"price": Decimal("11.50")}
+    every = {
+        "order_type": OrderType.STOP_LIMIT, "time_in_force": TimeInForce.GTD, "gtc_date": JUNE, "stop_trigger": 12,
+        "price": 11, "price_effect": PriceEffect.CREDIT, "external_identifier": "other",
+    }  # fmt: skip
+    edit = OrderEdit.of(as_placed(TICKETS["limit"]), **every)
+    assert terms_of(edit) == every | {"value": None, "value_effect": None}
+    assert isinstance(edit.price, Decimal)
+
+
+def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
+    dated = as_placed(TICKETS["stop-limit"])
+    day = OrderEdit.of(dated, time_in_force=TimeInForce.DAY)
+    assert (day.gtc_date, day.price, day.stop_trigger) == (None, Decimal(179), Decimal(180))
+    stop = OrderEdit.of(dated, order_type=OrderType.STOP)
+    assert (stop.price, stop.price_effect, stop.stop_trigger, stop.gtc_date) == (None, None, Decimal(180), JUNE)
+    limit = OrderEdit.of(dated, order_type=OrderType.LIMIT, price=170)
+    assert (limit.price, limit.price_effect, limit.stop_trigger) == (Decimal(170), PriceEffect.CREDIT, None)
+    market = OrderEdit.of(as_placed(TICKETS["notional"]), order_type=OrderType.MARKET)
+    assert (market.value, market.value_effect) == (None, None)
+    newer = OrderEdit.of(dated, order_type=OrderType("Trailing Stop"))
+    assert (newer.price, newer.stop_trigger) == (Decimal(179), Decimal(180))
+
+
+def test_order_edit_of_effect_of_a_zero_price_is_left_out() -> None:
+    edit = OrderEdit.of(as_placed(TICKETS["spread"], price=Decimal(0), price_effect=PriceEffect.NONE))
+    assert (edit.price, edit.price_effect) == (Decimal(0), None)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "7", OrderEdit(order_type="Limit", time_in_force="Day")], ids=repr)
+def test_order_edit_of_anything_but_an_order_raises(wrong: Any) -> None:
+    with pytest.raises(
+        InvalidRequestError, match=f"order must be of type Order or NewOrder, got {type(wrong).__name__}"
+    ):
+        OrderEdit.of(wrong)
+
+
+def test_order_edit_of_an_order_without_its_terms_raises_unless_they_are_given() -> None:
+    bare = Order(id="7", price=Decimal(1))
+    with pytest.raises(InvalidRequestError, match="order 7 shows no order_type or time_in_force: state it"):
+        OrderEdit.of(bare)
+    with pytest.raises(InvalidRequestError, match="order 7 shows no time_in_force"):
+        OrderEdit.of(bare, order_type=OrderType.LIMIT)
+    edit = OrderEdit.of(bare, order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY)
+    assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""], ids=repr)
+@pytest.mark.parametrize("name", ["price", "stop_trigger", "value"])
+def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
+    with pytest.raises(InvalidRequestError, match=f"{name} must be a "):
+        OrderEdit.of(TICKETS["limit"], **{name: wrong})
+
+
+def test_order_edit_of_unknown_terms_raise() -> None:
+    with pytest.raises(TypeError, match="quantity"):
+        OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
