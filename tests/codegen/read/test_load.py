@@ -53,7 +53,7 @@ def test_load_description_of_a_reference_overrides_its_target() -> None:
         ("garden.yaml", "x-observed: [\"?\"]", "x-observed: [Winter]", f"{SEASON}: x-observed must list values of enum, got 'Winter'"),
         ("garden.yaml", "enum: [Spring,", "enum: [High Summer,", f"{SEASON}: duplicate value 'High Summer'"),
         ("garden.yaml", "[SPRING, HIGH_SUMMER,", "[SPRING, SPRING,", f"{SEASON}: duplicate name 'SPRING'"),
-        ("garden.yaml", "name: {type: string, description: \"Name of the plant.\"}", "name: {type: string}", f"{PLANT}.properties.name: description is missing"),
+        ("garden.yaml", "name: {type: string, description: \"Name of the plant, such as `Rosa  canina`.\"}", "name: {type: string}", f"{PLANT}.properties.name: description is missing"),
         ("garden.yaml", "rows: {type: integer, x-wire", "extra: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'extra', which the generated classes reserve"),
         ("garden.yaml", "rows: {type: integer, x-wire", "date: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'date', which the generated classes reserve"),
         ("garden.yaml", "required: [text]", "required: [words]", "garden.yaml: $.schemas.NewLabel: required must list properties, got 'words'"),
