@@ -94,7 +94,7 @@ class DriftDetector(Generic[E]):
     def report(self) -> None:
         """Log how many rows the walk has dropped."""
         if self.repeats:
-            logger.info("%s: dropped %d repeated rows", self._name, self.repeats)
+            logger.info("%s: repeated rows dropped: %d", self._name, self.repeats)
 
     def _compare(self, items: tuple[E, ...]) -> tuple[tuple[E, ...], int, int]:
         """Return the rows to keep, how many of them have changed, and the number of rows with a known identity.

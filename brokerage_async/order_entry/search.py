@@ -215,7 +215,7 @@ class _CompletenessCheck:
         if not shown and block.total_items and (block.total_pages or 1) > page.page_offset:
             return f"page {page.page_offset} of {block.total_pages or 1} shows no orders"
         if again := page.repeats + page.changed:
-            return f"page {page.page_offset} shows {again} orders of earlier pages again: the list changed"
+            return f"page {page.page_offset} repeats earlier orders ({again}): the list changed"
         if shown < expected:
             return f"page {page.page_offset} shows {shown} orders instead of {expected}: the list changed"
         total, self._total = self._total, block.total_items

@@ -120,7 +120,7 @@ def test_rows_dropped_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -
         for offset in range(2):
             detector.take(Page((Row("1"), Row(f"2{offset}")), None, offset))
         detector.report()
-    assert [record.getMessage() for record in caplog.records] == ["rows.list: dropped 1 repeated rows"]
+    assert [record.getMessage() for record in caplog.records] == ["rows.list: repeated rows dropped: 1"]
 
 
 def test_rows_whose_values_change_with_every_answer_do_not_keep_a_walk_going() -> None:

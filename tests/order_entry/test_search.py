@@ -345,4 +345,4 @@ async def test_a_list_that_shows_an_order_again_is_not_complete(again: dict[str,
     pages = [Page((order("x"),), COUNTED, 0), Page((order("y"),), COUNTED, 1, **again)]
     sighting = await poll(Account([[]], pages), "a")
     assert not sighting.complete
-    assert "page 1 shows 1 orders of earlier pages again" in str(sighting.error)
+    assert "page 1 repeats earlier orders (1): the list changed" in str(sighting.error)

@@ -274,6 +274,11 @@ class TestParameters:
         assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
 
 
+    def test_an_empty_item_of_a_filter_is_refused(self) -> None:
+        """The service takes it for unfiltered, and would send everything."""
+        assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]
+
+
 class TestEnumerations:
     @pytest.fixture(autouse=True)
     def forget_warnings(self) -> None:
