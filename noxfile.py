@@ -56,7 +56,7 @@ def run_tests(session: nox.Session) -> None:
 
 
 tests = nox.session(run_tests, name="tests")
-for version in ("3.11", "3.12", "3.13"):
+for version in ("3.11", "3.12", "3.13", "3.14"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
 
 

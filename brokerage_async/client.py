@@ -13,6 +13,7 @@ import attrs
 from ._arguments import check_flag, check_function, check_methods, check_timeout
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
+from ._secrets import Secret
 from .auth.endpoint import TokenEndpoint
 from .auth.manager import ProvidedTokens, TokenManager
 from .auth.store import TokenStore, store_key
@@ -29,6 +30,7 @@ from .config import (
 )
 from .errors import ConfigurationError
 from .http.limiter import LaneName, Limiter
+from .http.network import Network, configure_network
 from .http.session import BrokerageSession
 from .http.shared import Engine, Options, Tokens
 from .observers import Observer, ObserverList
@@ -37,6 +39,8 @@ from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import aiohttp
 
     from .bulk.api import Bulk
@@ -87,6 +91,10 @@ class Client(Endpoints):
         observers: called with an `Attempt` record after every attempt.
         transport: what sends requests instead of aiohttp; it is closed with the client.
         token_store: where access tokens are kept between runs.
+        proxy: HTTP proxy to send through, as ``http://[user:password@]host:port``; a tunnel for https.
+        ssl: context of the TLS connections, for a private authority or a client certificate; None for the usual ones.
+        trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
+        allow_http: send credentials over plain http beyond loopback; a warning is logged.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -110,12 +118,20 @@ class Client(Endpoints):
         observers: Sequence[Observer] = (),
         transport: Transport | None = None,
         token_store: TokenStore | None = None,
+        proxy: str | None = None,
+        ssl: SSLContext | None = None,
+        trust_env: bool = False,
+        allow_http: bool = False,
     ) -> None:
+        proxy = (
+            Secret(proxy) if isinstance(proxy, str) else proxy
+        )  # first of all: an error shows the locals of its frames
         validate_user_agent(user_agent)
         _check_kinds(environment, limits, token_store)
         _check_several(trace_configs=trace_configs, observers=observers)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
-        transport = _transport(transport, limits, http_session, trace_configs)
+        network = configure_network(environment, proxy=proxy, ssl=ssl, trust_env=trust_env, allow_http=allow_http)
+        transport = _transport(transport, limits, network, http_session, trace_configs)
         options = Options(
             timeout=check_timeout("timeout", timeout),
             deadline=check_timeout("deadline", deadline),
@@ -147,6 +163,8 @@ class Client(Endpoints):
         return cls(settings.pop("environment"), settings.pop("credentials"), **(settings | options))
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_session"):  # an error of the constructor may be shown with the locals of its frames
+            return f"<{type(self).__name__}>"
         environment = self._session.engine.environment
         return f"<{type(self).__name__} of {environment.name} at {environment.base_url}>"
 
@@ -276,6 +294,7 @@ def _limiter(limits: Limits) -> Limiter:
 def _transport(
     given: Transport | None,
     limits: Limits,
+    network: Network,
     http_session: aiohttp.ClientSession | None,
     trace_configs: Sequence[aiohttp.TraceConfig],
 ) -> Transport:
@@ -284,12 +303,18 @@ def _transport(
         check_methods("transport", given, "send", "close")
         if http_session is not None or trace_configs:
             raise ConfigurationError("http_session and trace_configs belong to aiohttp, not to a transport of your own")
+    owner = "http_session" if given is None else "transport"
+    if network != Network() and (given is not None or http_session is not None):
+        raise ConfigurationError(
+            f"proxy, ssl and trust_env configure the client's own connections: set them on {owner}"
+        )
+    if given is not None:
         return given
     from .http.transport import AiohttpTransport
 
     bounds = (limits.reads, limits.trades, limits.tokens)
     connections = UNLIMITED_CONNECTIONS if None in bounds else sum(filter(None, bounds))
-    return AiohttpTransport(http_session, trace_configs=trace_configs, connections=connections)
+    return AiohttpTransport(http_session, trace_configs=trace_configs, connections=connections, network=network)
 
 
 def _tokens(

@@ -274,12 +274,16 @@ def authorization_url(
     return page._replace(query=f"{page.query}&{asked}" if page.query else asked).geturl()
 
 
+_FLAGS = ("TRUST_ENV", "ALLOW_HTTP")
+
+
 def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Read the arguments of a client from the ``BROKERAGE_*`` variables.
 
     ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
     ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
-    ``BROKERAGE_SCOPE``, ``BROKERAGE_USER_AGENT`` and ``BROKERAGE_ACCEPT_VERSION`` are optional.
+    ``BROKERAGE_SCOPE``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``, ``BROKERAGE_PROXY``,
+    ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are optional.
 
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
@@ -294,6 +298,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
                 yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
         if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
             yield ErrorDetail("invalid", "must be production or sandbox", "BROKERAGE_ENVIRONMENT")
+        for name in _FLAGS:
+            if (read(name) or "true").lower() not in {"true", "false"}:
+                yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
 
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
@@ -306,5 +313,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
             scope=read("SCOPE"),
         ),
     }
-    optional = {"user_agent": read("USER_AGENT"), "accept_version": read("ACCEPT_VERSION")}
-    return settings | {name: value for name, value in optional.items() if value is not None}
+    optional = {name.lower(): read(name) for name in ("USER_AGENT", "ACCEPT_VERSION")}
+    optional["proxy"] = None if read("PROXY") is None else _hidden(read("PROXY"))
+    flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
+    return settings | flags | {name: value for name, value in optional.items() if value is not None}

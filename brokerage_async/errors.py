@@ -151,6 +151,9 @@ class TransportError(BrokerageError):
 WITHHELD = "withheld"
 """Code of a `RequestNotSentError` of a request that its caller held back at the last moment."""
 
+PROXY_AUTHENTICATION = "proxy_authentication_required"
+"""Code of a `RequestNotSentError` of a request for which a proxy demands other credentials (status 407)."""
+
 
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""

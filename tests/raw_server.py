@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import Callable
 from types import TracebackType
 
@@ -22,10 +23,11 @@ class RawServer:
     """Server that follows ``script``, one entry per request over all connections; the last entry repeats.
 
     An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
-    never respond), or a tuple of bytes and None: send, then close.
+    never respond), or a tuple of bytes and None: send, then close. With ``tls`` it serves https.
     """
 
-    def __init__(self, *script: bytes | tuple[bytes, None] | str | None) -> None:
+    def __init__(self, *script: bytes | tuple[bytes, None] | str | None, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.script = list(script) or [answer()]
         self.requests: list[bytes] = []
         self.connections = 0
@@ -34,8 +36,9 @@ class RawServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> RawServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        self.url = f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
         return self
 
     async def __aexit__(

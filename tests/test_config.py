@@ -281,7 +281,7 @@ def test_secrets_that_no_header_could_carry(wrong: str) -> None:
 
 @pytest.mark.parametrize("name", ["environment", "retry", "limits", "credentials"])
 def test_a_client_names_the_argument_of_the_wrong_kind(name: str) -> None:
-    settings = {"environment": Environment.sandbox("http://service"), "credentials": StaticToken("t")}
+    settings = {"environment": Environment.sandbox("https://service"), "credentials": StaticToken("t")}
     for wrong in (None, "x", 5):
         with pytest.raises(ConfigurationError):
             Client(**(settings | {name: wrong}))

@@ -23,7 +23,7 @@ def mismatch_of(error: BaseException, url: str) -> str | None:
     """
     if url.startswith("https:"):
         cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-        if isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS:
+        if isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _NOT_TLS:
             return "the port does not speak https: check the port, or let base_url start with http://"
     elif isinstance(error, aiohttp.ClientResponseError) and _TLS_ALERT in error.message:
         return "the port expects https: base_url must start with https://"

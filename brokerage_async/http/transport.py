@@ -9,22 +9,17 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakSet
+from typing import Any, Protocol
 
 import aiohttp
 from yarl import URL
 
-from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
+from ..errors import BrokerageError, ConfigurationError
 from ..protocol.request import Request
 from ..protocol.response import Response
-from .delivery import Delivery, classify
-from .mismatch import mismatch_of
-
-if TYPE_CHECKING:
-    from aiohttp.connector import Connection
-    from aiohttp.tracing import Trace
+from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
+from .network import Network
+from .pool import GUARDED, Pool, guard_connector
 
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
@@ -48,10 +43,6 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Release every connection. Calling it again does nothing."""
         ...
-
-
-_GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
-"""The request that the running task is about to send: a pool calls its guard once it has a connection."""
 
 
 class SingleSend:
@@ -89,45 +80,7 @@ class SingleSend:
         return self._request is None or self._request.response is not None
 
 
-class _Pool(aiohttp.TCPConnector):
-    """Pool that does not reuse a connection on which an unsolicited answer has begun.
-
-    It would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422 has one that
-    was taken pass for refused.
-    """
-
-    def __init__(self, connections: int) -> None:
-        super().__init__(limit=connections)
-        self._known: WeakSet[object] = WeakSet()
-
-    async def connect(
-        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
-    ) -> Connection:
-        """Return a connection without unread bytes; a new one is taken as it is."""
-        while True:
-            connection = await super().connect(req, traces, timeout)
-            protocol = connection.protocol
-            if protocol is None or protocol not in self._known or not protocol.should_close:
-                break
-            connection.close()
-        if protocol is not None:
-            self._known.add(protocol)
-        request = _GUARDED.get()
-        if request is not None:  # after any wait for a connection; nothing waits from here to the first byte
-            try:
-                request.check_guard()
-            except RequestNotSentError:
-                connection.release()
-                raise
-        return connection
-
-
-class ConnectionDroppedError(Exception):
-    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
+_DIRECT = Network()
 
 
 class AiohttpTransport:
@@ -137,11 +90,11 @@ class AiohttpTransport:
 
     Args:
         http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
-            of its own do not see these requests, because they could send one twice. Its pool is its own: it may reuse
-            a connection on which something unasked-for has arrived, and take that for the answer. A request's guard is
-            called before such a pool is asked for a connection, not after.
+            of its own do not see these requests, because they could send one twice. Its pool is guarded like the
+            transport's own, from now on and for all its requests; see `guard_connector`.
         trace_configs: aiohttp trace configurations for the transport's own pool.
-        connections: most connections open at once, 0 for no bound.
+        connections: most connections of its own pool open at once, 0 for no bound.
+        network: proxy and certificates of its own pool.
         max_body: largest body in bytes that is read.
     """
 
@@ -151,6 +104,7 @@ class AiohttpTransport:
         *,
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
         connections: int = 0,
+        network: Network = _DIRECT,
         max_body: int = MAX_BODY,
     ) -> None:
         if http_session is not None and not isinstance(http_session, aiohttp.ClientSession):
@@ -166,11 +120,14 @@ class AiohttpTransport:
             raise ConfigurationError("trace_configs belong to the aiohttp session: give them to http_session itself")
         if http_session is not None and http_session.auth is not None:
             raise ConfigurationError("http_session has an auth of its own, beside which no token can be sent")
+        if http_session is not None and http_session.connector is not None:  # None once it is closed
+            guard_connector(http_session.connector)
         self._session = http_session
         self._owned = http_session is None
         self._closed = False
         self._trace_configs = list(trace_configs)
         self._connections = connections
+        self._network = network
         self._max_body = max_body
         self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
 
@@ -179,13 +136,13 @@ class AiohttpTransport:
         once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
-        guarded = None if request.guard is None else _GUARDED.set(request)
+        guarded = None if request.guard is None else GUARDED.set(request)
         try:
             response = await (self._session or self._open()).request(
                 request.method,
                 URL(request.url, encoded=True),
                 data=request.body,
-                headers=request.headers,
+                **self._headers(request),
                 timeout=self._timeout(request.timeout),
                 allow_redirects=False,
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
@@ -196,14 +153,15 @@ class AiohttpTransport:
         except asyncio.CancelledError:
             if not self._is_cancelled_by_pool():
                 raise
-            failure = _failure(request, aiohttp.ClientConnectionError("the client was closed"), once.written, None)
+            closed = aiohttp.ClientConnectionError("the client was closed")
+            failure = failure_of(request, closed, once.written)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             failure = self._failure(request, error, once, response)
         else:
             return Response(status=response.status, headers=response.headers, body=body)
         finally:
             if guarded is not None:
-                _GUARDED.reset(guarded)
+                GUARDED.reset(guarded)
         if failure is None:
             assert response is not None
             return Response(status=response.status, headers=response.headers)
@@ -229,6 +187,15 @@ class AiohttpTransport:
                 return
             closing.close()
 
+    def _headers(self, request: Request) -> dict[str, Any]:
+        """Return the headers of the request, and the proxy with the headers that go to it."""
+        proxy = self._network.proxy
+        if proxy is None:
+            return {"headers": request.headers}
+        via = {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
+        headers = {**request.headers, **via} if request.url.startswith("http:") else request.headers  # else in a tunnel
+        return {"headers": headers, "proxy": proxy.url, "proxy_headers": via}
+
     def _failure(
         self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
     ) -> BrokerageError | None:
@@ -237,8 +204,9 @@ class AiohttpTransport:
             return ConfigurationError("the http_session of the client is closed")
         if response is not None and response.status >= 400:
             return None
-        failure = _failure(request, error, once.written, None if response is None else response.status)
-        failure.__cause__ = _harmless(error)
+        status = None if response is None else response.status
+        failure = failure_of(request, error, once.written, status, self._network.proxy)
+        failure.__cause__ = harmless(error)
         return failure.with_traceback(None)
 
     def _is_cancelled_by_pool(self) -> bool:
@@ -251,7 +219,7 @@ class AiohttpTransport:
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._session = aiohttp.ClientSession(
-            connector=_Pool(self._connections),
+            connector=Pool(self._connections, self._network.ssl),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             trace_configs=self._trace_configs,
@@ -278,7 +246,7 @@ class AiohttpTransport:
             length = response.content_length
             if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
-                    raise _TooLargeError(self._max_body)
+                    raise TooLargeError(self._max_body)
                 return await response.read()
             while chunk := await response.content.readany():
                 if previous is not None and not previous.startswith(chunk, size):
@@ -287,7 +255,7 @@ class AiohttpTransport:
                     chunks.append(chunk)
                 size += len(chunk)
                 if size > self._max_body:
-                    raise _TooLargeError(self._max_body)
+                    raise TooLargeError(self._max_body)
         except BaseException:
             response.close()
             raise
@@ -295,49 +263,3 @@ class AiohttpTransport:
         if previous is None:
             return b"".join(chunks)
         return previous if size == len(previous) else previous[:size]
-
-
-class _TooLargeError(Exception):
-    """The body is larger than the transport reads."""
-
-
-def _failure(request: Request, error: Exception, written: bool, status: int | None) -> BrokerageError:
-    """Return ``error`` as an error of the library."""
-    if isinstance(error, BrokerageError):
-        return error
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
-    operation = request.operation
-    context: dict[str, Any] = {
-        "operation": operation.name if operation else None,
-        "method": request.method,
-        "path": operation.path if operation else None,
-    }
-    if isinstance(error, _TooLargeError):
-        return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
-    reason = mismatch_of(error, request.url) or _describe(error, request)
-    delivery = classify(error, written=written)
-    if delivery is Delivery.NEVER_SENT:
-        return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
-    context["status"] = status
-    if delivery is Delivery.ANSWERED:
-        return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
-    return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)
-
-
-def _harmless(error: Exception) -> Exception | None:
-    """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
-    if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
-        return None
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
-
-
-def _describe(error: Exception, request: Request) -> str:
-    if isinstance(error, aiohttp.ClientResponseError):
-        return type(error).__name__
-    if isinstance(error, TimeoutError):
-        return f"timeout after {request.timeout:g} s" if request.timeout else "timeout"
-    return str(error) or type(error).__name__

@@ -26,7 +26,7 @@ __all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError", 
 class JournalError(BrokerageError):
     """The journal cannot be read or written (disk full, read-only, no database); the message says why.
 
-    Raised by ``OrderEntry.place`` before anything was sent: an order that cannot be journaled is not placed.
+    Raised by ``OrderEntry.place`` before this call has sent anything: an order that cannot be journaled is not placed.
     """
 
     default_code: ClassVar[str | None] = "journal_unavailable"

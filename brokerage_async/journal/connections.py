@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -23,6 +23,9 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 
 MAX_RUNS = 3
 """Runs of one statement whose connection breaks: every statement of a journal is safe to repeat."""
+SYNC_WAIT = "SyncRepWaitForLSN"
+"""Function of the server that waits until the synchronous standby has a commit. An administrator can cancel this wait:
+the server then acknowledges the commit with a warning, although the standby may lack it."""
 CUT_SECONDS = 1.0
 """Time for a statement to end by itself once its socket is shut."""
 
@@ -123,14 +126,32 @@ class ConnectionPool:
     async def _execute(self, query: bytes, values: Mapping[str, object], used: list[Connection]) -> Rows:
         connection = self._idle.pop() if self._idle else await self._connect()
         used.append(connection)
-        cursor = await connection.execute(query, values)
-        rows: Rows = await cursor.fetchall()
+        with _sources_of_notices(connection) as sources:
+            cursor = await connection.execute(query, values)
+            rows: Rows = await cursor.fetchall()
+        if SYNC_WAIT in sources:
+            raise JournalError("the wait for the synchronous standby was cancelled")
         self._idle.append(connection)
         return rows
 
     async def _discard_idle(self) -> None:
         idle, self._idle = self._idle, []
         await _close(idle)
+
+
+@contextmanager
+def _sources_of_notices(connection: Connection) -> Iterator[set[str | None]]:
+    """Collect the functions of the server that send notices in the block: their messages are translated."""
+    sources = set[str | None]()
+
+    def add(notice: psycopg.errors.Diagnostic) -> None:
+        sources.add(notice.source_function)
+
+    connection.add_notice_handler(add)
+    try:
+        yield sources
+    finally:
+        connection.remove_notice_handler(add)
 
 
 async def _close(connections: list[Connection]) -> None:

@@ -31,6 +31,7 @@ SECRETS = ("password", "sslpassword", "oauth_client_secret")
 
 SETTINGS = """
 SELECT set_config('client_min_messages', 'warning', false), set_config('statement_timeout', %s, false),
+       set_config('default_transaction_isolation', 'read committed', false),
        set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
   FROM current_setting('synchronous_commit') AS setting
 """

@@ -141,7 +141,8 @@ class OrderEntry:
             InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
                 order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
-            JournalError: the order cannot be journaled (disk full, read-only). It was not submitted.
+            JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it; under an
+                identifier that was used before, an earlier call may have.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ..journal.base import EntryKey, Journal, renew_claims
 
-__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "settled"]
+__all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "result_of", "settled"]
 
 T = TypeVar("T")
 
@@ -165,6 +165,15 @@ async def quietly(what: str, write: Awaitable[bool]) -> bool | None:
     except Exception as error:
         logger.warning("could not %s: %s", what, _reason(error))
         return None
+
+
+async def result_of(work: asyncio.Task[T]) -> T:
+    """Return the result of ``work``, which goes on if its waiter is cancelled.
+
+    `asyncio.shield` does the same, but from Python 3.14 on it reports a later failure of ``work`` as unhandled.
+    """
+    await asyncio.wait({work})
+    return work.result()
 
 
 async def finish(work: asyncio.Task[T]) -> bool:

@@ -14,7 +14,7 @@ from .._generated.models import PlacedOrderResponse
 from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from .claims import Claim, Instant, finish, new_owner, quietly, settled
+from .claims import Claim, Instant, finish, new_owner, quietly, result_of, settled
 from .context import Context
 from .decisions import ReconcilePolicy, preflight_outcome
 from .preflight import rejection
@@ -130,7 +130,7 @@ class PlaceOrder:
             return fresh and await journal.close(claim.key, owner=claim.owner, state=state, note=note)
 
         try:
-            return await asyncio.shield(opening)
+            return await result_of(opening)
         except asyncio.CancelledError as cancelled:
             describe(cancelled, self._key, "was not sent")
             await finish(asyncio.ensure_future(quietly("withdraw a journal entry", withdraw())))
@@ -200,7 +200,7 @@ class PlaceOrder:
             return held is not None and await journal.release(key, owner=claim.owner, note=note, looked=False)
 
         try:
-            return await asyncio.shield(claiming), claim
+            return await result_of(claiming), claim
         except asyncio.CancelledError as cancelled:
             describe(cancelled, key, MAY_EXIST)
             await finish(asyncio.ensure_future(quietly("release a journal entry", withdraw())))
@@ -245,7 +245,7 @@ async def close(context: Context, claim: Claim, placement: Placement) -> Placeme
     """
     recording = asyncio.ensure_future(_record(context, claim, placement))
     try:
-        return await asyncio.shield(recording)
+        return await result_of(recording)
     except asyncio.CancelledError as cancelled:
         recorded = asyncio.ensure_future(settled(recording, lambda: _record(context, claim, placement)))
         if await finish(recorded):

@@ -19,6 +19,7 @@ from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
 from .request import Response
 
 __all__ = [
+    "PROXY_LOGIN",
     "Response",
     "check_address",
     "is_html",
@@ -29,6 +30,9 @@ __all__ = [
     "sent_at",
 ]
 
+
+PROXY_LOGIN = "the proxy requires a user name and password: pass proxy='http://user:password@host:port'"
+"""Words for a 407 that came instead of an answer of the service."""
 
 _BY_CODE: Mapping[str, type[APIError]] = {
     "unauthorized": errors.AuthenticationError,
@@ -155,6 +159,8 @@ def _unexpected(response: Response, base_url: str) -> str:
     if 300 <= response.status < 400:
         target = redact(response.headers.get("location", "").partition("?")[0])
         return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
+    if status == 407:
+        return PROXY_LOGIN
     if status == 400 and _NEEDS_TLS.search(response.body[:2048]):
         return "the port expects https: base_url must start with https://"
     foreign = 400 <= status < 500 and status not in _PASSING

@@ -24,6 +24,7 @@ import enum
 
 from ..config import RetryPolicy
 from ..errors import (
+    PROXY_AUTHENTICATION,
     WITHHELD,
     APIError,
     BrokerageError,
@@ -53,6 +54,7 @@ class Outcome(enum.StrEnum):
     SUCCESS = "success"
     NOT_SENT = "not-sent"
     WITHHELD = "withheld"
+    PROXY_LOGIN = "proxy-login"
     LOST = "lost"
     SERVER_ERROR = "server-error"
     THROTTLED = "throttled"
@@ -84,6 +86,7 @@ class Action(enum.StrEnum):
 _SAFE = {
     Outcome.NOT_SENT: Action.REPEAT,
     Outcome.WITHHELD: Action.RAISE,
+    Outcome.PROXY_LOGIN: Action.RAISE,  # proxies lock accounts after a few wrong passwords
     Outcome.LOST: Action.REPEAT,
     Outcome.SERVER_ERROR: Action.REPEAT,
     Outcome.THROTTLED: Action.WAIT,
@@ -106,6 +109,8 @@ def outcome_of(error: BrokerageError) -> Outcome:
     match error:
         case RequestNotSentError(code=code) if code == WITHHELD:
             return Outcome.WITHHELD
+        case RequestNotSentError(code=code) if code == PROXY_AUTHENTICATION:
+            return Outcome.PROXY_LOGIN
         case RequestNotSentError():
             return Outcome.NOT_SENT
         case TransportError():

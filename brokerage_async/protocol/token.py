@@ -10,9 +10,9 @@ import msgspec
 from .._generated.models import GrantType, TokenRequest
 from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
-from ..errors import BrokerageError, TokenError
+from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
 from .redaction import redact
-from .response import Response, check_address, is_html, retry_after, sent_at
+from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
 
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
@@ -128,6 +128,8 @@ def refusal(status: int, fields: dict[str, Any], base_url: str = "", with_client
     code = fields.get("error_code") or (nested.get("code") if isinstance(nested, dict) else nested)
     code = code if isinstance(code, str) and code.isascii() and len(code) <= 64 and redact(code) == code else None
     named = f" ({code})" if code else ""
+    if status == 407:
+        return _error(f"{PROXY_LOGIN} (status 407)", transient=False, status=status, code=PROXY_AUTHENTICATION)
     if 400 <= status < 500 and status not in _TRANSIENT_4XX:
         if status in _NO_SUCH_PATH:
             text = f"the token endpoint was not found ({status}): {check_address(base_url)}"
@@ -154,7 +156,9 @@ def _advice(status: int, code: str | None, base_url: str, with_client_id: bool) 
 def unreachable(error: Exception) -> TokenError:
     """Return the error of a token request without an answer."""
     reason = error.message if isinstance(error, BrokerageError) else error
-    return _error(f"no answer from the token endpoint: {reason}", transient=True)
+    code = error.code if isinstance(error, BrokerageError) else None
+    final = code == PROXY_AUTHENTICATION  # not to be repeated: proxies lock accounts after a few wrong passwords
+    return _error(f"no answer from the token endpoint: {reason}", transient=not final, code=code)
 
 
 def _error(message: str, *, transient: bool, status: int | None = None, code: str | None = None) -> TokenError:

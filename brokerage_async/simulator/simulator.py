@@ -110,7 +110,7 @@ class Simulator:
         """
         if self._server.has_listened:
             return self._server.base_url
-        return f"http://{self.brokerage.settings.environment}.simulator.invalid"
+        return f"https://{self.brokerage.settings.environment}.simulator.invalid"
 
     @property
     def auth_page_url(self) -> str:

@@ -179,7 +179,9 @@ class FullDisk(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def close(self) -> None:
-        self.flush()
+        if not self.closed:
+            super().close()
+            self.flush()
 
 
 def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(tmp_path: Path) -> None:

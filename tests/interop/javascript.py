@@ -19,7 +19,6 @@ SCRIPT = Path(__file__).with_name("javascript.mjs")
 
 async def run(environment: str, folder: Path) -> ClientRun:
     """Make every call against a simulator of ``environment``; ``folder`` holds the client's ``node_modules``."""
-    folder = folder.resolve()
     async with Simulator(environment=environment) as simulator, node(simulator, folder) as process:  # type: ignore[arg-type]
         results = [result async for result in _results(simulator, process)]
     package = json.loads((folder / "node_modules" / PACKAGE / "package.json").read_text("utf-8"))

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -204,3 +205,46 @@ async def test_an_invalid_value_costs_no_connection(server: str, table: str) -> 
             with pytest.raises(JournalError, match="cannot be used"):
                 await journal.open(EntryKey("o", "sandbox", "A1", wrong), b"", owner="a", lease=30)
         assert await journal._run("SELECT pg_backend_pid()", {}) == [(before,)]
+
+
+async def test_a_serializable_role_costs_no_statement(server: str, table: str) -> None:
+    """Concurrent statements would fail there, a renewal or an outcome among them."""
+    serializable = f"{server} options='-c default_transaction_isolation=serializable'"
+    async with PostgresJournal(serializable, table=table) as journal:
+        assert await journal._run("SHOW transaction_isolation", {}) == [("read committed",)]
+        await asyncio.gather(*(journal.open(key(1), b"", owner=f"{number}", lease=30) for number in range(8)))
+
+
+async def set_standby(server: str, name: str) -> None:
+    """Configure a synchronous standby of this name; the server notices soon."""
+    import psycopg
+
+    async with await psycopg.AsyncConnection.connect(server, autocommit=True) as connection:
+        await connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'".encode())
+        await connection.execute("SELECT pg_reload_conf()")
+
+
+async def open_until_one_waits(journal: PostgresJournal, beside: PostgresJournal) -> asyncio.Task[Any]:
+    """Open entries until the server waits for the standby with one; return its task."""
+    for number in range(1000):
+        opening = asyncio.create_task(journal.open(key(number), b"", owner="a", lease=30))
+        while not opening.done():
+            waiting = await beside._run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'", {})
+            if waiting:
+                return opening
+    raise AssertionError("no commit waits for the standby")
+
+
+async def test_a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowledged(server: str, table: str) -> None:
+    """The server calls it a success, with a warning; after a failover the entry would be gone."""
+    async with PostgresJournal(server, table=table) as journal, connections_of(server, table) as beside:
+        await journal.now()
+        await set_standby(server, "none")
+        try:
+            opening = await open_until_one_waits(journal, beside)
+            await beside._run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", {})
+            with pytest.raises(JournalError, match="the wait for the synchronous standby was cancelled"):
+                await opening
+        finally:
+            await set_standby(server, "")
+        assert (await journal.open(key(1000), b"", owner="a", lease=30))[1]

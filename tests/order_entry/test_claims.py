@@ -12,7 +12,7 @@ from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.order_entry import claims as module
-from brokerage_async.order_entry.claims import Claim, ClaimKeeper, Instant, finish, new_owner
+from brokerage_async.order_entry.claims import Claim, ClaimKeeper, Instant, finish, new_owner, result_of
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, on_virtual_time
@@ -248,3 +248,23 @@ async def test_loop_that_was_blocked_past_the_claim_sends_nothing() -> None:
         placement = await placing
         assert placement.outcome is Outcome.NOT_SENT
         assert here.sim.ledger.count("orders.submit") == 1
+
+
+@on_virtual_time
+async def test_result_of_work_that_fails_after_its_waiter_was_cancelled_reports_no_unhandled_error() -> None:
+    async def failing() -> None:
+        await asyncio.sleep(2)
+        raise JournalError("no connection")
+
+    reported: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    work = asyncio.ensure_future(failing())
+    waiting = asyncio.create_task(result_of(work))
+    await asyncio.sleep(1)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not work.done()
+    with pytest.raises(JournalError):
+        await result_of(work)
+    assert reported == []

@@ -424,7 +424,7 @@ def nested(depth: Any) -> Any:
 def test_a_body_nested_too_deeply_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
         build(
-            OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(100_000)})),
+            OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(500_000)})),
             base_url=BASE,
             headers={},
         )

@@ -26,10 +26,10 @@ from brokerage_async.protocol.retry import (
 )
 
 EXPECTED = """
-              not-sent  lost    server-error  throttled  unauthorized  unauthorized-page  refused  ambiguous  withheld
-    read      repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
-    preflight repeat    repeat  repeat        wait       refresh       refresh            raise    raise      raise
-    mutate    repeat    raise   raise         wait       refresh       raise              raise    raise      raise
+            not-sent lost   server-error throttled unauthorized unauthorized-page refused ambiguous withheld proxy-login
+  read      repeat   repeat repeat       wait      refresh      refresh           raise   raise     raise    raise
+  preflight repeat   repeat repeat       wait      refresh      refresh           raise   raise     raise    raise
+  mutate    repeat   raise  raise        wait      refresh      raise             raise   raise     raise    raise
 """
 HEAD, *ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
 CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HEAD, row[1:], strict=True)]
@@ -66,6 +66,7 @@ def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int
     ("error", "outcome"),
     [
         (errors.RequestNotSentError(), Outcome.NOT_SENT),
+        (errors.RequestNotSentError(code=errors.PROXY_AUTHENTICATION), Outcome.PROXY_LOGIN),
         (errors.ResponseLostError(), Outcome.LOST),
         (errors.DeadlineExceededError(), Outcome.LOST),
         (errors.RateLimitError(status=429), Outcome.THROTTLED),

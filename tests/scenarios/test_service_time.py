@@ -120,6 +120,21 @@ async def test_order_watchers_judge_ages_by_the_service() -> None:
         assert order.status == "Expired"
 
 
+@on_virtual_time
+async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the loop stands still in its sleep; the wall clock shows that there was one."""
+    sim, loop, slept = simulator(), asyncio.get_running_loop(), 0.0
+    monkeypatch.setattr(time, "time", lambda: loop.time() + slept)
+    async with sim.client() as client, client.watch.market("Equity") as market:
+        waiting = asyncio.ensure_future(anext(market))
+        await asyncio.sleep(30)
+        slept = 7 * 3600.0
+        sim.clock.advance(slept)
+        assert (await waiting).kind == "opened"
+        assert (await anext(market)).kind == "closed"
+        assert loop.time() < 30 + 61
+
+
 @on_real_time
 async def test_over_http_the_market_opens_at_the_time_of_the_service() -> None:
     async with simulator(timedelta(seconds=1.5)) as sim, sim.client() as client:

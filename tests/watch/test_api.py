@@ -32,7 +32,7 @@ class Service(FakeTransport):
 
     @property
     def targets(self) -> list[str]:
-        return [request.url.removeprefix("http://service") for request in self.requests]
+        return [request.url.removeprefix("https://service") for request in self.requests]
 
     def times_of(self, path: str) -> list[float]:
         return [at for at, target in zip(self.times, self.targets, strict=True) if target.startswith(path)]
@@ -59,7 +59,7 @@ def service() -> Service:
 @pytest.fixture
 async def client(service: Service) -> AsyncIterator[Client]:
     options: Any = {"transport": service, "retry": RetryPolicy.none()}
-    async with Client(Environment.sandbox("http://service"), StaticToken("token"), **options) as client:
+    async with Client(Environment.sandbox("https://service"), StaticToken("token"), **options) as client:
         client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
         yield client
 

@@ -273,7 +273,6 @@ class TestParameters:
             check(SESSIONS, {"venue": venue}, {}, None)
         assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
 
-
     def test_an_empty_item_of_a_filter_is_refused(self) -> None:
         """The service takes it for unfiltered, and would send everything."""
         assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]

@@ -15,7 +15,7 @@ from tests.simulator.harness import Harness
         ({"refresh_token": "wrong"}, "invalid_grant"),
         ({"scope": "read everything"}, "invalid_scope"),
         ({"grant_type": "password"}, "invalid_request"),
-        ({"surprise": "1"}, "invalid_request"),
+        ({"clientSecret": "1"}, "invalid_request"),
     ],
 )
 def test_token_errors_are_flat(harness: Harness, change: dict[str, str], code: str) -> None:
@@ -24,6 +24,10 @@ def test_token_errors_are_flat(harness: Harness, change: dict[str, str], code: s
     body = json.loads(response.body)
     assert set(body) == {"error_code", "error_description"}
     assert body["error_code"] == code
+
+
+def test_unknown_field_is_ignored(harness: Harness) -> None:
+    assert harness.token(surprise="1").status == 200
 
 
 def test_missing_token_fields_are_flat_errors(harness: Harness) -> None:

@@ -1,0 +1,198 @@
+"""Settings of the connections: the proxy, the certificates, and whether plain http is acceptable.
+
+Everything is decided when a client is made: an environment has one address, and so one way to it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from base64 import b64encode
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import attrs
+
+from .._arguments import check_flag
+from .._secrets import Secret
+from ..config import Environment
+from ..errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+__all__ = ["Network", "Proxy", "configure_network", "describe_refusal", "is_loopback"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.network")
+
+LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
+PORTS = {"http": 80, "https": 443}
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return True for ``localhost``, 127.0.0.0/8 and ::1."""
+    try:
+        address = ipaddress.ip_address(host or "")
+    except ValueError:
+        return host == "localhost"
+    return address in LOOPBACK or str(address) == "::1"
+
+
+@attrs.frozen
+class Proxy:
+    """An HTTP proxy.
+
+    Attributes:
+        host: its host name or IP address.
+        url: its address without user name and password.
+        authorization: value of ``Proxy-Authorization``, None for no credentials.
+    """
+
+    host: str
+    url: str
+    authorization: Secret | None = None
+
+    @classmethod
+    def parse(cls, name: str, value: object) -> Proxy:
+        """Read an address of the form ``scheme://[user[:password]@]host[:port]``.
+
+        Raises:
+            ConfigurationError: it has another form. The message calls it ``name`` and leaves the address out, because
+                that may hold a password.
+        """
+        address = Secret(value) if isinstance(value, str) else Secret()
+        parts = _split(address)
+        if parts is None:
+            rule = (
+                f"{name} must be the http or https address of a proxy, such as http://user:password@proxy.example:3128"
+            )
+            if address.lower().startswith("socks"):
+                rule = f"{name} must be an HTTP proxy; for SOCKS lend an http_session whose connector speaks it"
+            raise ConfigurationError(rule)
+        host = str(parts.hostname)
+        shown = f"[{host}]" if ":" in host else host
+        return cls(host, f"{parts.scheme}://{shown}:{parts.port or PORTS[parts.scheme]}", _basic(parts))
+
+
+def _split(address: Secret) -> SplitResult | None:
+    """Return the parts of the address of a proxy, or None for any other string."""
+    if not address.isprintable() or any(character in address for character in " ?#"):
+        return None
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # its message may quote a part of the password
+        return None
+    return parts if usable and parts.path in {"", "/"} else None
+
+
+def _basic(parts: SplitResult) -> Secret | None:
+    if parts.username is None:
+        return None
+    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return Secret(f"Basic {b64encode(credentials.encode()).decode()}")
+
+
+@attrs.frozen(kw_only=True)
+class Network:
+    """Settings of the connections of one client.
+
+    Attributes:
+        proxy: the proxy to send through, None to connect directly.
+        ssl: certificates to trust and to present, None for those that Python trusts.
+        trust_env: whether a proxy was looked for in the environment variables.
+    """
+
+    proxy: Proxy | None = None
+    ssl: SSLContext | None = None
+    trust_env: bool = False
+
+
+def configure_network(
+    environment: Environment,
+    *,
+    proxy: str | None = None,
+    ssl: SSLContext | None = None,
+    trust_env: bool = False,
+    allow_http: bool = False,
+) -> Network:
+    """Return the settings of the connections to ``environment``; log a warning if they are not safe.
+
+    Args:
+        environment: the environment to connect to.
+        proxy: address of a proxy, as the user wrote it.
+        ssl: context of the TLS connections.
+        trust_env: without ``proxy``, use the one that the environment variables name.
+        allow_http: accept plain http beyond loopback.
+
+    Raises:
+        ConfigurationError: an argument cannot be used, or credentials would travel over plain http.
+    """
+    check_flag("trust_env", trust_env)
+    check_flag("allow_http", allow_http)
+    if ssl is not None:
+        _check_context(ssl)
+    found = None if proxy is None else Proxy.parse("proxy", proxy)
+    if found is None and trust_env:
+        found = _proxy_from_env(environment)
+    _check_scheme(environment, found, allow_http)
+    return Network(proxy=found, ssl=ssl, trust_env=trust_env)
+
+
+def _check_context(ssl: object) -> None:
+    from ssl import CERT_NONE, PROTOCOL_TLS_SERVER, SSLContext
+
+    if not isinstance(ssl, SSLContext) or ssl.protocol is PROTOCOL_TLS_SERVER:
+        raise ConfigurationError(
+            "ssl must be an ssl.SSLContext for clients, such as ssl.create_default_context(cafile=...), "
+            f"got {type(ssl).__name__}"
+        )
+    if ssl.verify_mode is CERT_NONE or not ssl.check_hostname:
+        logger.warning("ssl does not verify who answers: credentials may reach anyone on the way")
+
+
+def _proxy_from_env(environment: Environment) -> Proxy | None:
+    """Return the proxy that ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` name; never one for loopback."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(environment.base_url)
+    if is_loopback(parts.hostname) or proxy_bypass(parts.netloc):
+        return None
+    address = Secret(getproxies().get(parts.scheme) or getproxies().get("all") or "")
+    if not address:
+        return None
+    return Proxy.parse("the proxy of the environment", address if "://" in address else Secret(f"http://{address}"))
+
+
+def _check_scheme(environment: Environment, proxy: Proxy | None, allow_http: bool) -> None:
+    """Refuse to send credentials where others could read them."""
+    origin = environment.origin
+    parts = urlsplit(origin)
+    if parts.scheme == "https" or (is_loopback(parts.hostname) and (proxy is None or is_loopback(proxy.host))):
+        return
+    way = origin if proxy is None else f"{origin} through {proxy.url}"
+    if not allow_http:
+        raise ConfigurationError(
+            f"base_url must be an https address, got {way}: plain http shows the credentials to anyone on the way. "
+            "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
+        )
+    logger.warning("allow_http: credentials travel unencrypted to %s", way)
+
+
+def describe_refusal(proxy: Proxy | None, status: int, offered: str) -> str:
+    """Return why a proxy did not open a tunnel.
+
+    Args:
+        proxy: the proxy, None for one of a borrowed session.
+        status: status of its answer to CONNECT.
+        offered: its ``Proxy-Authenticate``, empty for none.
+    """
+    name = "the proxy" if proxy is None else f"the proxy {proxy.url}"
+    if status != 407:
+        return f"{name} refused to connect (status {status})"
+    words = offered.replace(",", " ").split()
+    if words and "basic" not in {word.lower() for word in words}:
+        return f"{name} does not accept a user name and password (407), only {words[0][:20]!r}"
+    if proxy is not None and proxy.authorization is not None:
+        return f"{name} rejected the user name and password (407)"
+    return f"{name} requires a user name and password (407): pass proxy='http://user:password@host:port'"

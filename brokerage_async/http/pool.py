@@ -1,0 +1,90 @@
+"""Guard on connection pools: no connection with an unsolicited answer on it, and a last check before each send.
+
+An unsolicited answer would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422
+has one that was taken pass for refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import aiohttp
+
+from ..errors import RequestNotSentError
+from ..protocol.request import Request
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
+__all__ = ["GUARDED", "Pool", "guard_connector"]
+
+Connect = Callable[..., "Awaitable[Connection]"]
+
+GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
+"""The request that the running task is about to send: a pool calls its guard once it has a connection."""
+
+
+async def take_connection(connect: Connect, used: WeakSet[object], *arguments: Any, **options: Any) -> Connection:
+    """Return a connection without unread bytes, unless the guard of the request objects.
+
+    Args:
+        connect: `aiohttp.BaseConnector.connect`.
+        used: protocols of connections that have served before; a new one is taken as it is.
+        *arguments: arguments of ``connect``.
+        **options: further arguments of ``connect``.
+    """
+    while True:
+        connection = await connect(*arguments, **options)
+        protocol = connection.protocol
+        if protocol is None or protocol not in used or not protocol.should_close:
+            break
+        connection.close()
+    if protocol is not None:
+        used.add(protocol)
+    request = GUARDED.get()
+    if request is not None:  # after any wait for a connection; nothing waits from here to the first byte
+        try:
+            request.check_guard()
+        except RequestNotSentError:
+            connection.release()
+            raise
+    return connection
+
+
+class Pool(aiohttp.TCPConnector):
+    """Connections of one client."""
+
+    def __init__(self, connections: int, ssl: SSLContext | None = None) -> None:
+        super().__init__(limit=connections, ssl=True if ssl is None else ssl)
+        self._used: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        """Return a connection that may be used; see `take_connection`."""
+        return await take_connection(super().connect, self._used, req, traces, timeout)
+
+
+_GUARDED_CONNECTORS: WeakSet[aiohttp.BaseConnector] = WeakSet()
+
+
+def guard_connector(connector: aiohttp.BaseConnector) -> None:
+    """Guard the pool of a borrowed session, for all requests of that session and for good."""
+    if connector in _GUARDED_CONNECTORS or isinstance(connector, Pool):
+        return
+    _GUARDED_CONNECTORS.add(connector)
+    connect = connector.connect
+    used: WeakSet[object] = WeakSet(getattr(connector, "_acquired", ()))
+    for idle in getattr(connector, "_conns", {}).values():  # whatever the session was used for before
+        used.update(protocol for protocol, _ in idle)
+
+    async def guarded(*arguments: Any, **options: Any) -> Connection:
+        return await take_connection(connect, used, *arguments, **options)
+
+    connector.connect = guarded  # type: ignore[method-assign]

@@ -1,0 +1,80 @@
+"""Failed sends as errors: what a proxy and a certificate have to say."""
+
+from __future__ import annotations
+
+import pickle
+import ssl
+from typing import Any
+from unittest.mock import Mock
+
+import aiohttp
+import pytest
+from aiohttp.client_reqrep import ConnectionKey
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, ResponseLostError
+from brokerage_async.http.failures import ConnectionDroppedError, failure_of, harmless
+from brokerage_async.http.network import Proxy
+from brokerage_async.protocol.request import Request
+
+REQUEST = Request(method="POST", url="https://api.example.com/thing", timeout=2.5)
+PROXY = Proxy.parse("proxy", "http://me:hunter2@proxy.example:3128")
+KEY = ConnectionKey("api.example.com", 443, True, True, None, None, None)
+UNTRUSTED = ssl.SSLCertVerificationError(1, "certificate verify failed")
+UNTRUSTED.verify_message = "self-signed certificate"
+VIA = ConnectionKey("proxy.example", 3128, False, True, None, None, None)
+
+
+def refused(status: int, *offered: str) -> aiohttp.ClientHttpProxyError:
+    headers = CIMultiDictProxy(CIMultiDict([("Proxy-Authenticate", scheme) for scheme in offered]))
+    return aiohttp.ClientHttpProxyError(Mock(), (), status=status, message="No", headers=headers)
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_proxy_that_demands_credentials_is_named_and_nothing_was_sent(written: bool) -> None:
+    error = failure_of(REQUEST, refused(407, "Negotiate", "Basic realm=x"), written, None, PROXY)
+    assert isinstance(error, RequestNotSentError)
+    assert (error.status, error.code, error.maybe_processed) == (407, PROXY_AUTHENTICATION, False)
+    assert str(error) == "not sent: the proxy http://proxy.example:3128 rejected the user name and password (407)"
+    assert b"hunter2" not in pickle.dumps(error)
+
+
+def test_proxy_that_offers_other_schemes_only() -> None:
+    error = failure_of(REQUEST, refused(407, "Negotiate", "NTLM"), False, None, PROXY)
+    assert "does not accept a user name and password (407), only 'Negotiate'" in str(error)
+
+
+@pytest.mark.parametrize("status", [403, 502])
+def test_proxy_that_refuses_to_connect_is_no_refusal_of_the_service(status: int) -> None:
+    error = failure_of(REQUEST, refused(status), False)
+    assert isinstance(error, RequestNotSentError)
+    assert (error.status, error.code) == (status, None)
+    assert str(error) == f"not sent: the proxy refused to connect (status {status})"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (aiohttp.ClientProxyConnectionError(VIA, OSError(111, "refused")),
+         "could not reach https://api.example.com: no connection to the proxy proxy.example:3128: [Errno 111] refused"),
+        (aiohttp.ClientConnectorCertificateError(KEY, UNTRUSTED),
+         "could not reach https://api.example.com: the certificate of api.example.com is not trusted "
+         "(self-signed certificate): to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"),
+        (TimeoutError(), "could not reach https://api.example.com: timeout after 2.5 s"),
+    ],
+)  # fmt: skip
+def test_reason_of_what_was_never_sent(error: Exception, text: str) -> None:
+    found = failure_of(REQUEST, error, False)
+    assert isinstance(found, RequestNotSentError)
+    assert str(found) == text
+
+
+def test_dropped_connection_is_unpacked() -> None:
+    found = failure_of(REQUEST, ConnectionDroppedError(aiohttp.ServerDisconnectedError()), True)
+    assert isinstance(found, ResponseLostError)
+    assert str(found) == "sent, but no complete response arrived: Server disconnected"
+
+
+@pytest.mark.parametrize("error", [refused(407), RequestNotSentError("x")])
+def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
+    assert harmless(error) is None

@@ -1,0 +1,122 @@
+"""Guard on the pool of a borrowed session: unsolicited answers, and the last check before a send."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import pytest
+
+from brokerage_async.errors import RequestNotSentError
+from brokerage_async.http.pool import Pool, guard_connector
+from brokerage_async.http.transport import AiohttpTransport
+from brokerage_async.protocol.request import Request
+from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
+
+UNSOLICITED = [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"]
+
+
+def request_for(server: RawServer, method: str = "POST", **changes: Any) -> Request:
+    return Request(method=method, url=f"{server.url}/thing", headers={"User-Agent": "tests/1"}, timeout=5.0, **changes)
+
+
+@pytest.mark.parametrize("unsolicited", UNSOLICITED)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+@on_real_time
+async def test_unsolicited_answer_on_a_borrowed_connection_is_not_the_next_answer(
+    method: str, unsolicited: Any
+) -> None:
+    async with RawServer() as server, aiohttp.ClientSession() as session:
+        transport = AiohttpTransport(session)
+        for number in range(3):
+            assert (await transport.send(request_for(server, method))).status == 200
+            assert len(server.requests) == number + 1
+            await server.say(unsolicited)
+    assert server.connections == 3
+
+
+@pytest.mark.parametrize("idle", [True, False], ids=["idle", "in use"])
+@on_real_time
+async def test_connection_of_earlier_requests_of_the_session_is_guarded_as_well(idle: bool) -> None:
+    async with RawServer() as server, aiohttp.ClientSession() as session:
+        response = await session.get(server.url)
+        if idle:
+            await response.read()
+        transport = AiohttpTransport(session)
+        await response.read()
+        await server.say(answer(b"{}", 429))
+        assert (await transport.send(request_for(server))).status == 200
+    assert server.connections == 2
+
+
+@on_real_time
+async def test_requests_of_the_owner_are_guarded_as_well() -> None:
+    async with RawServer() as server, aiohttp.ClientSession() as session:
+        transport = AiohttpTransport(session)
+        assert (await transport.send(request_for(server))).status == 200
+        await server.say(answer(b"{}", 429))
+        async with session.get(server.url) as response:
+            assert response.status == 200
+
+
+@on_real_time
+async def test_borrowed_connection_that_is_answered_before_it_is_asked_is_used() -> None:
+    async def full(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(b"{}", 429, "Connection: close"))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(full, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, aiohttp.ClientSession() as session:
+        response = await AiohttpTransport(session).send(Request(method="GET", url=url, timeout=5.0))
+    assert response.status == 429
+
+
+@pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+@on_real_time
+async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_withheld(borrowed: bool) -> None:
+    async with RawServer("stall", answer()) as server:
+        session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) if borrowed else None
+        transport = AiohttpTransport(session, connections=1)
+        objection: str | None = None
+        occupying = asyncio.create_task(transport.send(request_for(server, "GET")))
+        await server.arrived.wait()
+        waiting = asyncio.create_task(transport.send(request_for(server, guard=lambda: objection)))
+        await asyncio.sleep(0.02)  # it stands in line for the only connection
+        objection = "the claim is over"
+        occupying.cancel()
+        with pytest.raises(RequestNotSentError, match="withheld: the claim is over"):
+            await waiting
+        assert len(server.requests) == 1
+        assert (await transport.send(request_for(server))).status == 200  # the connection is free again
+        await (transport.close() if session is None else session.close())
+
+
+@on_real_time
+async def test_connector_is_guarded_once_however_many_clients_share_it() -> None:
+    async with aiohttp.ClientSession() as session:
+        connector = session.connector
+        assert connector is not None
+        guard_connector(connector)
+        guarded = connector.connect
+        for _ in range(3):
+            AiohttpTransport(session)
+        assert connector.connect is guarded
+
+
+@on_real_time
+async def test_pool_of_the_library_needs_no_second_guard() -> None:
+    async with aiohttp.ClientSession(connector=Pool(1)) as session:
+        AiohttpTransport(session)
+        assert session.connector is not None
+        assert "connect" not in vars(session.connector)
+
+
+@on_real_time
+async def test_session_that_is_closed_already_is_left_alone() -> None:
+    session = aiohttp.ClientSession()
+    await session.close()
+    AiohttpTransport(session)

@@ -1,0 +1,173 @@
+"""A small HTTP proxy on loopback, and a TLS server in front of a plain one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+HARMLESS = (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, TimeoutError)
+
+
+async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(*HARMLESS):
+        while chunk := await source.read(65536):
+            sink.write(chunk)
+            await sink.drain()
+    sink.close()
+
+
+async def relay(one: Streams, other: Streams) -> None:
+    await asyncio.gather(pump(one[0], other[1]), pump(other[0], one[1]))
+
+
+class _Server:
+    """Server of `serve`, which ends with every connection of its own when it is left."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def serve(self, client: Streams) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    async def connect(self, port: int) -> Streams:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        self._writers.append(writer)
+        return reader, writer
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._writers.append(writer)
+        with contextlib.suppress(asyncio.CancelledError, *HARMLESS):
+            await self.serve((reader, writer))
+        writer.close()
+
+
+class SilentServer(_Server):
+    """Server that accepts connections and never answers."""
+
+    async def serve(self, client: Streams) -> None:
+        await asyncio.sleep(3600)
+
+
+class TlsFront(_Server):
+    """TLS server that passes everything on to a plain one."""
+
+    def __init__(self, port: int, tls: ssl.SSLContext) -> None:
+        super().__init__(tls)
+        self._target = port
+
+    async def serve(self, client: Streams) -> None:
+        await relay(client, await self.connect(self._target))
+
+
+Refusal = Callable[[str], bytes | None]
+
+
+class ProxyServer(_Server):
+    """HTTP proxy whose every destination is the port ``target`` of this machine, whatever name it is asked for.
+
+    Args:
+        target: the port that it connects to.
+        credentials: the ``Basic`` value that it demands, None for none.
+        refusal: called with the first line of a request; returns an answer to send instead of passing it on, or None.
+        after: like ``refusal``, for an answer to send instead of the one of the target, to which it passed the request.
+        tls: the context with which the proxy itself is reached over https.
+    """
+
+    def __init__(
+        self,
+        target: int,
+        *,
+        credentials: str | None = None,
+        refusal: Refusal = lambda line: None,
+        after: Refusal = lambda line: None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(tls)
+        self.heads: list[bytes] = []
+        self._target = target
+        self._credentials = credentials
+        self._refusal = refusal
+        self._after = after
+
+    @property
+    def lines(self) -> list[str]:
+        """First lines of everything that it was asked."""
+        return [head.split(b"\r\n", 1)[0].decode() for head in self.heads]
+
+    def url(self, user: str = "") -> str:
+        scheme = "http" if self._tls is None else "https"
+        return f"{scheme}://{user}{'@' if user else ''}127.0.0.1:{self.port}"
+
+    async def serve(self, client: Streams) -> None:
+        reader, writer = client
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            self.heads.append(head)
+            line = head.split(b"\r\n", 1)[0].decode()
+            refusal = self._unauthorized(head) or self._refusal(line)
+            if refusal is not None:
+                await self._body(head, reader)
+                writer.write(refusal)
+                await writer.drain()
+            elif line.startswith("CONNECT "):
+                target = await self.connect(self._target)
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await relay(client, target)
+                return
+            else:
+                answer = await self._forward(head, await self._body(head, reader))
+                writer.write(self._after(line) or answer)
+                await writer.drain()
+
+    def _unauthorized(self, head: bytes) -> bytes | None:
+        if self._credentials is None or f"\r\nProxy-Authorization: Basic {self._credentials}\r\n".encode() in head:
+            return None
+        challenge = b'Proxy-Authenticate: Basic realm="office"'
+        return b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n" + challenge + b"\r\n\r\n"
+
+    async def _body(self, head: bytes, reader: asyncio.StreamReader) -> bytes:
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
+        return await reader.readexactly(int(fields.get(b"content-length", b"0")))
+
+    async def _forward(self, head: bytes, body: bytes) -> bytes:
+        """Send a request of absolute form to the target and return its whole answer."""
+        method, address, rest = head.split(b" ", 2)
+        parts = urlsplit(address.decode())
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        fields = [field for field in rest.split(b"\r\n") if not field.lower().startswith((b"proxy-", b"connection:"))]
+        reader, writer = await self.connect(self._target)
+        writer.write(
+            b"%s %s %s" % (method, path.encode(), b"\r\n".join([fields[0], b"Connection: close", *fields[1:]]))
+        )
+        writer.write(body)
+        answer = await reader.read()
+        writer.close()
+        return answer

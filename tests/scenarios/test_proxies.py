@@ -1,0 +1,264 @@
+"""A client behind a proxy, over real sockets: tunnels, credentials, refusals, and what order entry makes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import ssl
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trustme
+
+from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
+from brokerage_async.order_entry import Outcome, ReconcilePolicy
+from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
+from tests.http.test_network import basic
+from tests.loops import on_real_time
+from tests.proxy_server import ProxyServer, SilentServer, TlsFront
+from tests.raw_server import RawServer, answer
+from tests.scenarios.test_error_frames import shown
+
+TOKEN = StaticToken("made-up")
+PASSWORD = "hunter2zq81jfkd02mx"
+USER = f"me:{PASSWORD}"
+CREDENTIALS = basic(USER).removeprefix("Basic ")
+LIST = answer(b'{"data":{"items":[]}}')
+NAME = "https://api.example"
+"""An address that only the proxy can resolve."""
+
+AUTHORITY = trustme.CA()
+TRUSTING = ssl.create_default_context()
+AUTHORITY.configure_trust(TRUSTING)
+
+
+def serving(*names: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    AUTHORITY.issue_cert(*names).configure_cert(context)
+    return context
+
+
+def client_of(proxy: str, base: str = NAME, **options: Any) -> Client:
+    return Client(Environment.sandbox(base), TOKEN, proxy=proxy, ssl=TRUSTING, **options)
+
+
+class TestTunnel:
+    @pytest.mark.parametrize("outer", ["http", "https"])
+    @on_real_time
+    async def test_calls_go_through_one_tunnel_with_the_credentials_of_the_proxy(self, outer: str) -> None:
+        tls = serving("127.0.0.1") if outer == "https" else None
+        async with (
+            RawServer(LIST, tls=serving("api.example")) as server,
+            ProxyServer(server.port, credentials=CREDENTIALS, tls=tls) as proxy,
+            client_of(proxy.url(USER)) as client,
+        ):
+            for _ in range(2):
+                assert await client.watchlists.list() == []
+        assert proxy.lines == ["CONNECT api.example:443 HTTP/1.1"]
+        assert len(server.requests) == 2
+        seen = b"".join(server.requests).lower()
+        assert b"proxy-authorization" not in seen
+        assert b"authorization: bearer made-up" in seen
+        assert b"made-up" not in b"".join(proxy.heads)
+
+    @on_real_time
+    async def test_plain_http_on_loopback_sends_the_credentials_with_each_request(self) -> None:
+        async with (
+            RawServer((LIST, None)) as server,
+            ProxyServer(server.port, credentials=CREDENTIALS) as proxy,
+            client_of(proxy.url(USER), "http://127.0.0.1:8080/v1") as client,
+        ):
+            for _ in range(2):
+                assert await client.watchlists.list() == []
+        assert proxy.lines == ["GET http://127.0.0.1:8080/v1/watchlists HTTP/1.1"] * 2
+        assert server.lines == ["GET /v1/watchlists HTTP/1.1"] * 2
+
+    @on_real_time
+    async def test_proxy_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with (
+            RawServer(LIST, tls=serving("api.example")) as server,
+            ProxyServer(server.port, credentials=CREDENTIALS) as proxy,
+        ):
+            monkeypatch.setenv("https_proxy", proxy.url(USER))
+            monkeypatch.delenv("no_proxy", raising=False)
+            monkeypatch.delenv("NO_PROXY", raising=False)
+            for name, value in {"BASE_URL": NAME, "CLIENT_SECRET": "s", "REFRESH_TOKEN": "r"}.items():
+                monkeypatch.setenv(f"BROKERAGE_{name}", value)
+            monkeypatch.setenv("BROKERAGE_TRUST_ENV", "true")
+            async with Client(Environment.sandbox(NAME), TOKEN, trust_env=True, ssl=TRUSTING) as client:
+                assert await client.watchlists.list() == []
+            async with Client.from_env(ssl=TRUSTING, retry=RetryPolicy.none()) as client:
+                with pytest.raises(errors.TokenError):  # the server answers it with a list
+                    await client.watchlists.list()
+        assert len(proxy.heads) == 2
+
+
+UNAUTHORIZED = {
+    "missing": ("", "requires a user name and password (407): pass proxy='http://user:password@host:port'"),
+    "wrong": (f"me:wrong{PASSWORD}", "rejected the user name and password (407)"),
+}
+
+
+class TestCredentials:
+    @pytest.mark.parametrize("case", UNAUTHORIZED)
+    @on_real_time
+    async def test_rejected_ones_are_named_in_one_sentence_and_tried_once(self, case: str) -> None:
+        user, sentence = UNAUTHORIZED[case]
+        async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(user)) as client:
+            with pytest.raises(errors.RequestNotSentError) as caught:
+                await client.watchlists.list()
+        assert str(caught.value) == f"watchlists.list: not sent: the proxy {proxy.url()} {sentence}"
+        assert (caught.value.status, caught.value.attempts, len(proxy.heads)) == (407, 1, 1)
+
+    @on_real_time
+    async def test_rejected_ones_end_a_token_refresh_at_once(self) -> None:
+        credentials = RefreshToken(client_secret="s", refresh_token="r")
+        async with ProxyServer(0, credentials=CREDENTIALS) as proxy:
+            for base in (NAME, "http://127.0.0.1:8080"):
+                client = Client(Environment.sandbox(base), credentials, proxy=proxy.url())
+                for _ in range(3):
+                    with pytest.raises(errors.TokenError, match="requires a user name and password") as caught:
+                        await client.watchlists.list()
+                    assert (caught.value.code, caught.value.transient) == (errors.PROXY_AUTHENTICATION, False)
+                await client.aclose()
+        assert len(proxy.heads) == 2
+
+    @on_real_time
+    async def test_plain_http_that_demands_them_is_named(self) -> None:
+        address = "http://127.0.0.1:8080"
+        async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(), address) as client:
+            with pytest.raises(errors.APIError, match="the proxy requires a user name and password") as caught:
+                await client.watchlists.list()
+        assert (caught.value.status, caught.value.from_service, caught.value.maybe_processed) == (407, False, True)
+        assert len(proxy.heads) == 1
+
+    @pytest.mark.parametrize("base", [NAME, "http://127.0.0.1:8080"])
+    @pytest.mark.parametrize("case", ["refused", "closed", "unauthorized", "unreachable"])
+    @on_real_time
+    async def test_password_of_the_proxy_is_in_no_error(self, case: str, base: str) -> None:
+        user = f"you:{PASSWORD}" if case == "unauthorized" else USER
+        page = {"refused": answer(b"", 403), "closed": b"GARBAGE\r\n\r\n"}.get(case)
+        async with ProxyServer(1, credentials=CREDENTIALS, refusal=lambda line: page) as proxy:
+            address = proxy.url(user) if case != "unreachable" else f"http://{USER}@127.0.0.1:1"
+            client = client_of(address, base, retry=RetryPolicy.none())
+            assert PASSWORD not in repr(client)
+            with pytest.raises(errors.BrokerageError) as caught:
+                await client.watchlists.list()
+            await client.aclose()
+        assert_hides_password(caught.value)
+        assert PASSWORD.encode() not in pickle.dumps(caught.value)
+
+    @pytest.mark.parametrize("place", ["_create_proxy_connection", "_start_tls_connection", "start"])
+    @on_real_time
+    async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(self, place: str) -> None:
+        async with (
+            RawServer("stall", tls=serving("api.example")) as server,
+            SilentServer() as silent,
+            ProxyServer(silent.port if place == "_start_tls_connection" else server.port) as proxy,
+        ):
+            port = silent.port if place == "_create_proxy_connection" else proxy.port
+            async with client_of(f"http://{USER}@127.0.0.1:{port}") as client:
+                task = asyncio.ensure_future(client.watchlists.list())
+                await (server.arrived.wait() if place == "start" else asyncio.sleep(0.1))
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError) as caught:
+                    await task
+        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]  # the test knows it
+        assert place in {frame.f_code.co_name for frame in frames}
+        shown = repr([frame.f_locals for frame in frames])
+        assert PASSWORD not in shown
+        assert CREDENTIALS not in shown
+
+
+def assert_hides_password(error: BaseException) -> None:
+    assert error.__traceback__ is not None
+    error.with_traceback(error.__traceback__.tb_next)  # the frame of the test knows it
+    assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
+
+
+Refusal = Callable[[str], bytes | None]
+PAGE = b"<html>blocked</html>"
+
+
+@asynccontextmanager
+async def trading(scheme: str, **behaviour: Refusal) -> AsyncIterator[tuple[Simulator, Client]]:
+    """A simulator behind a proxy: in a tunnel with https, else with requests that the proxy can read."""
+    async with Simulator() as simulator:
+        port = int(simulator.base_url.rpartition(":")[2])
+        async with TlsFront(port, serving("api.example")) as front:
+            target = front.port if scheme == "https" else port
+            base = NAME if scheme == "https" else simulator.base_url
+            async with (
+                ProxyServer(target, **behaviour) as proxy,
+                Client(
+                    Environment.sandbox(base),
+                    simulator.credentials,
+                    proxy=proxy.url(),
+                    ssl=TRUSTING,
+                    retry=RetryPolicy(base_delay=0.01),
+                ) as client,
+            ):
+                yield simulator, client
+
+
+POLICY = ReconcilePolicy(first=0.02, visibility_delay=0.05, max_interval=0.02)
+ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
+
+
+STATUSES = [400, 401, 403, 404, 407, 422, 502]
+
+
+def page_for_submits(status: int) -> Refusal:
+    """Answer a submit with a page of the proxy."""
+    return lambda line: answer(PAGE, status, "Content-Type: text/html") if "/orders HTTP" in line else None
+
+
+class TestOrderEntry:
+    @pytest.mark.parametrize("status", STATUSES)
+    @on_real_time
+    async def test_tunnel_that_is_refused_proves_that_nothing_was_sent(self, status: int) -> None:
+        at_once = RetryPolicy(base_delay=0.01)
+        async with (
+            ProxyServer(0, refusal=lambda line: answer(PAGE, status)) as proxy,
+            client_of(proxy.url(), retry=at_once) as client,
+        ):
+            with pytest.raises(errors.RequestNotSentError) as caught:
+                await client.orders.submit("5WT1", ORDER)
+        assert caught.value.maybe_processed is False
+        assert delivery_of(caught.value) is DeliveryOutcome.NOT_SENT
+        assert len(proxy.heads) == (1 if status == 407 else 4)
+
+    @pytest.mark.parametrize("status", [400, 403, 422, 502])
+    @on_real_time
+    async def test_tunnel_that_opens_at_last_places_the_order_once(self, status: int) -> None:
+        refusals = [answer(PAGE, status)] * 2
+        async with trading("https", refusal=lambda line: refusals.pop() if refusals else None) as (simulator, client):
+            entry = client.order_entry(reconcile=POLICY)
+            placement = await entry.place(simulator.account_numbers[0], ORDER, allow_warnings=True)
+            assert placement.outcome is Outcome.PLACED
+            assert simulator.ledger.count("orders.submit") == 1
+
+    @pytest.mark.parametrize("status", STATUSES)
+    @on_real_time
+    async def test_page_of_a_proxy_that_passed_nothing_on_is_no_refusal(self, status: int) -> None:
+        async with trading("http", refusal=page_for_submits(status)) as (simulator, client):
+            with pytest.raises(errors.OrderOutcomeUnknownError):
+                await client.order_entry(reconcile=POLICY).place(
+                    simulator.account_numbers[0], ORDER, allow_warnings=True
+                )
+            assert simulator.ledger.count("orders.submit") == 0
+
+    @pytest.mark.parametrize("status", STATUSES)
+    @on_real_time
+    async def test_page_of_a_proxy_that_passed_the_order_on_hides_no_order(self, status: int) -> None:
+        async with trading("http", after=page_for_submits(status)) as (simulator, client):
+            placement = await client.order_entry(reconcile=POLICY).place(
+                simulator.account_numbers[0], ORDER, allow_warnings=True
+            )
+            assert placement.outcome is Outcome.PLACED
+            assert simulator.ledger.count("orders.submit") == 1
