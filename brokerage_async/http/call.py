@@ -40,6 +40,8 @@ ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
 
 
+ACCESS = "an access token"
+
 MIN_QUOTED = 8
 """Length from which a token is searched for in the body of an error."""
 
@@ -178,7 +180,7 @@ class Call:
             try:
                 ready = tokens.peek(self._loop.time())
                 if ready is None:
-                    ready = await self._in_time(tokens.get(), "an access token")
+                    ready = await self._in_time(tokens.get(), ACCESS)
                 attempt.authorization = ready
                 if lane.is_open(self._loop.time()):
                     return lane
@@ -247,6 +249,8 @@ class Call:
         except TimeoutError:
             if lane is not None and not lane.is_open(self._loop.time()):
                 what = "the end of the pause after a 429"
+            if what is ACCESS:
+                self._last = self._engine.tokens.failure or self._last
             raise self._too_late(what) from self._last
 
     def _judge(self, attempt: _Attempt, lane: Lane, refreshed: bool) -> Next:

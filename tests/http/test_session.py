@@ -424,15 +424,16 @@ class TestDeadline:
             ("the end of the pause after a 429", errors.RateLimitError, [fail(429, retry_after="9")], (), {}),
             ("an access token", None, [ok()], (10.0,), {}),
             ("an access token", errors.AuthenticationError, [fail(401, "token_invalid")], (_token("a"), 10.0), {}),
+            ("an access token", errors.TokenError, [ok()], (fail(503), 10.0), {"base_delay": 1}),
         ],
-        ids=["body", "backoff", "429", "token", "fresh token"],
+        ids=["body", "backoff", "429", "token", "fresh token", "failing token"],
     )
     @on_virtual_time
     async def test_says_what_it_waited_for_and_chains_the_last_failure(
         self, waiting_for: str, cause: Any, script: list[Any], tokens: Any, options: Any
     ) -> None:
         transport = FakeTransport(*script, token_script=tokens)
-        policy = RetryPolicy(base_delay=4, **({"jitter": lambda: 0.5} | options))
+        policy = RetryPolicy(**({"base_delay": 4, "jitter": lambda: 0.5} | options))
         async with client_of(transport, deadline=2, retry=policy) as client:
             with pytest.raises(errors.DeadlineExceededError) as caught:
                 await read(client)
