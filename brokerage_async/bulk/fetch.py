@@ -159,6 +159,10 @@ class BulkFetch(Generic[T]):
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = self._batcher.rejected
 
+    def __repr__(self) -> str:
+        # asyncio.run(fetch) quotes it: "a coroutine was expected, got ..."
+        return "<bulk fetch: await it, or iterate over it, in a coroutine>"
+
     async def __aenter__(self) -> BulkFetch[T]:
         return self
 
@@ -244,6 +248,8 @@ class BulkFetch(Generic[T]):
                 reported = self._done
                 self._report(clock() - started)
                 yield index, batch
+            if not self._closed:
+                self._bisection.raise_if_denied()
             if reported < self._done:  # the last keys were duplicates
                 self._report(clock() - started)
             self._complete = not self._closed

@@ -17,6 +17,7 @@ from ..errors import ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
+from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
 from ..protocol.request import build
 from ..protocol.response import Response, read_error
@@ -60,7 +61,7 @@ class BrokerageSession:
         response = await running.run()
         if response.body == previous_body:
             return None
-        found = await self._read(call.operation, response, running.attempt)
+        found = await self._read(call, response, running.attempt)
         if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
             return await self._gather(call), None
         return found.value, response.body
@@ -72,7 +73,7 @@ class BrokerageSession:
         """
         running = self._start(call, guard=guard)
         response = await running.run()
-        return await self._read(call.operation, response, running.attempt)
+        return await self._read(call, response, running.attempt)
 
     def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
@@ -95,7 +96,7 @@ class BrokerageSession:
             previous_body=previous_body,
             guard=guard,
         )
-        return Call(self.engine, options, call.operation, request, loop)
+        return Call(self.engine, options, call, request, loop)
 
     async def _gather(self, call: BoundCall[T]) -> T:
         """Return every page of a list that is documented to come whole, the first fetched again, so that they agree."""
@@ -123,9 +124,9 @@ class BrokerageSession:
             return
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
 
-    async def _read(self, operation: Operation[T], response: Response, attempts: int) -> Decoded[T]:
+    async def _read(self, call: BoundCall[T], response: Response, attempts: int) -> Decoded[T]:
         """Return the decoded success; raise the error that its body holds beside the data."""
-        body = response.body
+        operation, body = call.operation, response.body
         try:
             if len(body) < SLICED_DECODE:
                 found = codec.decode(operation, body, strict=self.options.strict)
@@ -135,7 +136,9 @@ class BrokerageSession:
             error.status, error.attempts = response.status, attempts
             raise
         if found.error:
-            raise read_error(operation, response, attempts=attempts, decoded=found)
+            failure = read_error(operation, response, attempts=attempts, decoded=found)
+            note_arguments(failure, call)
+            raise failure
         return found
 
     async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:

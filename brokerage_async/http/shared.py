@@ -12,7 +12,7 @@ import attrs
 
 from .._loops import OTHER_LOOP, running_loop
 from ..config import Environment, RetryPolicy
-from ..errors import ConfigurationError, RequestNotSentError
+from ..errors import BrokerageError, ConfigurationError, RequestNotSentError
 from ..observers import ObserverList
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
@@ -38,6 +38,11 @@ class Options:
 
 class Tokens(Protocol):
     """Source of tokens, as whole ``Authorization`` values."""
+
+    @property
+    def failure(self) -> BrokerageError | None:
+        """Failure of the last token request, None after a success."""
+        ...
 
     def peek(self, now: float) -> str | None:
         """Return the current value if it can be had without waiting."""
