@@ -1,10 +1,26 @@
-"""Blocks of the documentation are found, and written for the type checkers."""
+"""Blocks of the documentation are found, and pass the type checker as they stand."""
 
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from .documents import PAGES, ROOT, TYPED, blocks, program, write
+from .documents import PAGES, ROOT, STRICT, blocks, modules, program, write
+
+EVASIONS = re.compile(r"\bcast\(|^\s*assert\b.*\bNone\b|type: ignore|: Any\b", re.MULTILINE)
+
+
+def mypy(files: list[Path]) -> subprocess.CompletedProcess[str]:
+    """Check the files in strict mode, with the settings of the project."""
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *map(str, files)],
+        cwd=ROOT, capture_output=True, text=True, timeout=110, check=False,
+    )  # fmt: skip
 
 
 def test_every_block_is_found_under_its_mark() -> None:
@@ -21,8 +37,28 @@ def test_there_are_seven_programs() -> None:
         program("Another")
 
 
-def test_typed_blocks_become_files(tmp_path: Path) -> None:
-    write(tmp_path)
-    written = {path.read_text("utf-8") for path in tmp_path.glob("*.py")}
-    assert written == {block for name in TYPED for _, block in blocks(ROOT / "docs" / name)}
-    assert '"strict"' in (tmp_path / "pyrightconfig.json").read_text("utf-8")
+def test_pyright_is_to_check_the_programs_strictly(tmp_path: Path) -> None:
+    written = write(tmp_path)
+    assert {path.stem: path.read_text("utf-8") for path in written} == modules()
+    settings = json.loads((tmp_path / "pyrightconfig.json").read_text("utf-8"))
+    checked = [path for pattern in settings["include"] for path in tmp_path.glob(pattern)]
+    assert settings["typeCheckingMode"] == "strict"
+    assert len(checked) == sum(len(blocks(ROOT / "docs" / f"{page}.md")) for page in STRICT) == 9
+
+
+@pytest.mark.slow
+def test_blocks_pass_mypy_in_strict_mode(tmp_path: Path) -> None:
+    files = write(tmp_path)
+    assert len(files) > 25
+    checked = mypy(files)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    (tmp_path / "wrong.py").write_text(
+        "from brokerage_async.models import Order, OrderEdit\nOrderEdit.of(Order(), prize=1)\nOrderEdit.of(None)\n"
+    )
+    checked = mypy([tmp_path / "wrong.py"])
+    assert re.findall(r"\[([\w-]+)\]", checked.stdout) == ["call-arg", "arg-type"], checked.stdout
+
+
+@pytest.mark.parametrize("name", modules())
+def test_block_evades_no_type_checker(name: str) -> None:
+    assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])

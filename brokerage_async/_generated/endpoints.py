@@ -392,7 +392,6 @@ class MarketTime:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-time/futures/sessions/current/{instrument_collection}``: published by the service, not in the
         service document.
@@ -422,7 +421,6 @@ class MarketTime:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-time/futures/sessions/next/{instrument_collection}``: published by the service, not in the
         service document.
@@ -452,7 +450,6 @@ class MarketTime:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-time/futures/sessions/previous/{instrument_collection}``: published by the service, not in the
         service document.
@@ -479,7 +476,6 @@ class MarketTime:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-time/futures/holidays/{instrument_collection}``: published by the service, not in the service
         document.
@@ -519,7 +515,6 @@ class MarketMetrics:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``: section Market metrics of the
         service document.
@@ -545,7 +540,6 @@ class MarketMetrics:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``: section Market metrics of the service
         document.
@@ -680,7 +674,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/warrants/{symbol}``: section Instruments of the service document.
         """
@@ -706,7 +699,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
@@ -731,7 +723,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/equities/{symbol}``: recorded from the service, not in the service document.
         """
@@ -791,7 +782,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/equity-options/{symbol}``: recorded from the service, not in the service document.
         """
@@ -865,7 +855,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/futures/{symbol}``: recorded from the service, not in the service document.
         """
@@ -917,7 +906,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/future-products/{exchange}/{code}``: recorded from the service, not in the service
         document.
@@ -971,7 +959,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/future-option-products/{root_symbol}``: published by the service, not in the service
         document.
@@ -998,7 +985,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/future-option-products/{exchange}/{root_symbol}``: recorded from the service, not in the
         service document.
@@ -1082,7 +1068,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/future-options/{symbol}``: recorded from the service, not in the service document.
         """
@@ -1130,7 +1115,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/cryptocurrencies/{symbol}``: recorded from the service, not in the service document.
         """
@@ -1253,7 +1237,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders``: section Orders of the service document.
         """
@@ -1296,7 +1279,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
@@ -1350,7 +1333,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
         """
@@ -1392,7 +1374,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
         """
@@ -1418,7 +1399,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders/{id}``: published by the service, not in the service document.
         """
@@ -1448,7 +1428,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
@@ -1480,7 +1460,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
@@ -1511,7 +1491,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
@@ -1541,7 +1521,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
         """
@@ -1598,7 +1577,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders``: section Orders of the service document.
         """
@@ -1652,7 +1630,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
         """
@@ -1689,7 +1666,6 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
@@ -1726,7 +1702,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
@@ -1764,7 +1740,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/complex-orders/{id}``: published by the service, not in the service
@@ -1796,7 +1772,6 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
         """
@@ -1823,7 +1798,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
@@ -1849,7 +1824,6 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders/live``: published by the service, not in the service
         document.
@@ -1878,7 +1852,6 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/complex-orders/dry-run``: published by the service, not in the service
         document.
@@ -1915,7 +1888,6 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/complex-orders/{id}/dry-run``: published by the service, not in the
         service document.
@@ -1999,7 +1971,6 @@ class Transactions:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions``: section Transactions of the service document.
         """
@@ -2044,7 +2015,6 @@ class Transactions:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions/{id}``: published by the service, not in the service document.
         """
@@ -2071,7 +2041,6 @@ class Transactions:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions/total-fees``: recorded from the service, not in the service
         document.
@@ -2110,7 +2079,7 @@ class Margin:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
@@ -2135,7 +2104,7 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
@@ -2161,7 +2130,6 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/margin-requirements/{underlying_symbol}/effective``: recorded from the
         service, not in the service document.
@@ -2261,7 +2229,6 @@ class Watchlists:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
         """
@@ -2288,7 +2255,7 @@ class Watchlists:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
@@ -2311,7 +2278,7 @@ class Watchlists:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
@@ -2361,7 +2328,6 @@ class Watchlists:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /public-watchlists/{watchlist_name}``: recorded from the service, not in the service document.
         """
@@ -2405,7 +2371,6 @@ class Watchlists:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /pairs-watchlists/{pairs_watchlist_name}``: recorded from the service, not in the service document.
         """
@@ -2483,7 +2448,7 @@ class QuoteAlerts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Published by the
@@ -2521,7 +2486,6 @@ class Accounts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
         """
@@ -2547,7 +2511,6 @@ class Accounts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/accounts``: recorded from the service, not in the service document.
         """
@@ -2574,7 +2537,6 @@ class Accounts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/accounts/{account_number}``: recorded from the service, not in the service
         document.
@@ -2600,7 +2562,6 @@ class Accounts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/trading-status``: recorded from the service, not in the service document.
         """
@@ -2634,7 +2595,6 @@ class Balances:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/balances``: recorded from the service, not in the service document.
         """
@@ -2660,7 +2620,6 @@ class Balances:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/balances/{currency}``: known from other clients, not in the service
         document.
@@ -2707,7 +2666,6 @@ class Balances:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/balance-snapshots``: recorded from the service, not in the service
         document.
@@ -2756,7 +2714,7 @@ class Balances:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /accounts/{account_number}/net-liq/history``: recorded from the service, not in the service document.
         """
@@ -2818,7 +2776,6 @@ class Positions:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/positions``: recorded from the service, not in the service document.
         """
@@ -2862,7 +2819,6 @@ class Risk:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/position-limit``: recorded from the service, not in the service document.
         """
@@ -2928,7 +2884,6 @@ class OptionChains:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /option-chains/{symbol}``: recorded from the service, not in the service document.
         """
@@ -2953,7 +2908,6 @@ class OptionChains:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /option-chains/{symbol}/compact``: recorded from the service, not in the service document.
         """
@@ -2978,7 +2932,6 @@ class OptionChains:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /option-chains/{symbol}/nested``: recorded from the service, not in the service document.
         """
@@ -3003,7 +2956,6 @@ class OptionChains:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /futures-option-chains/{symbol}/nested``: recorded from the service, not in the service document.
         """
@@ -3089,7 +3041,7 @@ class MarketData:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /market-data/{instrument_type}/{symbol}``: known from other clients, not in the service document.
         """
@@ -3193,7 +3145,7 @@ class Search:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /symbols/search/{symbol}``: recorded from the service, not in the service document.
         """

@@ -201,6 +201,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
     shape=Shape.PAGE,
     result=Equity,
     status=200,
+    identity=("id", "symbol"),
     scope="read",
     parameters=(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
@@ -251,6 +252,7 @@ INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[FutureOption]] = Operation(
     shape=Shape.MANY,
     result=FutureOption,
     status=200,
+    identity=("symbol",),
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Instruments",
@@ -264,6 +266,7 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -310,6 +313,7 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -444,6 +448,7 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -476,6 +481,7 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
     shape=Shape.MANY,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -544,6 +550,7 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
     shape=Shape.PAGE,
     result=Transaction,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -728,6 +735,7 @@ BALANCES_LIST: Operation[list[AccountBalance]] = Operation(
     shape=Shape.MANY,
     result=AccountBalance,
     status=200,
+    identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -757,6 +765,7 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
     shape=Shape.PAGE,
     result=AccountBalance,
     status=200,
+    identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -848,6 +857,7 @@ RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
     shape=Shape.PAGE,
     result=SpanRow,
     status=200,
+    identity=("file_date", "exchange", "row_index"),
     scope="read",
     parameters=(
         Parameter(name="date", wire="date", location="query", kind="date", required=True),
@@ -939,6 +949,7 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
     shape=Shape.PAGE,
     result=Equity,
     status=200,
+    identity=("id", "symbol"),
     scope="read",
     parameters=(
         Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
@@ -972,6 +983,7 @@ INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
     shape=Shape.PAGE,
     result=Future,
     status=200,
+    identity=("symbol",),
     scope="read",
     parameters=(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
@@ -1006,6 +1018,7 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
     shape=Shape.PAGE,
     result=FutureProduct,
     status=200,
+    identity=("exchange", "code"),
     scope="read",
     parameters=(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
@@ -1038,6 +1051,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] 
     shape=Shape.PAGE,
     result=FutureOptionProductDetails,
     status=200,
+    identity=("exchange", "root_symbol"),
     scope="read",
     parameters=(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
@@ -1083,6 +1097,7 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
     shape=Shape.PAGE,
     result=FutureOption,
     status=200,
+    identity=("symbol",),
     scope="read",
     parameters=(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
@@ -1575,6 +1590,7 @@ COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
     shape=Shape.PAGE,
     result=ComplexOrder,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -1607,6 +1623,7 @@ COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
     shape=Shape.MANY,
     result=ComplexOrder,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.PUBLISHED,

@@ -149,7 +149,8 @@ class OrderEntry:
                 (another order carries the identifier), ``in_progress`` (another worker holds the entry) or
                 ``claim_lost`` (not sent by this call, but the journal cannot show that no other worker sent it).
             asyncio.CancelledError: with the attributes ``account_number``, ``external_identifier`` and ``placement``
-                (None while the outcome is not known), and a note that says whether the order may have been placed.
+                (None while the outcome is not known), and a note that says whether the order may have been placed. An
+                unexpected error of a transport or journal of the caller's own carries the same.
         """
         policy = self._policy_for(visibility_delay, reconcile)
         _check_options(allow_warnings, resubmit)

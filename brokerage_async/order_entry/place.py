@@ -151,8 +151,7 @@ class PlaceOrder:
                 submission = Submission(self._context, entry, claim, policy, window)
                 placement = await submission.run(resubmits=self._resubmits, sent=sent)
             except BaseException as gone:
-                if isinstance(gone, asyncio.CancelledError):
-                    describe(gone, entry.key, MAY_EXIST)
+                describe(gone, entry.key, MAY_EXIST)
                 releasing = asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}"))
                 if not await finish(releasing) and not isinstance(gone, asyncio.CancelledError):
                     cancelled = asyncio.CancelledError()
@@ -296,9 +295,9 @@ def _describing(key: EntryKey, fate: str) -> Iterator[None]:
         raise
 
 
-def describe(cancelled: asyncio.CancelledError, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
-    """Put on a cancellation what the caller needs: the names of the order, and its placement where known."""
-    cancelled.account_number = key.account_number  # type: ignore[attr-defined]
-    cancelled.external_identifier = key.external_identifier  # type: ignore[attr-defined]
-    cancelled.placement = placement  # type: ignore[attr-defined]
-    cancelled.add_note(f"order {key.external_identifier} of account {key.account_number} {fate}")
+def describe(gone: BaseException, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
+    """Put on a cancellation or an unexpected error the names of the order, and its placement where known."""
+    gone.account_number = key.account_number  # type: ignore[attr-defined]
+    gone.external_identifier = key.external_identifier  # type: ignore[attr-defined]
+    gone.placement = placement  # type: ignore[attr-defined]
+    gone.add_note(f"order {key.external_identifier} of account {key.account_number} {fate}")

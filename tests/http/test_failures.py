@@ -49,7 +49,7 @@ def test_proxy_that_refuses_to_connect_is_no_refusal_of_the_service(status: int)
     error = failure_of(REQUEST, refused(status), False)
     assert isinstance(error, RequestNotSentError)
     assert (error.status, error.code) == (status, None)
-    assert str(error) == f"not sent: the proxy refused to connect (status {status})"
+    assert str(error) == f"not sent: the proxy of http_session refused to connect (status {status})"
 
 
 @pytest.mark.parametrize(

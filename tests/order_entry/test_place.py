@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
+from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import (
     AuthenticationError,
@@ -25,8 +26,11 @@ from brokerage_async.errors import (
     TokenError,
     UnprocessableError,
 )
+from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.trading import (
@@ -569,6 +573,49 @@ async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
         assert caught.value.__notes__ == [f"order mine of account {here.account} {note}"]
         assert [each.state.value for each in await journal.entries()] == [outcome.value]
         assert await entry.recover() == []
+
+
+class BrokenTransport:
+    """A transport of a user that fails in its own way once an order has been processed."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def send(self, request: Request) -> Response:
+        response = await self._inner.send(request)
+        if request.operation is ORDERS_SUBMIT:
+            raise OSError("broken")
+        return response
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+@on_virtual_time
+async def test_place_that_ends_with_an_unexpected_error_names_the_order() -> None:
+    async with floor() as here, here.sim.client(transport=BrokenTransport(here.sim.transport())) as client:
+        entry = OrderEntry(client, here.journal, reconcile=POLICY)
+        with pytest.raises(OSError, match="broken") as caught:
+            await entry.place(here.account, order())
+        ((name,), note) = [each.key.external_identifier for each in await here.journaled()], caught.value.__notes__
+        assert caught.value.external_identifier == name  # type: ignore[attr-defined]
+        assert note == [f"order {name} of account {here.account} may have been placed: recover() will look for it"]
+        assert [placement.outcome for placement in await entry.recover()] == [Outcome.PLACED]
+
+
+@on_virtual_time
+async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist() -> None:
+    async with floor() as here:
+        journal = MemoryJournal()
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+        with pytest.raises(OrderOutcomeUnknownError):
+            await entry.place(here.account, order("mine"))
+        journal.now = FailingJournal("now").now  # type: ignore[method-assign]
+        with pytest.raises(JournalError) as caught:
+            await entry.place(here.account, order("mine"))
+        assert "may have been placed" in caught.value.__notes__[0]
 
 
 class Threaded(MemoryJournal):

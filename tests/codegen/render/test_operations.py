@@ -29,6 +29,8 @@ def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
     assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40), (None, None)]
     assert [each.wire for each in plants.parameters if each.joined] == ["colours"]
     assert plants.rules[1].max_total == (("season[]", "colours"), 9)
+    assert plants.identity == ("name", "sown")
+    assert operations.GARDEN_LIST.identity == operations.GARDEN_PLANT.identity == ()
     assert plants.rules[0].span == ("sown-after", "sown-before", 3)
     assert operations.GARDEN_PLANT.production_only
     assert operations.GARDEN_EDIT_BED.provenance is Provenance.RECORDED
