@@ -6,9 +6,18 @@ The tables are typed by hand from the recordings and the published reference. Sh
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
+import attrs
 import pytest
 
+from brokerage_async import models
+from brokerage_async._generated import operations as generated
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
+from tests.vectors.complex_orders import BRACKET, BUY, PAIRS
 
 UNDOCUMENTED = {
     "orders.replace": ("published", "PUT /accounts/{account_number}/orders/{id}", "Order"),
@@ -207,3 +216,56 @@ def test_personal_data_is_marked() -> None:
     assert {name for name, schema in SCHEMAS.items() if schema.get("x-personal")} == {
         "Address", "Customer", "CustomerSuitability", "Entity", "EntityOfficer", "EntitySuitability", "Person",
     }  # fmt: skip
+
+
+# -- rules of requests, applied
+
+OCO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OCO, trigger_order=None)
+OTO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OTO)
+
+
+@pytest.mark.parametrize("order", [BRACKET, PAIRS, OCO, OTO], ids=lambda order: order.type)
+def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrder) -> None:
+    assert problems_of(order, strict=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("order", "change", "problem"),
+    [
+        (BRACKET, {"trigger_order": None}, ("required", "trigger-order")),
+        (OTO, {"trigger_order": None}, ("required", "trigger-order")),
+        (OCO, {"trigger_order": BUY}, ("forbidden", "trigger-order")),
+        (BRACKET, {"orders": [BUY]}, ("too_few_items", "orders")),
+        (OCO, {"orders": [BUY] * 3}, ("too_many_items", "orders")),
+        (OTO, {"orders": [BUY] * 4}, ("too_many_items", "orders")),
+        (PAIRS, {"ratio_price_threshold": None}, ("required", "ratio-price-threshold")),
+        (PAIRS, {"ratio_price_threshold": Decimal(0)}, ("out_of_range", "ratio-price-threshold")),
+        (BRACKET, {"trigger_order": attrs.evolve(BUY, price=None)}, ("required", "trigger-order.price")),
+    ],
+    ids=str,
+)
+def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
+    assert [(each.code, each.domain) for each in problems_of(attrs.evolve(order, **change))] == [problem]
+
+
+@pytest.mark.parametrize("kind", ["Index", "Bond", "Unknown", "Warrant"])
+def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> None:
+    leg = attrs.evolve(BUY.legs[0], instrument_type=models.InstrumentType(kind))
+    assert [each.domain for each in problems_of(attrs.evolve(BUY, legs=[leg]))] == ["legs[0].instrument-type"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "query", "problem"),
+    [
+        (generated.MARKET_METRICS_LIST, {"symbols": ["A,B"]}, ("value_not_allowed", "symbols[0]")),
+        (generated.MARKET_METRICS_LIST, {"symbols": []}, ("too_few_items", "symbols")),
+        (generated.MARKET_DATA_BY_TYPE, {}, ("required", "index")),
+        (generated.MARKET_DATA_BY_TYPE, {"equity": ["A"] * 60, "future": ["B"] * 41}, ("too_many_items", "future")),
+        (generated.SEARCH_INSTRUMENTS, {"limit": 101}, ("out_of_range", "limit")),
+    ],
+    ids=str,
+)
+def test_query_that_breaks_a_rule(operation: Any, query: dict[str, Any], problem: tuple[str, str]) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        check(operation, {}, query, None)
+    assert [(each.code, each.domain) for each in caught.value.errors] == [problem]
