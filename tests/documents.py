@@ -1,6 +1,6 @@
 """Python blocks of the README and the pages in ``docs/``.
 
-``python -m tests.documents FOLDER`` writes those that have strict types as files, with settings for pyright.
+``python -m tests.documents FOLDER`` writes them as files, with settings for pyright.
 """
 
 import json
@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
-TYPED = ("programs.md", "synchronous.md")
-"""Pages whose blocks pass ``mypy --strict`` and pyright in strict mode."""
+TYPED = ("README.md", "order-entry.md", "programs.md", "synchronous.md", "watching.md")
+"""Pages whose blocks pass pyright in strict mode; those of all pages pass ``mypy --strict``."""
 
 
 def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
@@ -29,13 +29,24 @@ def program(title: str) -> str:
     return next(block for start, block in blocks(page) if start > line)
 
 
-def write(folder: Path) -> None:
-    """Write the typed blocks, and settings of pyright."""
-    for name in TYPED:
-        for line, block in blocks(ROOT / "docs" / name):
-            (folder / f"{Path(name).stem}_line_{line}.py").write_text(block, "utf-8")
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT)]}
+def write(folder: Path) -> list[Path]:
+    """Write the blocks that stand alone, and settings of pyright; return the files."""
+    files = []
+    for page in PAGES:
+        for line, block in blocks(page) + blocks(page, "pytest"):
+            files.append(folder / f"{module_of(page)}_line_{line}.py")
+            files[-1].write_text(block, "utf-8")
+    strict = [f"{module_of(page)}_line_*.py" for page in PAGES if page.name in TYPED]
+    settings = {
+        "typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT)], "include": strict,
+    }  # fmt: skip
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
+    return files
+
+
+def module_of(page: Path) -> str:
+    """Return the name of a page as one of a module."""
+    return page.stem.replace("-", "_")
 
 
 if __name__ == "__main__":
