@@ -1,7 +1,9 @@
 """Python blocks of the README and the pages in ``docs/``.
 
-``python -m tests.documents FOLDER`` writes them as files, with settings for pyright.
+``python -m tests.documents FOLDER`` writes them as modules, with settings for pyright, to be checked.
 """
+
+from __future__ import annotations
 
 import json
 import re
@@ -11,15 +13,22 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
-TYPED = ("README.md", "order-entry.md", "programs.md", "synchronous.md", "watching.md")
-"""Pages whose blocks pass pyright in strict mode; those of all pages pass ``mypy --strict``."""
+STRICT = ("order_entry", "programs", "readme", "synchronous", "watching")
+"""Pages whose blocks pass pyright in strict mode; those of all pages pass mypy in strict mode."""
+
+NOTEBOOK = "notebook"
+"""Mark of the cells of a notebook, which are no modules."""
 
 
 def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
     """Return line and content of the Python blocks of a page under a mark, or of those without any."""
+    return [(line, block) for line, found, block in _every_block(page) if found == mark]
+
+
+def _every_block(page: Path) -> list[tuple[int, str, str]]:
     text = page.read_text("utf-8")
     found = re.finditer(r"^(?:<!-- (\w+) -->\n)?```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [(text.count("\n", 0, block.start(2)), block[2]) for block in found if (block[1] or "") == mark]
+    return [(text.count("\n", 0, block.start(2)), block[1] or "", block[2]) for block in found]
 
 
 def program(title: str) -> str:
@@ -29,24 +38,30 @@ def program(title: str) -> str:
     return next(block for start, block in blocks(page) if start > line)
 
 
+def modules() -> dict[str, str]:
+    """Return the source of every block, cells of notebooks apart, by a name made of page and line."""
+    return {
+        f"{re.sub(r'[^a-z]', '_', page.stem.lower())}_line_{line}": block
+        for page in PAGES
+        for line, mark, block in _every_block(page)
+        if mark != NOTEBOOK
+    }
+
+
 def write(folder: Path) -> list[Path]:
-    """Write the blocks that stand alone, and settings of pyright; return the files."""
+    """Write the modules and the settings of pyright; return the modules."""
     files = []
-    for page in PAGES:
-        for line, block in blocks(page) + blocks(page, "pytest"):
-            files.append(folder / f"{module_of(page)}_line_{line}.py")
-            files[-1].write_text(block, "utf-8")
-    strict = [f"{module_of(page)}_line_*.py" for page in PAGES if page.name in TYPED]
+    for name, source in modules().items():
+        files.append(folder / f"{name}.py")
+        files[-1].write_text(source, "utf-8")
     settings = {
-        "typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT)], "include": strict,
-    }  # fmt: skip
+        "include": [f"{page}_line_*.py" for page in STRICT],
+        "typeCheckingMode": "strict",
+        "pythonVersion": "3.11",
+        "extraPaths": [str(ROOT)],
+    }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
     return files
-
-
-def module_of(page: Path) -> str:
-    """Return the name of a page as one of a module."""
-    return page.stem.replace("-", "_")
 
 
 if __name__ == "__main__":
