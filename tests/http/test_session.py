@@ -531,6 +531,13 @@ class TestNotes:
         assert caught.value.body == body.decode()
 
 
+@on_virtual_time
+async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
+    async with client_of(FakeTransport(fail(404, "not_found"))) as client:
+        with pytest.raises(errors.NotFoundError, match=re.escape("check base_url, which has the path '/v1'")):
+            await read(client)
+
+
 class TestQuotedToken:
     @on_virtual_time
     async def test_a_page_that_quotes_the_token_does_not_give_it_away(self) -> None:
