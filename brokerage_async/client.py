@@ -123,9 +123,7 @@ class Client(Endpoints):
         trust_env: bool = False,
         allow_http: bool = False,
     ) -> None:
-        proxy = (
-            Secret(proxy) if isinstance(proxy, str) else proxy
-        )  # first of all: an error shows the locals of its frames
+        proxy = Secret(proxy) if isinstance(proxy, str) else proxy  # before any error, which shows the locals of frames
         validate_user_agent(user_agent)
         _check_kinds(environment, limits, token_store)
         _check_several(trace_configs=trace_configs, observers=observers)

@@ -207,14 +207,28 @@ REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
 class APIError(BrokerageError):
     """An answer with an error status. ``code`` is the service's code; clients branch on it.
 
+    The notes of a 403, 404 or 422 name the arguments of the call.
+
     Attributes:
         from_service: True only if the body is the documented error envelope, ``{"error": {"code": ...}}`` in JSON.
             Anything else may come from a proxy, and a proxy may answer after the service has processed the request.
+        body: the beginning of the body, at most 4,096 characters, without secrets.
+        headers: the headers of the answer by lower-case name, without secrets.
     """
 
-    def __init__(self, message: str = "", *, from_service: bool = False, **context: Any) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        from_service: bool = False,
+        body: str = "",
+        headers: Mapping[str, str] | None = None,
+        **context: Any,
+    ) -> None:
         super().__init__(message, **context)
         self.from_service = from_service
+        self.body = body
+        self.headers: Mapping[str, str] = dict(headers or {})
 
     def __repr__(self) -> str:
         fields = f"status={self.status}, code={self.code!r}, from_service={self.from_service}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
 
@@ -137,6 +137,7 @@ class Operation(Generic[T]):
         scope: OAuth scope it needs (``read`` or ``trade``), None for the token endpoint.
         shape, result: what the success body holds, and the model of one resource in it (None: no body).
         status: the documented success status.
+        identity: fields that together identify a row of a list; empty where the schema names none.
         parameters: path and query parameters.
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
@@ -152,6 +153,7 @@ class Operation(Generic[T]):
     shape: Shape
     result: type[Any] | None = None
     status: int = 200
+    identity: tuple[str, ...] = ()
     scope: str | None = None
     parameters: tuple[Parameter, ...] = ()
     body: type[Any] | None = None
@@ -204,12 +206,21 @@ class BoundCall(Generic[T]):
 
 @attrs.frozen
 class Page(Generic[E]):
-    """One page: its ``items``, the service's ``pagination`` block (None when it sent none) and the ``page_offset``
-    that was asked for (first page 0)."""
+    """One page of a list.
+
+    Attributes:
+        items: the rows, without those that an earlier page of the same walk held.
+        pagination: the service's pagination block, None when it sent none.
+        page_offset: the number of the page that was requested; the first page is 0.
+        repeats: number of rows left out, because an earlier page held the same.
+        changed: number of rows kept although an earlier page held a row of the same identity that says something else.
+    """
 
     items: tuple[E, ...]
     pagination: Any
     page_offset: int
+    repeats: int = 0
+    changed: int = 0
 
 
 class Pager(ABC, Generic[E]):
@@ -224,9 +235,19 @@ class Pager(ABC, Generic[E]):
 
     __slots__ = ()
 
+    @property
+    @abstractmethod
+    def repeats(self) -> int:
+        """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
+
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
         """Iterate over the items of all pages, in order."""
+
+    if not TYPE_CHECKING:  # type checkers report it by themselves
+
+        def __await__(self) -> NoReturn:
+            raise TypeError("a pager is not awaitable: use `await pager.collect()` or `async for item in pager`")
 
     @abstractmethod
     def pages(self) -> AsyncIterator[Page[E]]:

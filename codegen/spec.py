@@ -64,7 +64,10 @@ class Restatement:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """Object of the schema; equal instances of a ``shared`` model become one object."""
+    """Object of the schema; equal instances of a ``shared`` model become one object.
+
+    ``identity`` holds the Python names of the fields that identify an object in a list, None if unknown.
+    """
 
     name: str
     description: str
@@ -73,6 +76,7 @@ class Model:
     rules: tuple[Rule, ...] = ()
     observed: bool = False
     shared: bool = False
+    identity: tuple[str, ...] | None = None
     restates: Restatement | None = None
 
 
@@ -106,6 +110,7 @@ class Operation:
     """Endpoint of the service.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
+    ``identity`` holds the fields that identify a row of a list.
     """
 
     name: str
@@ -127,6 +132,7 @@ class Operation:
     body_required: bool = False
     flatten_body: bool = False
     rules: tuple[Rule, ...] = ()
+    identity: tuple[str, ...] = ()
     production_only: bool = False
     observed: bool = False
 

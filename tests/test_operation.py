@@ -57,6 +57,7 @@ class TestValues:
             "pages",
             "collect",
             "prefetch",
+            "repeats",
             "to_arrow",
             "to_pandas",
             "to_polars",

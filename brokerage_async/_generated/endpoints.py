@@ -210,7 +210,6 @@ class MarketMetrics:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/earnings-reports/{symbol}``: section Market metrics of the
         service document.
@@ -236,7 +235,6 @@ class MarketMetrics:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /market-metrics/historic-corporate-events/dividends/{symbol}``: section Market metrics of the service
         document.
@@ -344,7 +342,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /instruments/warrants/{symbol}``: section Instruments of the service document.
         """
@@ -370,7 +367,6 @@ class Instruments:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /futures-option-chains/{symbol}``: section Instruments of the service document.
         """
@@ -433,7 +429,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders``: section Orders of the service document.
         """
@@ -476,7 +471,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``POST /accounts/{account_number}/orders``: section Orders of the service document.
@@ -531,7 +526,6 @@ class Orders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
         """
@@ -573,7 +567,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
         """
@@ -603,7 +596,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -635,7 +628,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
@@ -666,7 +659,7 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
@@ -696,7 +689,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
         """
@@ -753,7 +745,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders``: section Orders of the service document.
         """
@@ -808,7 +799,6 @@ class Orders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
         """
@@ -845,7 +835,6 @@ class ComplexOrders:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
         """
@@ -882,7 +871,7 @@ class ComplexOrders:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
@@ -958,7 +947,6 @@ class Transactions:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value; nothing was sent.
 
         ``GET /accounts/{account_number}/transactions``: section Transactions of the service document.
         """
@@ -1011,7 +999,7 @@ class Margin:
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``POST /margin/accounts/{account_number}/dry-run``: section Margin of the service document.
         """
@@ -1036,7 +1024,7 @@ class Margin:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, sandbox environment; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
 
         ``GET /margin/accounts/{account_number}/requirements``: section Margin of the service document.
         """
@@ -1169,7 +1157,7 @@ class QuoteAlerts:
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-            errors.ConfigurationError: empty or dot path value, read-only client; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
         ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the

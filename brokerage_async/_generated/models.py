@@ -529,7 +529,8 @@ class EquityOption(Model):
     """Strike price, in dollars per share."""
 
     symbol: str | None = None
-    """OCC symbol: root padded to six characters, date as yymmdd, `C` or `P`, strike times 1000 in eight digits."""
+    """OCC symbol, such as `AAPL  260612C00110000`: root padded to six characters, date as yymmdd, `C` or `P`,
+    strike times 1000 in eight digits."""
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""

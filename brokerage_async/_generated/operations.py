@@ -169,6 +169,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
     shape=Shape.PAGE,
     result=Equity,
     status=200,
+    identity=("id", "symbol"),
     scope="read",
     parameters=(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
@@ -232,6 +233,7 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -278,6 +280,7 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -396,6 +399,7 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
     shape=Shape.PAGE,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -428,6 +432,7 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
     shape=Shape.MANY,
     result=Order,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -480,6 +485,7 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
     shape=Shape.PAGE,
     result=Transaction,
     status=200,
+    identity=("id",),
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),

@@ -13,9 +13,8 @@ from .._generated.operations import OAUTH_TOKEN
 from .._secrets import SecretBytes
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
-from ..http.limiter import Lane
+from ..http.limiter import Lane, pause_after_429
 from ..protocol.request import Request, build
-from ..protocol.retry import bounded_wait, throttle_pause
 from ..protocol.token import Grant, grant_request, read_grant, unreachable
 
 if TYPE_CHECKING:
@@ -71,22 +70,19 @@ class TokenEndpoint:
             await self._lane.acquire()
         sent_at = loop.time()
         try:
-            grant = await self._send(request)
+            grant = await self._send(request, with_client_id=credentials.client_id is not None)
             self._lane.succeeded(sent_at)
             return grant
         except TokenError as error:
             if error.status == 429:
-                wish, fraction = bounded_wait(self._policy, error.retry_after), self._policy.jitter()
-                self._lane.throttled(
-                    loop.time(), sent_at, lambda streak: wish or throttle_pause(self._policy, streak, fraction)
-                )
+                self._lane.throttled(loop.time(), sent_at, pause_after_429(self._policy, error.retry_after))
             raise
         finally:
             self._lane.release()
 
-    async def _send(self, request: Request) -> Grant:
+    async def _send(self, request: Request, *, with_client_id: bool) -> Grant:
         try:
             response = await self._transport.send(request)
         except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
             raise unreachable(error) from error
-        return read_grant(response, now=time.time())
+        return read_grant(response, now=time.time(), base_url=self._base_url, with_client_id=with_client_id)

@@ -51,6 +51,11 @@ class ProvidedTokens:
         self._provider = provider
         self._fixed = Secret(f"Bearer {provider.access_token}") if isinstance(provider, StaticToken) else None
 
+    @property
+    def failure(self) -> TokenError | None:
+        """None: a provider raises its failures."""
+        return None
+
     def peek(self, now: float) -> str | None:
         """Return a static token; any other provider is called for every attempt."""
         return self._fixed
@@ -136,6 +141,7 @@ class TokenManager:
         self._rejected: str | None = None
         self._fresh_rejections = 0
         self._failure: TokenError | None = None
+        self._last_failure: TokenError | None = None
         self._failures = 0
         self._rest_until = float("-inf")
         self._task: asyncio.Task[None] | None = None
@@ -146,6 +152,11 @@ class TokenManager:
     def credentials(self) -> RefreshToken | AuthorizationCode:
         """The current credentials: the refresh token, once a code was exchanged."""
         return self._credentials
+
+    @property
+    def failure(self) -> TokenError | None:
+        """Failure of the last token request, None after a success."""
+        return self._last_failure
 
     def peek(self, now: float) -> str | None:
         """Return the header value of a valid token, or None.
@@ -243,6 +254,7 @@ class TokenManager:
                 grant = await self._exchange(self._credentials)
             except TokenError as error:
                 error.attempts = attempt
+                self._last_failure = error
                 if not self._may_retry(error) or attempt >= max_attempts:
                     self._note_failure(error)
                     return
@@ -265,7 +277,8 @@ class TokenManager:
 
     async def _accept(self, grant: Grant, requested_at: float) -> None:
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
-        self._failure, self._failures, self._rest_until = None, 0, float("-inf")
+        self._failure = self._last_failure = None
+        self._failures, self._rest_until = 0, float("-inf")
         credentials = self._credentials
         if isinstance(credentials, AuthorizationCode) and grant.refresh_token is not None:
             self._credentials = RefreshToken(

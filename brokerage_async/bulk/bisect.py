@@ -39,6 +39,7 @@ class FailureScope(enum.Enum):
 
     KEYS = "at least one key is at fault: bisect the batch"
     AMBIGUOUS = "a key or the service is at fault: bisect the batch as long as other requests succeed"
+    DENIED = "a key or the whole fetch is denied: bisect the batch, and end the fetch if no request succeeds"
     THROTTLED = "no key is at fault and waiting helps: request the same batch again"
     FETCH = "no request can succeed: end the fetch"
 
@@ -50,7 +51,9 @@ def failure_scope(error: Exception) -> FailureScope:
             return FailureScope.THROTTLED
         case ServerError() | ResponseLostError():
             return FailureScope.AMBIGUOUS
-        case AuthenticationError() | PermissionDeniedError() | VersionNotSupportedError():
+        case PermissionDeniedError():
+            return FailureScope.DENIED
+        case AuthenticationError() | VersionNotSupportedError():
             return FailureScope.FETCH
         case APIError() | InvalidRequestError() | ResponseDecodeError():
             return FailureScope.KEYS
@@ -79,6 +82,8 @@ class Bisection(Generic[T]):
         self._fetch = fetch
         self._scope = scope
         self._ambiguous = 0
+        self._denied: Exception | None = None
+        self._succeeded = False
         self._max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * concurrency * max_size.bit_length())
 
     async def resolve(self, batch: Batch[T]) -> Batch[T]:
@@ -96,14 +101,24 @@ class Bisection(Generic[T]):
             except Exception as error:
                 parts += await self._parts_after(error, keys, batch)
             else:
-                self._ambiguous = 0
+                self._ambiguous, self._succeeded = 0, True
                 _record(keys, answer, batch)
         return batch
+
+    def raise_if_denied(self) -> None:
+        """Raise the last denial if no request has succeeded: then it was the fetch that was denied, not the keys."""
+        if self._denied is not None and not self._succeeded:
+            raise self._denied
 
     async def _parts_after(self, error: Exception, keys: tuple[str, ...], batch: Batch[T]) -> list[tuple[str, ...]]:
         """Return the parts to request next, or raise ``error``."""
         scope = self._scope(error)
-        self._ambiguous = self._ambiguous + 1 if scope in (FailureScope.AMBIGUOUS, FailureScope.THROTTLED) else 0
+        if scope is FailureScope.KEYS:
+            self._ambiguous = 0
+        elif scope is not FailureScope.DENIED or not self._succeeded:
+            self._ambiguous += 1
+        if scope is FailureScope.DENIED:
+            self._denied = error
         if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:
             raise error
         if scope is FailureScope.THROTTLED:

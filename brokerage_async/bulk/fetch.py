@@ -6,7 +6,6 @@ resolved down to single keys if necessary (``bisect``).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from .._arguments import check_count, check_function
+from .._loops import running_loop
 from .._values import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
@@ -159,6 +159,10 @@ class BulkFetch(Generic[T]):
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = self._batcher.rejected
 
+    def __repr__(self) -> str:
+        # asyncio.run(fetch) quotes it: "a coroutine was expected, got ..."
+        return "<bulk fetch: await it, or iterate over it, in a coroutine>"
+
     async def __aenter__(self) -> BulkFetch[T]:
         return self
 
@@ -232,7 +236,7 @@ class BulkFetch(Generic[T]):
         self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
     ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
         """Yield the batches as they are resolved."""
-        clock = asyncio.get_running_loop().time
+        clock = running_loop().time
         started, reported = clock(), 0
         if self._closed:
             await calls.aclose()
@@ -244,6 +248,8 @@ class BulkFetch(Generic[T]):
                 reported = self._done
                 self._report(clock() - started)
                 yield index, batch
+            if not self._closed:
+                self._bisection.raise_if_denied()
             if reported < self._done:  # the last keys were duplicates
                 self._report(clock() - started)
             self._complete = not self._closed

@@ -188,7 +188,8 @@ async def _in_thread(function: Callable[[], T], *, cancel: Callable[[], object] 
     """Call a function in a thread, and wait for its end even when cancelled: it uses the open file."""
     running = asyncio.ensure_future(asyncio.to_thread(function))
     try:
-        return await asyncio.shield(running)
+        await asyncio.wait([running])  # not `asyncio.shield`, which logs a failure after a cancellation from 3.14 on
+        return running.result()
     except asyncio.CancelledError:
         if cancel is not None:
             cancel()

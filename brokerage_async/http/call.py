@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import attrs
 
 from ..errors import (
+    APIError,
     BrokerageError,
     DeadlineExceededError,
     RequestNotSentError,
@@ -18,11 +20,12 @@ from ..errors import (
     TransportError,
 )
 from ..observers import Attempt
-from ..operation import Operation
+from ..operation import BoundCall
+from ..protocol.notes import note_arguments
 from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
-from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of, throttle_pause
-from .limiter import Lane
+from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
+from .limiter import Lane, pause_after_429
 from .shared import Engine, Options
 
 __all__ = ["Call"]
@@ -35,6 +38,12 @@ _ANSWERED = _UNAUTHORIZED | {Outcome.REFUSED, Outcome.AMBIGUOUS}
 
 ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
+
+
+ACCESS = "an access token"
+
+MIN_QUOTED = 8
+"""Length from which a token is searched for in the body of an error."""
 
 
 @attrs.frozen
@@ -87,12 +96,15 @@ class Call:
     """
 
     __slots__ = (
+        "_call",
         "_deadline_at",
         "_engine",
+        "_last",
         "_loop",
         "_operation",
         "_options",
         "_request",
+        "_waiting_for",
         "attempt",
         "maybe_processed",
     )
@@ -101,13 +113,16 @@ class Call:
         self,
         engine: Engine,
         options: Options,
-        operation: Operation[Any],
+        call: BoundCall[Any],
         request: Request,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._engine = engine
         self._options = options
-        self._operation = operation
+        self._call = call
+        self._operation = call.operation
+        self._last: BrokerageError | None = None
+        self._waiting_for = "its turn to be sent"
         self._request = request
         self._loop = loop
         self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
@@ -137,6 +152,7 @@ class Call:
                     return response
                 case Fail(error):
                     self._report(attempt, self._outcome(attempt), None)
+                    note_arguments(error, self._call)
                     raise error
                 case Again(after):
                     self._report(attempt, self._outcome(attempt), after)
@@ -150,7 +166,7 @@ class Call:
         lane, rate = self._engine.limiter.route(self._operation)
         if rate is not None:
             if not rate.try_acquire(began):
-                await self._in_time(rate.acquire())
+                await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
             rate.release()
         entered = lane.try_acquire(began)
         if entered:
@@ -160,10 +176,12 @@ class Call:
                 return lane
         while True:
             if not entered:
-                await self._in_time(lane.acquire())
+                await self._in_time(lane.acquire(), "a free slot (Limits)", lane)
             try:
                 ready = tokens.peek(self._loop.time())
-                attempt.authorization = await self._in_time(tokens.get()) if ready is None else ready
+                if ready is None:
+                    ready = await self._in_time(tokens.get(), ACCESS)
+                attempt.authorization = ready
                 if lane.is_open(self._loop.time()):
                     return lane
             except BaseException:
@@ -187,7 +205,15 @@ class Call:
             attempt.response = response
             self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
-                attempt.failure = read_error(self._operation, response, attempts=self.attempt, now=time.time())
+                attempt.failure = self._read_error(attempt, response)
+
+    def _read_error(self, attempt: _Attempt, response: Response) -> APIError:
+        """Return the error that the response is, without the token, should the response quote it."""
+        token = attempt.authorization.removeprefix("Bearer ").encode()
+        if len(token) >= MIN_QUOTED and token in response.body:
+            response = attrs.evolve(response, body=response.body.replace(token, b"[redacted]"))
+        base_url = self._engine.environment.base_url
+        return read_error(self._operation, response, attempts=self.attempt, now=time.time(), base_url=base_url)
 
     def _next_request(self, attempt: _Attempt, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""
@@ -195,7 +221,7 @@ class Call:
         if self._deadline_at is not None:
             left = self._deadline_at - now
             if left <= 0:
-                raise self._too_late()
+                raise self._too_late(self._waiting_for)
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
         headers = {**request.headers, "Authorization": attempt.authorization}
@@ -212,15 +238,20 @@ class Call:
             guard=request.guard,
         )
 
-    async def _in_time(self, waiting: Awaitable[T]) -> T:
-        """Return the result of ``waiting`` if it comes before the deadline."""
+    async def _in_time(self, waiting: Awaitable[T], what: str, lane: Lane | None = None) -> T:
+        """Return the result of ``waiting`` if it comes before the deadline; else raise an error that says for what."""
         if self._deadline_at is None:
             return await waiting
+        self._waiting_for = what
         try:
             async with asyncio.timeout_at(self._deadline_at):
                 return await waiting
         except TimeoutError:
-            raise self._too_late() from None
+            if lane is not None and not lane.is_open(self._loop.time()):
+                what = "the end of the pause after a 429"
+            if what is ACCESS:
+                self._last = self._engine.tokens.failure or self._last
+            raise self._too_late(what) from self._last
 
     def _judge(self, attempt: _Attempt, lane: Lane, refreshed: bool) -> Next:
         """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
@@ -231,10 +262,11 @@ class Call:
             self._engine.tokens.accept(attempt.authorization)
             lane.succeeded(attempt.sent_at)
             return Return(attempt.response)
+        self._last = failure
         policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
-            self._close_gate(lane, attempt.sent_at, failure)
+            lane.throttled(self._loop.time(), attempt.sent_at, pause_after_429(policy, failure.retry_after))
         elif outcome in _ANSWERED:
             lane.succeeded(attempt.sent_at)
         another_token = self._drop_token(attempt, outcome) if outcome in _UNAUTHORIZED else True
@@ -246,11 +278,6 @@ class Call:
         if action is Action.WAIT:  # in the lane, behind its gate
             return Again()
         return self._repeat(failure, outcome)
-
-    def _close_gate(self, lane: Lane, sent_at: float, failure: BrokerageError) -> None:
-        policy = self._options.retry
-        wish, fraction = bounded_wait(policy, failure.retry_after), policy.jitter()
-        lane.throttled(self._loop.time(), sent_at, lambda streak: wish or throttle_pause(policy, streak, fraction))
 
     def _drop_token(self, attempt: _Attempt, outcome: Outcome) -> bool:
         """Invalidate the token that was rejected; return whether another one can be had."""
@@ -268,27 +295,30 @@ class Call:
             return self._fail(failure)
         policy = self._options.retry
         pause = max(backoff(policy, self.attempt, policy.jitter()), bounded_wait(policy, failure.retry_after) or 0.0)
-        if self._deadline_at is not None and self._loop.time() + pause >= self._deadline_at:
-            return Fail(self._too_late(failure))
+        left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
+        if pause >= left:
+            what = f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure)
+            return Fail(self._too_late(what))
         return Again(pause, price)
 
     def _fail(self, failure: BrokerageError) -> Fail:
         """Fail with ``failure``, or with the deadline if that cut a send short."""
         late = self._deadline_at is not None and self._loop.time() >= self._deadline_at
-        return Fail(self._too_late(failure) if late and isinstance(failure, TransportError) else failure)
+        return Fail(self._too_late(_awaited(failure)) if late and isinstance(failure, TransportError) else failure)
 
-    def _too_late(self, cause: BrokerageError | None = None) -> DeadlineExceededError:
+    def _too_late(self, what: str) -> DeadlineExceededError:
+        """Return the error of a deadline that passed while the call waited for ``what``; it chains the last failure."""
         operation = self._operation
         attempts = f"{self.attempt} attempt{'' if self.attempt == 1 else 's'}"
         error = DeadlineExceededError(
-            f"deadline of {self._options.deadline:g} s exceeded after {attempts}",
+            f"deadline of {self._options.deadline:g} s exceeded after {attempts}, while waiting for {what}",
             maybe_processed=self.maybe_processed,
             operation=operation.name,
             method=operation.method,
             path=operation.path,
             attempts=self.attempt,
         )
-        error.__cause__ = cause
+        error.__cause__ = self._last
         return error
 
     @staticmethod
@@ -320,3 +350,10 @@ class Call:
                 pause=pause,
             )
         )
+
+
+def _awaited(failure: BrokerageError) -> str:
+    """Return for what a send waited that the deadline cut short."""
+    if isinstance(failure, RequestNotSentError):
+        return "a connection"
+    return "the response" if failure.status is None else "the rest of the response body"

@@ -16,6 +16,7 @@ from ..errors import (
 )
 from ..protocol.request import Request
 from .delivery import Delivery, classify
+from .mismatch import mismatch_of
 from .network import Proxy, describe_refusal
 
 __all__ = ["ConnectionDroppedError", "TooLargeError", "failure_of", "harmless"]
@@ -51,10 +52,11 @@ def failure_of(
         return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return _refused_tunnel(error, proxy, context)
-    reason = _describe(error, request)
+    reason = mismatch_of(error, request.url) or _describe(error, request)
     delivery = classify(error, written=written)
     if delivery is Delivery.NEVER_SENT:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
+    context["status"] = status
     if delivery is Delivery.ANSWERED:
         return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
     return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)

@@ -11,10 +11,11 @@ import enum
 from collections import deque
 from collections.abc import Callable
 
-from ..config import Limits
+from ..config import Limits, RetryPolicy
 from ..operation import Effect, Operation
+from ..protocol.retry import bounded_wait, throttle_pause
 
-__all__ = ["Lane", "LaneName", "Limiter"]
+__all__ = ["Lane", "LaneName", "Limiter", "pause_after_429"]
 
 RECOVERY = 0.25
 """Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
@@ -163,6 +164,12 @@ class Lane:
     def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
         self._admit(loop)
+
+
+def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], float]:
+    """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
+    bounded, fraction = bounded_wait(policy, wish), policy.jitter()
+    return lambda streak: bounded or throttle_pause(policy, streak, fraction)
 
 
 class Limiter:

@@ -187,12 +187,14 @@ def describe_refusal(proxy: Proxy | None, status: int, offered: str) -> str:
         status: status of its answer to CONNECT.
         offered: its ``Proxy-Authenticate``, empty for none.
     """
-    name = "the proxy" if proxy is None else f"the proxy {proxy.url}"
+    name = "the proxy of http_session" if proxy is None else f"the proxy {proxy.url}"
     if status != 407:
         return f"{name} refused to connect (status {status})"
     words = offered.replace(",", " ").split()
     if words and "basic" not in {word.lower() for word in words}:
         return f"{name} does not accept a user name and password (407), only {words[0][:20]!r}"
-    if proxy is not None and proxy.authorization is not None:
+    if proxy is None:
+        return f"{name} requires another user name and password (407)"
+    if proxy.authorization is not None:
         return f"{name} rejected the user name and password (407)"
     return f"{name} requires a user name and password (407): pass proxy='http://user:password@host:port'"

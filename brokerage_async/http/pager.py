@@ -1,15 +1,13 @@
 """Pager over offset-paginated lists: lazy, in order, with optional prefetching.
 
-The service counts pages from the present state of a list, so rows move between pages while a walk is under way. A row
-that comes again on a later page is dropped, and a total that changes is reported once on the logger
-``brokerage_async.pager``: a row may then have slipped by. A list that holds nothing new page after page is an error.
+The service counts pages from the present state of a list, so rows move between pages while a walk is under way:
+`drift` finds what they repeat.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -20,11 +18,11 @@ import attrs
 from .._arguments import check_count
 from .._values import Decimals
 from ..arrow import joined, require, to_arrow, to_pandas, to_polars
-from ..errors import BrokerageError, ResponseDecodeError
-from ..operation import BoundCall, Operation, Page, Pager
+from ..errors import BrokerageError
+from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import next_offset
-from .dedup import CompactSet
+from .drift import DriftDetector
 from .prefetch import Prefetcher
 
 if TYPE_CHECKING:
@@ -39,11 +37,6 @@ E = TypeVar("E")
 
 OFFSET = "page-offset"
 SIZE = "per-page"
-
-MAX_STALE_PAGES = 100
-"""Pages in a row without anything new after which a list counts as endless."""
-
-logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
 
 class Fetch(Protocol):
@@ -61,12 +54,18 @@ class OffsetPager(Pager[E], Generic[E]):
     offset, from which another walk can go on (``page_offset=`` of the endpoint).
     """
 
-    __slots__ = ("_ahead", "_call", "_fetch")
+    __slots__ = ("_ahead", "_call", "_detector", "_fetch")
 
     def __init__(self, fetch: Fetch, call: BoundCall[list[E]], *, ahead: int = 0) -> None:
         self._fetch = fetch
         self._call = call
         self._ahead = ahead
+        self._detector: DriftDetector[E] | None = None
+
+    @property
+    def repeats(self) -> int:
+        """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
+        return 0 if self._detector is None else self._detector.repeats
 
     def __repr__(self) -> str:
         return f"<pager of {self._call.operation.name}>"
@@ -148,7 +147,7 @@ class OffsetPager(Pager[E], Generic[E]):
         """Yield the pages in order until the list ends or ``max_items`` items have come."""
         if max_items is not None and max_items <= 0:
             return
-        detector = DriftDetector(self._call.operation)
+        detector = self._detector = DriftDetector(self._call.operation)
         prefetcher: Prefetcher[E] | None = None
         offset: int | None = self._start
         try:
@@ -167,6 +166,7 @@ class OffsetPager(Pager[E], Generic[E]):
                     prefetcher.extend(end)
                 yield shown
         finally:
+            detector.report()
             if prefetcher is not None:
                 await prefetcher.close()
 
@@ -191,81 +191,6 @@ class OffsetPager(Pager[E], Generic[E]):
         size = self._call.query.get(SIZE)
         per_page = size if isinstance(size, int) else None
         return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
-
-
-class DriftDetector(Generic[E]):
-    """Detects in one walk what the service repeats, changes or never ends."""
-
-    __slots__ = ("_before", "_identity", "_name", "_seen", "_stale", "_told", "_total", "ended")
-
-    def __init__(self, operation: Operation[list[E]]) -> None:
-        self._name = operation.name
-        self._identity = _identifying(operation.result)
-        self._seen = CompactSet()
-        self._before: tuple[E, ...] = ()
-        self._stale = 0
-        self._total: int | None = None
-        self._told = False
-        self.ended: bool = False
-
-    def take(self, page: Page[E]) -> Page[E]:
-        """Return the page without the items of earlier pages.
-
-        Raises:
-            ResponseDecodeError: `MAX_STALE_PAGES` pages in a row held nothing new.
-        """
-        self._compare_total(page.pagination)
-        fresh = self._without_repeats(page.items)
-        self._stale = self._stale + 1 if not fresh or page.items == self._before else 0
-        self._before = page.items
-        # A service that ignores page-offset sends its first page endlessly. A single page without anything new may also
-        # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
-        self.ended = self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
-        if self.ended:
-            logger.warning("%s: the service repeats the same pages; the list may be longer", self._name)
-        elif self._stale >= MAX_STALE_PAGES:
-            raise ResponseDecodeError(
-                f"$.data.items: {MAX_STALE_PAGES} pages in a row held nothing new, up to offset {page.page_offset}",
-                json_path="$.data.items",
-                operation=self._name,
-            )
-        return page if len(fresh) == len(page.items) else Page(fresh, page.pagination, page.page_offset)
-
-    def _without_repeats(self, items: tuple[E, ...]) -> tuple[E, ...]:
-        """Return the items that no earlier page held; repetitions within a page are kept."""
-        for item in self._before:  # remembered only now: most lists are a single page
-            if (key := self._key(item)) is not None:
-                self._seen.add(key)
-        if not self._before:
-            return items
-        return tuple(item for item in items if (key := self._key(item)) is None or key not in self._seen)
-
-    def _key(self, item: E) -> str | None:
-        """Return the identifier of a row, or None if the model or the row has none."""
-        value = None if self._identity is None else getattr(item, self._identity)
-        return None if value is None else str(value)
-
-    def _compare_total(self, pagination: Any) -> None:
-        total = getattr(pagination, "total_items", None)
-        if total is None:
-            return
-        if self._total not in (None, total) and not self._told:
-            self._told = True
-            logger.warning(
-                "%s: the list changed from %d to %d items while it was read; a row may have slipped by between pages",
-                self._name,
-                self._total,
-                total,
-            )
-        self._total = total
-
-
-def _identifying(model: type[Any] | None) -> str | None:
-    """Return the field that identifies a row: its id, or its symbol where rows have no id."""
-    if model is None or not attrs.has(model):
-        return None
-    fields = attrs.fields_dict(model)
-    return next((name for name in ("id", "symbol") if name in fields), None)
 
 
 def _check_bound(max_items: object) -> None:

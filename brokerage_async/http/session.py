@@ -12,10 +12,12 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from .._generated.models import Pagination
+from .._loops import running_loop
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
+from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
 from ..protocol.request import build
 from ..protocol.response import Response, read_error
@@ -59,7 +61,7 @@ class BrokerageSession:
         response = await running.run()
         if response.body == previous_body:
             return None
-        found = await self._read(call.operation, response, running.attempt)
+        found = await self._read(call, response, running.attempt)
         if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
             return await self._gather(call), None
         return found.value, response.body
@@ -71,7 +73,7 @@ class BrokerageSession:
         """
         running = self._start(call, guard=guard)
         response = await running.run()
-        return await self._read(call.operation, response, running.attempt)
+        return await self._read(call, response, running.attempt)
 
     def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
@@ -94,7 +96,7 @@ class BrokerageSession:
             previous_body=previous_body,
             guard=guard,
         )
-        return Call(self.engine, options, call.operation, request, loop)
+        return Call(self.engine, options, call, request, loop)
 
     async def _gather(self, call: BoundCall[T]) -> T:
         """Return every page of a list that is documented to come whole, the first fetched again, so that they agree."""
@@ -103,11 +105,15 @@ class BrokerageSession:
 
     def service_now(self) -> datetime | None:
         """Return the time by the service's clock, or None until an answer has shown it."""
-        return self.engine.service_clock.now(asyncio.get_running_loop().time())
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # a watcher may be made before its loop runs
+            return None
+        return self.engine.service_clock.now(loop.time())
 
     def service_time_is_stale(self) -> bool:
         """Return True if this machine seems to have slept since the last answer."""
-        return self.engine.service_clock.is_stale(asyncio.get_running_loop().time())
+        return self.engine.service_clock.is_stale(running_loop().time())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
         if self.options.read_only and operation.effect is Effect.MUTATE:
@@ -118,9 +124,9 @@ class BrokerageSession:
             return
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
 
-    async def _read(self, operation: Operation[T], response: Response, attempts: int) -> Decoded[T]:
+    async def _read(self, call: BoundCall[T], response: Response, attempts: int) -> Decoded[T]:
         """Return the decoded success; raise the error that its body holds beside the data."""
-        body = response.body
+        operation, body = call.operation, response.body
         try:
             if len(body) < SLICED_DECODE:
                 found = codec.decode(operation, body, strict=self.options.strict)
@@ -130,7 +136,9 @@ class BrokerageSession:
             error.status, error.attempts = response.status, attempts
             raise
         if found.error:
-            raise read_error(operation, response, attempts=attempts, decoded=found)
+            failure = read_error(operation, response, attempts=attempts, decoded=found)
+            note_arguments(failure, call)
+            raise failure
         return found
 
     async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:

@@ -10,8 +10,9 @@ from weakref import WeakSet, ref
 
 import attrs
 
+from .._loops import OTHER_LOOP, running_loop
 from ..config import Environment, RetryPolicy
-from ..errors import ConfigurationError, RequestNotSentError
+from ..errors import BrokerageError, ConfigurationError, RequestNotSentError
 from ..observers import ObserverList
 from ..protocol.retry import RetryBudget
 from .limiter import Limiter
@@ -37,6 +38,11 @@ class Options:
 
 class Tokens(Protocol):
     """Source of tokens, as whole ``Authorization`` values."""
+
+    @property
+    def failure(self) -> BrokerageError | None:
+        """Failure of the last token request, None after a success."""
+        ...
 
     def peek(self, now: float) -> str | None:
         """Return the current value if it can be had without waiting."""
@@ -114,14 +120,14 @@ class Engine:
         """Return the running event loop, which must always be the same one.
 
         Raises:
-            ConfigurationError: the client is closed, or belongs to another event loop (or process).
+            ConfigurationError: the client is closed, or belongs to another event loop (or process), or none is running.
         """
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         if self.closed:
             raise ConfigurationError("the client is closed")
         if self._loop is not loop:
             if self._loop is not None:
-                raise ConfigurationError("a client belongs to the event loop that used it first: make one per loop")
+                raise ConfigurationError(OTHER_LOOP)
             self._loop = loop
         caller = BACKGROUND.get()
         if caller is not None and caller is not self._made_by and (activity := caller()) is not None:
@@ -129,16 +135,30 @@ class Engine:
         return loop
 
     async def close(self) -> None:
-        """Fail pending calls, stop the token refresh and release the connections; idempotent."""
+        """Fail pending calls, stop the token refresh and release the connections; idempotent.
+
+        Where its event loop is closed already, only the connections are left.
+
+        Raises:
+            ConfigurationError: the client belongs to another event loop, which may still run.
+        """
         if self.closed:
             return
+        ended = self._loop is not None and self._loop.is_closed()
+        if self._loop is not None and not ended and self._loop is not running_loop():
+            raise ConfigurationError(OTHER_LOOP)
         self.closed = True
+        try:
+            if not ended:
+                await self._stop()
+        finally:
+            await self.transport.close()
+
+    async def _stop(self) -> None:
+        """End everything that waits or runs in the background."""
         self.limiter.close(lambda: RequestNotSentError("the client was closed"))
         try:
             for resource in list(self.resources):
                 await resource.aclose()
         finally:
-            try:
-                await self.tokens.close()
-            finally:
-                await self.transport.close()
+            await self.tokens.close()

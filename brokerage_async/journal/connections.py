@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from .._loops import running_loop
 from .base import JournalError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ConnectionPool:
         if self._closed:
             self._slots.release()
             raise JournalError(self._reason_of(JournalError("it is closed")))
-        running = asyncio.create_task(self._repeat(query, values))
+        running = running_loop().create_task(self._repeat(query, values))
         self._running.add(running)
         running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
         await asyncio.wait({running})

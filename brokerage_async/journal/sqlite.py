@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 import time
@@ -13,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from .._loops import running_loop
 from .base import JournalError
 from .files import FileIdentity, prepare
 from .process import ProcessGuard
@@ -61,7 +61,7 @@ class SqliteJournal(SqlJournal):
             raise JournalError(f"the journal {self.path} is closed")
         self._process.check()
         text = text_of(statement, table=TABLE, now=":now")
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         return await loop.run_in_executor(self._thread, self._file.run, text, {**values, "now": self._clock()})
 
     async def aclose(self) -> None:
@@ -69,7 +69,7 @@ class SqliteJournal(SqlJournal):
         if self._process.is_forked:
             self._finalizer.detach()
         elif self._finalizer.alive:
-            loop = asyncio.get_running_loop()
+            loop = running_loop()
             await loop.run_in_executor(self._thread, self._file.close)
             self._finalizer()
 

@@ -214,8 +214,10 @@ class _CompletenessCheck:
         expected = block.current_item_count or 0
         if not shown and block.total_items and (block.total_pages or 1) > page.page_offset:
             return f"page {page.page_offset} of {block.total_pages or 1} shows no orders"
+        if again := page.repeats + page.changed:
+            return f"page {page.page_offset} repeats earlier orders ({again}): the list changed"
         if shown < expected:
-            return f"page {page.page_offset} shows {shown} new orders instead of {expected}: the list changed"
+            return f"page {page.page_offset} shows {shown} orders instead of {expected}: the list changed"
         total, self._total = self._total, block.total_items
         if total is not None and block.total_items is not None and total != block.total_items:
             return f"the list changed while it was read: {block.total_items} orders instead of {total}"

@@ -107,8 +107,9 @@ def build(
         guard: may withhold the request at the last moment; see `Request`.
 
     Raises:
-        ConfigurationError: the base address cannot be used, or a path value is missing, empty, ``.`` or ``..``.
-        InvalidRequestError: the arguments break documented rules; every broken rule is listed.
+        ConfigurationError: the base address cannot be used.
+        InvalidRequestError: the arguments break documented rules, or a path value is missing, empty, ``.`` or ``..``;
+            every problem is listed.
     """
     operation, body = call.operation, call.body
     validation.check(operation, call.path, call.query, body, strict=strict)
@@ -161,7 +162,7 @@ def encode_path(template: str, values: Mapping[str, object]) -> str:
     '/instruments/warrants/BRK%2FB'
 
     Raises:
-        ConfigurationError: values that are missing, not `str` or `int`, empty, ``.`` or ``..``; all are listed.
+        InvalidRequestError: values that are missing, not `str` or `int`, empty, ``.`` or ``..``; all are listed.
     """
     parts = list(_template(template))
     problems: list[ErrorDetail] = []
@@ -174,7 +175,7 @@ def encode_path(template: str, values: Mapping[str, object]) -> str:
             problems.append(ErrorDetail("unsafe_segment", f"{text!r} cannot stand in a path", name))
         parts[position] = _encode(text)
     if problems:
-        raise ConfigurationError("the path cannot be built", path=template, errors=tuple(problems))
+        raise InvalidRequestError("the path cannot be built", path=template, errors=tuple(problems))
     return "".join(parts)
 
 

@@ -6,7 +6,8 @@ import datetime as dt
 import email.utils
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from .. import errors
 from ..errors import APIError, ErrorDetail, UnprocessableError
@@ -14,16 +15,17 @@ from ..operation import Operation
 from .decoding import codec
 from .decoding.codec import Decoded
 from .error_body import parse_error_body, read_error_object
+from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
 from .request import Response
 
 __all__ = [
     "PROXY_LOGIN",
     "Response",
-    "excerpt",
+    "check_address",
+    "is_html",
     "is_success",
     "read_error",
     "read_http_date",
-    "redact",
     "retry_after",
     "sent_at",
 ]
@@ -54,6 +56,15 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 }
 
 
+_UNKNOWN_PATH: Final = frozenset({401, 404, 405})
+"""Statuses that the service may give to a path that it does not know; it asks for a token first."""
+
+_PASSING: Final = frozenset({401, 408, 425, 429})
+"""4xx that a gateway in front of the service may send as a page or without a body."""
+
+_NEEDS_TLS: Final = re.compile(rb"(?i)plain http request|http request to an https")
+
+
 def is_success(response: Response) -> bool:
     """Return whether a response is a success (any 2xx)."""
     return 200 <= response.status < 300
@@ -66,6 +77,7 @@ def read_error(
     attempts: int = 1,
     now: float | None = None,
     decoded: Decoded[Any] | None = None,
+    base_url: str = "",
 ) -> APIError:
     """Return the error of a response that is not a success; never raises.
 
@@ -81,14 +93,17 @@ def read_error(
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` date unless the response is dated.
         decoded: the decoded body, of a success that holds an error beside its data.
+        base_url: base address of the service, for advice.
     """
     if decoded is None:
         parsed = parse_error_body(response.body, response.status)
     else:
         parsed = read_error_object({"error": decoded.error}, response.status)
-    code = None if parsed is None else _name(parsed.code)
+    code = None if parsed is None else redact_name(parsed.code)
     details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
-    text = _unexpected(response) if parsed is None else redact(parsed.message or "no message")
+    text = _unexpected(response, base_url) if parsed is None else redact(parsed.message or "no message")
+    if parsed is not None and response.status in _UNKNOWN_PATH and code != "record_not_found" and _path(base_url):
+        text = f"{text}; {check_address(base_url)}"
     kind = _kind(code, response.status)
     context: dict[str, Any] = {}
     if issubclass(kind, UnprocessableError) and decoded is not None:
@@ -109,6 +124,8 @@ def read_error(
         errors=details,
         retry_after=retry_after(response.headers.get("retry-after"), sent_at(response, now)),
         from_service=parsed is not None and parsed.in_envelope,
+        body=redact_body(response.body),
+        headers=redact_headers(response.headers),
         **context,
     )
 
@@ -131,20 +148,42 @@ def _preview(operation: Operation[Any] | None, response: Response, raw: object) 
 
 def _clean(detail: ErrorDetail) -> ErrorDetail:
     message = None if detail.message is None else redact(detail.message)
-    return ErrorDetail(_name(detail.code), message, _name(detail.domain))
+    return ErrorDetail(redact_name(detail.code), message, redact_name(detail.domain))
 
 
-def _unexpected(response: Response) -> str:
-    """Describe a body in an unknown form."""
+def _unexpected(response: Response, base_url: str) -> str:
+    """Describe a body in an unknown form, and say what to do."""
+    status = response.status
+    if status == 429:
+        return "too many requests: wait, or send fewer at once (Limits)"
     if 300 <= response.status < 400:
         target = redact(response.headers.get("location", "").partition("?")[0])
         return f"redirected{f' to {target}' if target else ''}; redirects are not followed, check the base address"
-    if response.status == 407:
+    if status == 407:
         return PROXY_LOGIN
+    if status == 400 and _NEEDS_TLS.search(response.body[:2048]):
+        return "the port expects https: base_url must start with https://"
+    foreign = 400 <= status < 500 and status not in _PASSING
+    advice = f"; the service answers in JSON: {check_address(base_url)}" if foreign else ""
     if not response.body.strip():
-        return "the body is empty"
-    html = "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
-    return f"{'an HTML page' if html else 'an unexpected body'} came back: {excerpt(response.body)!r}"
+        return f"the body is empty{advice}"
+    kind = "an HTML page" if is_html(response) else "an unexpected body"
+    return f"{kind} came back: {excerpt(response.body)!r}{advice}"
+
+
+def is_html(response: Response) -> bool:
+    """Return whether the body is an HTML page."""
+    return "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
+
+
+def check_address(base_url: str) -> str:
+    """Return the advice to check the base address, with the path that it has."""
+    path = _path(base_url)
+    return f"check base_url, which has the path {path!r}" if path else "check base_url"
+
+
+def _path(base_url: str) -> str:
+    return urlsplit(base_url).path.rstrip("/")
 
 
 # Waiting.
@@ -185,57 +224,3 @@ def read_http_date(value: str) -> float | None:
         return moment.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-# Excerpts without secrets.
-
-_EXCERPT_BYTES = 2048
-_EXCERPT_LENGTH = 200
-_MESSAGE_LENGTH = 500
-_NAME_LENGTH = 100
-_REDACTED = "[redacted]"
-_TAGS = re.compile(r"<[^<>]*>")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"'<>,;]+")
-_JWT = re.compile(r"eyJ[A-Za-z0-9_.=-]*")
-_LONG = re.compile(r"eyJ[A-Za-z0-9_.=-]*|[A-Za-z0-9_+=-]{32,}")
-_NAMED = re.compile(
-    r"(?i)(\b[a-z0-9_-]{0,24}(?:token|secret|password|authorization|api[_-]?key)[\"']?\s*[:=]\s*[\"']?)[^\s\"'&,;<>{}]+"
-)
-
-
-def redact(text: str) -> str:
-    """Make foreign words fit to be shown.
-
-    The result is one line of at most 500 characters without control characters, and without anything that looks like
-    a bearer token, a JWT, a named secret or another long opaque value.
-    """
-    text = _BEARER.sub(rf"\1 {_REDACTED}", _one_line(text[: 4 * _MESSAGE_LENGTH]))
-    return _cut(_NAMED.sub(rf"\1{_REDACTED}", _LONG.sub(_opaque, text)), _MESSAGE_LENGTH)
-
-
-def excerpt(body: bytes) -> str:
-    """Return the beginning of an unexpected body, redacted, without markup, at most 200 characters."""
-    text = body[:_EXCERPT_BYTES].decode(errors="replace")
-    return _cut(redact(_TAGS.sub(" ", text) if text.lstrip().startswith("<") else text), _EXCERPT_LENGTH)
-
-
-def _opaque(match: re.Match[str]) -> str:
-    """Keep a long run of letters, such as a code; one with digits counts as a secret."""
-    run = match.group()
-    return _REDACTED if run.startswith("eyJ") or any(map(str.isdigit, run)) else run
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _name(text: str | None) -> str | None:
-    """Return a code or a field name unchanged, unless it is absurdly long or contains a token."""
-    if text is None:
-        return None
-    bare = _JWT.sub(_REDACTED, _BEARER.sub(rf"\1 {_REDACTED}", text[: 4 * _MESSAGE_LENGTH]))
-    return _cut(_one_line(bare), _NAME_LENGTH)

@@ -11,7 +11,8 @@ from .._generated.models import GrantType, TokenRequest
 from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
-from .response import PROXY_LOGIN, Response, redact, retry_after, sent_at
+from .redaction import redact
+from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
 
 __all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
 
@@ -19,7 +20,8 @@ LIFETIME = 900.0
 """Seconds that an access token is valid if the answer does not name a lifetime."""
 
 _TRANSIENT_4XX = frozenset({408, 425, 429})
-_RENEW = "make a new grant in the customer profile and use its refresh token, or check the client secret"
+_NO_SUCH_PATH = frozenset({404, 405})
+_RENEW = "make a new grant in the customer profile and use its refresh token"
 
 
 @attrs.frozen(kw_only=True)
@@ -80,31 +82,38 @@ def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest
     )
 
 
-def read_grant(response: Response, *, now: float | None = None) -> Grant:
+def read_grant(
+    response: Response, *, now: float | None = None, base_url: str = "", with_client_id: bool = False
+) -> Grant:
     """Read the token from an answer of the token endpoint.
 
-    ``now`` in epoch seconds is for a ``Retry-After`` that is a date.
+    Args:
+        response: the answer.
+        now: current time in epoch seconds, for a ``Retry-After`` that is a date.
+        base_url: base address of the service, for advice.
+        with_client_id: whether the request named a client id.
 
     Raises:
         TokenError: transient for 5xx, 429 and anything that is not a token answer (a page of a proxy), terminal for
             every other 4xx.
     """
-    found = _grant_or_error(response, now)
+    found = _grant_or_error(response, now, base_url, with_client_id)
     if isinstance(found, TokenError):
         raise found
     return found
 
 
-def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError:
+def _grant_or_error(response: Response, now: float | None, base_url: str, with_client_id: bool) -> Grant | TokenError:
     """Return the grant, or the error: raised here, it would keep a frame with everything that the service said."""
     fields = _json_object(response.body)
     if not 200 <= response.status < 300:
-        error = refusal(response.status, fields)
+        error = refusal(response.status, fields, base_url, with_client_id)
         error.retry_after = retry_after(response.headers.get("retry-after"), sent_at(response, now))
         return error
     token = fields.get("access_token")
     if not is_token(token):
-        return _error("the response of the token endpoint has no access token", transient=True, status=response.status)
+        html = f"is an HTML page: {check_address(base_url)}" if is_html(response) else "has no access token"
+        return _error(f"the response of the token endpoint {html}", transient=True, status=response.status)
     refresh = fields.get("refresh_token")
     return Grant(
         access_token=Secret(token),
@@ -113,7 +122,7 @@ def _grant_or_error(response: Response, now: float | None) -> Grant | TokenError
     )
 
 
-def refusal(status: int, fields: dict[str, Any]) -> TokenError:
+def refusal(status: int, fields: dict[str, Any], base_url: str = "", with_client_id: bool = False) -> TokenError:
     """Return the error of an error answer. The words of the endpoint are quoted only where they are a code."""
     nested = fields.get("error")
     code = fields.get("error_code") or (nested.get("code") if isinstance(nested, dict) else nested)
@@ -122,9 +131,26 @@ def refusal(status: int, fields: dict[str, Any]) -> TokenError:
     if status == 407:
         return _error(f"{PROXY_LOGIN} (status 407)", transient=False, status=status, code=PROXY_AUTHENTICATION)
     if 400 <= status < 500 and status not in _TRANSIENT_4XX:
-        text = f"the token endpoint refused the credentials with {status}{named}: {_RENEW}"
+        if status in _NO_SUCH_PATH:
+            text = f"the token endpoint was not found ({status}): {check_address(base_url)}"
+        else:
+            advice = _advice(status, code, base_url, with_client_id)
+            text = f"the token endpoint refused the credentials with {status}{named}: {advice}"
         return _error(text, transient=False, status=status, code=code)
     return _error(f"the token endpoint answered {status}{named}", transient=True, status=status, code=code)
+
+
+def _advice(status: int, code: str | None, base_url: str, with_client_id: bool) -> str:
+    """Return what to do about refused credentials."""
+    address = check_address(base_url)
+    if code == "invalid_client":
+        optional = " and client_id (a refresh token works without one)" if with_client_id else ""
+        return f"check client_secret{optional}"
+    if code == "invalid_grant":
+        return _RENEW
+    if status == 401 and "path" in address:  # a path that the service does not know needs a token, says the service
+        return address
+    return f"{_RENEW}, or check client_secret{' and client_id' if with_client_id else ''}"
 
 
 def unreachable(error: Exception) -> TokenError:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._loops import running_loop
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.versions import InterfaceVersions
@@ -43,6 +44,8 @@ class Simulator:
             margin reports.
         seed: determines all random values. The same seed, requests and times give the same responses.
         host, port: address to listen on; port 0 lets the system choose.
+        names: further host names that clients reach it by, as behind a proxy. A request for any other name is refused,
+            since an untrusted web page may have sent it.
         start: aware datetime at which simulated time starts, by default a Wednesday at which the markets are open.
             Time runs on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
@@ -67,6 +70,7 @@ class Simulator:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        names: Iterable[str] = (),
         start: datetime = DEFAULT_START,
         equities: int = 10_000,
         equity_options: int = 5_000,
@@ -89,9 +93,10 @@ class Simulator:
             settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
         )
         self.latency: Latency = latency
-        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port)
+        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
 
     async def __aenter__(self) -> Simulator:
+        running_loop()  # raises where there is none
         await self._server.start()
         return self
 

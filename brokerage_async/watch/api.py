@@ -14,6 +14,7 @@ from .._arguments import check_flag, check_order_id, check_timeout
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
+from .._loops import running_loop
 from ..errors import APIError, DeadlineExceededError, InvalidRequestError
 from ..operation import Executor
 from ..protocol.validation.requests import check
@@ -151,6 +152,7 @@ class Watch:
                     return order
             return None
 
+        running_loop()  # raises where there is none
         limit = asyncio.timeout(timeout)
         try:
             async with limit, Watcher(feed, on_error=on_error) as watcher:

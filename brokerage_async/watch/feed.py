@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .._arguments import check_function
+from .._loops import running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from .diff import UNCHANGED, Unchanged, keyed
@@ -120,7 +121,7 @@ class Feed(Generic[T]):
     async def wait(self, seconds: float | None = None) -> None:
         """Wait for a new state or the end, at most ``seconds``."""
         if self._task is None and not self._stopped:
-            self._task = asyncio.create_task(self._run(), name="brokerage_async poll")
+            self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
         if not self.ended:
             with contextlib.suppress(TimeoutError):

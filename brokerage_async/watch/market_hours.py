@@ -16,6 +16,7 @@ import attrs
 
 from .._arguments import check_seconds
 from .._generated.models import MarketSession
+from .._loops import running_loop
 from .diff import Change
 from .feed import Feed
 from .poll import Watcher
@@ -154,7 +155,7 @@ class MarketHours:
 
     async def __call__(self) -> float:
         """Return the current interval in seconds."""
-        clock = asyncio.get_running_loop().time
+        clock = running_loop().time
         if clock() >= self._stale_at:
             try:
                 async with asyncio.timeout(self.READ_TIMEOUT):
@@ -215,7 +216,7 @@ class MarketWatcher(Watcher[MarketSession]):
         return boundaries((self._feed.latest or {}).values(), extended=self._extended)
 
     def _take(self) -> Change[MarketSession] | None:
-        clock = asyncio.get_running_loop().time()
+        clock = running_loop().time()
         if self._began is None:
             self._began = self._hastened_at = clock
         unknown = self._feed.latest is None or self._is_stale()

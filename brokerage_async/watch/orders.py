@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from .._generated.models import Order, OrderStatus
+from .._loops import running_loop
 from ..errors import NotFoundError
 from ..protocol.order_status import TERMINAL
 from .feed import Feed
@@ -84,7 +84,7 @@ class _OrderWait:
 
     async def until_terminal(self, id: str) -> Order:  # noqa: A002
         """Return this very order once it is terminal."""
-        clock = asyncio.get_running_loop().time
+        clock = running_loop().time
         absent, due = 0, 0.0
         while True:
             self._watcher.check()

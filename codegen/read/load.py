@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..naming import constant, snake
-from ..spec import Enum, Field, Model, Restatement, Spec
+from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -135,10 +135,23 @@ def _read_model(name: str, node: Node) -> Model:
         section=node.string("x-section"),
         fields=tuple(fields),
         rules=read_rules(node, wires),
+        identity=_read_identity(node, fields),
         shared=shared,
         restates=_read_restatement(node, wires),
         observed=node.members.get("x-provenance") == "observed",
     )
+
+
+def _read_identity(node: Node, fields: list[Field]) -> tuple[str, ...] | None:
+    """Return the fields of ``x-identity``, None without it."""
+    written = node.members.get("x-identity")
+    if written is None:
+        return None
+    scalars = {field.wire: field.name for field in fields if not field.type.array and field.type.kind in SCALARS}
+    if not isinstance(written, list) or any(wire not in list(scalars) for wire in written):
+        node.problem(f"x-identity must list scalar properties, got {written!r}")
+        return ()
+    return tuple(scalars[wire] for wire in written)
 
 
 def _read_restatement(node: Node, wires: set[str]) -> Restatement | None:

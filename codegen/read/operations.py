@@ -48,6 +48,9 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
             node.problem(f"{key} is missing")
     parameters = _read_parameters(path, node)
     status, shape, result, returns = _read_result(node)
+    identity = models[result].identity if result in models and shape in ("page", "many") else None
+    if shape == "page" and identity is None:
+        node.problem(f"{result} needs x-identity, because its lists come in pages: [] if nothing identifies a row")
     body, body_required = _read_body(node)
     if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
         node.problem(f"x-flatten-body requires optional fields only: {body} has required ones")
@@ -71,6 +74,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         body_required=body_required,
         flatten_body=bool(node.members.get("x-flatten-body")),
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
+        identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
         observed=node.members.get("x-provenance") == "observed",
     )

@@ -20,6 +20,7 @@ EXTENSIONS = {
     "x-enum-varnames",
     "x-environments",
     "x-flatten-body",
+    "x-identity",
     "x-observed",
     "x-open-enum",
     "x-paginated",

@@ -162,7 +162,6 @@ def _raise_lines(operation: Operation) -> list[str]:
 def _refusals(operation: Operation) -> list[str]:
     """Return the causes for which the client itself refuses a call."""
     causes = {
-        "empty or dot path value": any(each.location == "path" for each in operation.parameters),
         "read-only client": operation.effect == "mutate",
         "sandbox environment": operation.production_only,
     }

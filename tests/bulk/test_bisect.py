@@ -92,6 +92,44 @@ async def test_resolve_success_resets_the_ambiguous_count() -> None:
         assert list(batch.failed) == ["A"]
 
 
+DENIED = errors.PermissionDeniedError("not permitted", status=403)
+
+
+async def test_resolve_denied_key_is_the_failure_of_that_key() -> None:
+    one = bisection(service := Service(C=DENIED))
+    await one.resolve(batch := Batch(tuple("ABCD")))
+    one.raise_if_denied()
+    assert (batch.found, batch.failed) == ({"A": "a", "B": "b", "D": "d"}, {"C": DENIED})
+    assert service.asked == ["ABCD", "AB", "CD", "C", "D"]
+
+
+async def test_resolve_any_number_of_denied_keys_is_theirs_once_a_request_succeeded() -> None:
+    one = bisection(Service(A=DENIED))
+    await one.resolve(Batch(("B",)))
+    for _ in range(2 * MAX_CONSECUTIVE_AMBIGUOUS):
+        await one.resolve(Batch(("A",)))
+    one.raise_if_denied()
+
+
+async def test_raise_if_denied_without_any_success_is_the_failure_of_the_fetch() -> None:
+    one = bisection(Service(A=DENIED, B=errors.BadRequestError("what is B?")))
+    one.raise_if_denied()
+    await one.resolve(Batch(("A", "B")))
+    with pytest.raises(errors.PermissionDeniedError) as caught:
+        one.raise_if_denied()
+    assert caught.value is DENIED
+
+
+async def test_resolve_too_many_denials_without_any_success_end_the_fetch() -> None:
+    service = Service(A=DENIED)
+    one = bisection(service)
+    for _ in range(MAX_CONSECUTIVE_AMBIGUOUS - 1):
+        await one.resolve(Batch(("A",)))
+    with pytest.raises(errors.PermissionDeniedError):
+        await one.resolve(Batch(("A",)))
+    assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS
+
+
 async def test_resolve_custom_scope_is_used() -> None:
     batch = await resolved(Service(A=KeyError()), "AB", scope=lambda error: FailureScope.KEYS)
     assert list(batch.failed) == ["A"]
@@ -104,7 +142,7 @@ async def test_resolve_custom_scope_is_used() -> None:
         (errors.ServerError("500"), FailureScope.AMBIGUOUS),
         (errors.ResponseLostError("cut off"), FailureScope.AMBIGUOUS),
         (errors.AuthenticationError("401"), FailureScope.FETCH),
-        (errors.PermissionDeniedError("403"), FailureScope.FETCH),
+        (errors.PermissionDeniedError("403"), FailureScope.DENIED),
         (errors.VersionNotSupportedError("406"), FailureScope.FETCH),
         (errors.NotFoundError("404"), FailureScope.KEYS),
         (errors.UnprocessableError("422"), FailureScope.KEYS),

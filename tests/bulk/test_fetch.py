@@ -2,6 +2,7 @@ import asyncio
 import gc
 import itertools
 import math
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -206,7 +207,6 @@ async def collect(fetch: Any) -> Any:
         errors.DeadlineExceededError("too late"),
         errors.ConfigurationError("the client is closed"),
         errors.AuthenticationError("unauthorized", status=401),
-        errors.PermissionDeniedError("not permitted", status=403),
         errors.RequestNotSentError("connection refused"),
         ZeroDivisionError("a mistake in the code"),
     ],
@@ -234,6 +234,38 @@ async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
     with pytest.raises(errors.ServerError):
         await BulkFetch(keys(10_000), service.fetch, concurrency=4, batch_size=10)
     assert len(service.batches) <= MAX_CONSECUTIVE_AMBIGUOUS + 4
+
+
+DENIED = errors.PermissionDeniedError("not permitted", status=403)
+
+
+@pytest.mark.virtual_time
+async def test_denied_key_is_a_failure_of_that_key() -> None:
+    service = Service(poison=["K3"], error=lambda *_: DENIED)
+    result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
+    assert result.failed == {"K3": DENIED}
+    assert len(result.found) == 9
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("batch_size", [1, 4])
+async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_size: int) -> None:
+    service = Service(poison=keys(10), error=lambda *_: DENIED)
+    with pytest.raises(errors.PermissionDeniedError) as caught:
+        await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size)
+    assert caught.value is DENIED
+    fetch = BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size)
+    with pytest.raises(errors.PermissionDeniedError):
+        [pair async for pair in fetch]
+    assert set(fetch.failed) == set(keys(10))
+
+
+async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
+    fetch = BulkFetch(keys(1), Service().fetch)
+    assert repr(fetch) == "<bulk fetch: await it, or iterate over it, in a coroutine>"
+    if sys.version_info < (3, 14):  # later ones run any awaitable
+        with pytest.raises(ValueError, match="await it, or iterate over it, in a coroutine"):
+            await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
 
 
 @pytest.mark.virtual_time

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from brokerage_async.cli.service import KNOWN, REQUIRED, check_environment, connect
+from brokerage_async.config import settings_from_env
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.simulator import Simulator
 
@@ -99,3 +102,16 @@ def test_known_variables_pass(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         monkeypatch.setenv(name, "x")
     check_environment()
     assert capsys.readouterr() == ("", "")
+
+
+def test_every_variable_that_configures_a_client_is_known() -> None:
+    read: set[str] = set()
+
+    class Recording(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            read.add(name)
+            return super().get(name, default)
+
+    settings_from_env(Recording(dict.fromkeys(REQUIRED, "https://a.example")))
+    assert read <= set(KNOWN)
+    assert set(KNOWN) - read == {"BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL"}

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.http.dedup import CompactSet
+from brokerage_async.http.dedup import CompactSet, RowIndex
 
 
 @given(st.lists(st.text(max_size=3)), st.integers(0, 5))
@@ -46,5 +46,41 @@ def test_a_key_beyond_the_exact_ones_takes_few_bytes() -> None:
         for number in range(200_000):
             seen.add(f"symbol {number}")
         assert tracemalloc.get_traced_memory()[0] / 200_000 < 40
+    finally:
+        tracemalloc.stop()
+
+
+HASHES = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3) | HASHES, HASHES)))
+def test_row_index_returns_the_last_content_of_each_identity(rows: list[tuple[int, int]]) -> None:
+    index, model = RowIndex(), dict[int, int]()
+    for identity, content in rows:
+        assert index.get(identity) == model.get(identity)
+        index.put(identity, content)
+        model[identity] = content
+    assert {identity: index.get(identity) for identity in model} == model
+    assert bool(index) is bool(model)
+
+
+def test_row_index_with_many_rows_in_a_bucket_confuses_none() -> None:
+    index = RowIndex()
+    rows = {number * 2654435761 % 2**62: -number for number in range(100_000)}
+    for identity, content in rows.items():
+        index.put(identity, content)
+    assert all(index.get(identity) == content for identity, content in rows.items())
+    assert index.get(-1) is None
+
+
+def test_row_index_takes_few_bytes_for_a_row() -> None:
+    index = RowIndex()
+    for number in range(65_536 * 2):  # the buckets themselves are paid for
+        index.put(number, number)
+    tracemalloc.start()
+    try:
+        for number in range(200_000):
+            index.put(hash((number, "id")), number)
+        assert tracemalloc.get_traced_memory()[0] / 200_000 < 50
     finally:
         tracemalloc.stop()

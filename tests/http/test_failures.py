@@ -49,7 +49,7 @@ def test_proxy_that_refuses_to_connect_is_no_refusal_of_the_service(status: int)
     error = failure_of(REQUEST, refused(status), False)
     assert isinstance(error, RequestNotSentError)
     assert (error.status, error.code) == (status, None)
-    assert str(error) == f"not sent: the proxy refused to connect (status {status})"
+    assert str(error) == f"not sent: the proxy of http_session refused to connect (status {status})"
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,9 @@ def test_dropped_connection_is_unpacked() -> None:
 @pytest.mark.parametrize("error", [refused(407), RequestNotSentError("x")])
 def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
     assert harmless(error) is None
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), aiohttp.ClientPayloadError("cut short")], ids=["late", "short"])
+def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exception) -> None:
+    assert failure_of(REQUEST, error, True, 200).status == 200
+    assert failure_of(REQUEST, error, True).status is None

@@ -241,11 +241,12 @@ KNOWN = Proxy.parse("proxy", f"http://me:{PASSWORD}@p.example:3128")
     ("proxy", "status", "offered", "sentence"),
     [
         (PLAIN, 403, "", "the proxy http://p.example:3128 refused to connect (status 403)"),
-        (None, 502, "", "the proxy refused to connect (status 502)"),
+        (None, 502, "", "the proxy of http_session refused to connect (status 502)"),
         (PLAIN, 407, 'Basic realm="x"', "the proxy http://p.example:3128 requires a user name and password (407): "
          "pass proxy='http://user:password@host:port'"),
         (PLAIN, 407, "", "the proxy http://p.example:3128 requires a user name and password (407): "
          "pass proxy='http://user:password@host:port'"),
+        (None, 407, "", "the proxy of http_session requires another user name and password (407)"),
         (KNOWN, 407, "Negotiate, Basic realm=x",
          "the proxy http://p.example:3128 rejected the user name and password (407)"),
         (KNOWN, 407, "Negotiate, NTLM",

@@ -34,8 +34,19 @@ class Nameless:
     text: str
 
 
+IDENTITY = {Row: ("id",), Listed: ("symbol",)}
+
+
 def operation(model: Any = Row) -> Any:
-    return Operation(name="rows.list", method="GET", path="/rows", effect=Effect.READ, shape=Shape.PAGE, result=model)
+    return Operation(
+        name="rows.list",
+        method="GET",
+        path="/rows",
+        effect=Effect.READ,
+        shape=Shape.PAGE,
+        result=model,
+        identity=IDENTITY.get(model, ()),
+    )
 
 
 def rows(count: Any, start: Any = 0) -> Any:
@@ -414,8 +425,26 @@ async def test_a_list_that_shrinks_ends_early() -> None:
 
 async def test_within_one_page_and_without_identity_nothing_is_dropped() -> None:
     twice = [Row("1"), Row("1", "b"), Row(None, "x"), Row(None, "x"), *rows(6, 10)]
-    service = Service([*twice, Row(None, "x"), Row("1", "c")])
+    service = Service([*twice, Row(None, "x"), Row("1", "b")])
     assert await every(service.pager(per_page=10)) == [*twice, Row(None, "x")]
+
+
+async def test_a_pager_reports_the_repeats_of_its_latest_walk() -> None:
+    service = Service([*rows(10), Row("3"), *rows(5, 20), Row("4", "b")])
+    pager = service.pager(per_page=8)
+    assert pager.repeats == 0
+    for _ in range(2):
+        assert len(await pager.collect()) == 16
+        assert pager.repeats == 1
+    assert await pager.collect(5) == rows(5)
+    assert pager.repeats == 0
+
+
+async def test_awaiting_a_pager_says_what_to_do() -> None:
+    service = Service(rows(3))
+    with pytest.raises(TypeError, match=r"use `await pager.collect\(\)` or `async for item in pager`"):
+        await service.pager()
+    assert service.asked == []
 
 
 async def test_instruments_are_told_apart_by_symbol() -> None:

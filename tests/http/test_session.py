@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
+import re
 import time
 from email.utils import formatdate
 from typing import Any
@@ -40,6 +41,10 @@ def client_of(
     transport: FakeTransport, credentials: Any = REFRESH, environment: Any = SANDBOX, **options: Any
 ) -> Client:
     return Client(environment, credentials, transport=transport, **({"retry": STEADY} | options))
+
+
+def _token(value: str) -> Response:
+    return Response(status=200, body=b'{"access_token": "%s", "expires_in": 900}' % value.encode())
 
 
 def now() -> float:
@@ -126,8 +131,9 @@ class TestBeforeAnyIO:
     async def test_wrong_arguments(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
-            with pytest.raises(errors.ConfigurationError):
-                await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=".."))
+            for symbol in ("..", "", None):
+                with pytest.raises(errors.InvalidRequestError):
+                    await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=symbol))
         assert not transport.requests
         assert not transport.token_requests
 
@@ -410,6 +416,71 @@ class TestDeadline:
                 await read(client)
         assert now() == 3
 
+    @pytest.mark.parametrize(
+        ("waiting_for", "cause", "script", "tokens", "options"),
+        [
+            ("the response", errors.ResponseLostError, [10.0], (), {}),
+            ("the next one, in 3.6 s", errors.ServerError, [fail(503)], (), {"jitter": lambda: 0.9}),
+            ("the end of the pause after a 429", errors.RateLimitError, [fail(429, retry_after="9")], (), {}),
+            ("an access token", None, [ok()], (10.0,), {}),
+            ("an access token", errors.AuthenticationError, [fail(401, "token_invalid")], (_token("a"), 10.0), {}),
+            ("an access token", errors.TokenError, [ok()], (fail(503), 10.0), {"base_delay": 1}),
+        ],
+        ids=["body", "backoff", "429", "token", "fresh token", "failing token"],
+    )
+    @on_virtual_time
+    async def test_says_what_it_waited_for_and_chains_the_last_failure(
+        self, waiting_for: str, cause: Any, script: list[Any], tokens: Any, options: Any
+    ) -> None:
+        transport = FakeTransport(*script, token_script=tokens)
+        policy = RetryPolicy(**({"base_delay": 4, "jitter": lambda: 0.5} | options))
+        async with client_of(transport, deadline=2, retry=policy) as client:
+            with pytest.raises(errors.DeadlineExceededError) as caught:
+                await read(client)
+        attempts = caught.value.attempts
+        counted = f"{attempts} attempt{'s' if attempts > 1 else ''}"
+        assert caught.value.message == f"deadline of 2 s exceeded after {counted}, while waiting for {waiting_for}"
+        assert caught.value.__cause__ is None if cause is None else isinstance(caught.value.__cause__, cause)
+
+    @pytest.mark.parametrize(
+        ("limits", "waiting_for"),
+        [
+            (Limits(reads=1), "a free slot (Limits)"),
+            (Limits(per_operation={"watchlists.list": 0.1}), "the rate of watchlists.list (Limits.per_operation)"),
+        ],
+        ids=["lane", "rate"],
+    )
+    @on_virtual_time
+    async def test_names_the_limit_that_it_waited_for(self, limits: Limits, waiting_for: str) -> None:
+        async with client_of(FakeTransport(5.0), limits=limits) as client:
+            slow = asyncio.create_task(read(client))
+            await asyncio.sleep(0.1)
+            with pytest.raises(errors.DeadlineExceededError, match=re.escape(f"while waiting for {waiting_for}")):
+                await read(client.with_options(deadline=1))
+            await slow
+
+    @on_virtual_time
+    async def test_tells_a_missing_response_from_an_incomplete_one_and_from_no_connection(self) -> None:
+        def late(error: errors.TransportError) -> Any:
+            async def send(request: Any) -> Any:
+                await asyncio.sleep(request.timeout)
+                raise error
+
+            return send
+
+        for error, waiting_for in (
+            (errors.ResponseLostError("timeout"), "the response"),
+            (errors.ResponseLostError("timeout", status=200), "the rest of the response body"),
+            (errors.RequestNotSentError("timeout"), "a connection"),
+        ):
+            transport = FakeTransport()
+            async with client_of(transport, StaticToken("t"), deadline=1) as client:
+                transport.send = late(error)  # type: ignore[method-assign]
+                for call in (read, mutate):
+                    with pytest.raises(errors.DeadlineExceededError, match=f"waiting for {waiting_for}$") as caught:
+                        await call(client)
+                    assert caught.value.__cause__ is error
+
     @on_virtual_time
     async def test_timeout_of_one_attempt_is_no_deadline(self) -> None:
         transport = FakeTransport(100.0, ok())
@@ -427,6 +498,58 @@ class TestDeadline:
         async with client_of(transport, timeout=None) as client:
             await read(client)
         assert transport.requests[0].timeout is None
+
+
+class TestNotes:
+    @pytest.mark.parametrize("status", [403, 404, 422])
+    @on_virtual_time
+    async def test_an_answer_that_depends_on_the_arguments_names_them(
+        self, status: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        async with client_of(FakeTransport(fail(status, "some_code"))) as client:
+            with pytest.raises(errors.APIError) as caught:
+                await mutate(client)
+        assert caught.value.__notes__ == ["called as orders.cancel(account_number='5WT1', id='7')"]
+        assert "5WT1" not in f"{caught.value}{caught.value!r}{caplog.text}"
+
+    @pytest.mark.parametrize("status", [400, 401, 406, 429, 503])
+    @on_virtual_time
+    async def test_any_other_answer_has_no_note(self, status: int) -> None:
+        async with client_of(FakeTransport(fail(status, "some_code")), retry=RetryPolicy.none()) as client:
+            with pytest.raises(errors.APIError) as caught:
+                await mutate(client)
+        assert not hasattr(caught.value, "__notes__")
+
+    @on_virtual_time
+    async def test_an_error_beside_data_names_them_too(self) -> None:
+        body = b'{"data": {}, "error": {"code": "c", "message": "m"}}'
+        async with client_of(FakeTransport(Response(status=201, body=body))) as client:
+            with pytest.raises(errors.UnprocessableError) as caught:
+                await preflight(client)
+        assert caught.value.__notes__ == ["called as orders.dry_run(account_number='5WT1', <2 bytes>)"]
+        assert caught.value.body == body.decode()
+
+
+@on_virtual_time
+async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
+    async with client_of(FakeTransport(fail(404, "not_found"))) as client:
+        with pytest.raises(errors.NotFoundError, match=re.escape("check base_url, which has the path '/v1'")):
+            await read(client)
+
+
+class TestQuotedToken:
+    @on_virtual_time
+    async def test_a_page_that_quotes_the_token_does_not_give_it_away(self) -> None:
+        """As a debug page of a proxy does; the token has no form that a pattern would find."""
+        body = b"<html>headers: X-Seen: short/but/secret</html>"
+        transport = FakeTransport(Response(status=404, headers={"x-request-id": "r-1"}, body=body))
+        async with client_of(transport, StaticToken("short/but/secret")) as client:
+            with pytest.raises(errors.NotFoundError) as caught:
+                await read(client)
+        assert "short/but/secret" not in f"{caught.value}{vars(caught.value)}"
+        assert caught.value.body == "<html>headers: X-Seen: [redacted]</html>"
+        assert caught.value.headers == {"x-request-id": "r-1"}
 
 
 class TestLanes:

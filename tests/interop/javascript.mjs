@@ -54,6 +54,11 @@ async function replaced (method) {
   return order
 }
 
+async function first (method) {
+  const lists = await watchlistsService[`${method}s`]()
+  return watchlistsService[method](encodeURIComponent(lists[0].name))
+}
+
 const calls = {
   'httpClient.generateAccessToken': () => client.httpClient.generateAccessToken(),
   'accountsAndCustomersService.getCustomerAccounts': () => accountsAndCustomersService.getCustomerAccounts(),
@@ -123,9 +128,9 @@ const calls = {
   'watchlistsService.replaceWatchlist': () => watchlistsService.replaceWatchlist('Mine', watchlist),
   'watchlistsService.deleteWatchlist': () => watchlistsService.deleteWatchlist('Mine'),
   'watchlistsService.getPairsWatchlists': () => watchlistsService.getPairsWatchlists(),
-  'watchlistsService.getPairsWatchlist': () => watchlistsService.getPairsWatchlist('Mine'),
+  'watchlistsService.getPairsWatchlist': () => first('getPairsWatchlist'),
   'watchlistsService.getPublicWatchlists': () => watchlistsService.getPublicWatchlists(),
-  'watchlistsService.getPublicWatchlist': () => watchlistsService.getPublicWatchlist('Mine')
+  'watchlistsService.getPublicWatchlist': () => first('getPublicWatchlist')
 }
 
 function problemOf (error) {

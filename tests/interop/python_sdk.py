@@ -20,7 +20,16 @@ PACKAGE = "tastytrade"
 Call = tuple[str, Callable[[], Awaitable[object]]]
 """Name of a call and how to make it. It must return something, unless it is in `SILENT`."""
 
-SILENT = frozenset({"Account.delete_order", "PrivateWatchlist.upload", "Session.refresh"})
+SILENT = frozenset(
+    {
+        "Account.delete_complex_order",
+        "Account.delete_order",
+        "PrivateWatchlist.remove",
+        "PrivateWatchlist.update",
+        "PrivateWatchlist.upload",
+        "Session.refresh",
+    }
+)
 
 
 async def run(environment: str) -> ClientRun:
@@ -212,7 +221,7 @@ class Calls:
 
     def watchlists(self) -> Iterator[Call]:
         session, kinds = self.session, _module("watchlists")
-        own = kinds.PrivateWatchlist(name="Mine/Own", group_name="interop")
+        own = kinds.PrivateWatchlist(name="Mine", group_name="interop")
         own.add_symbol("AAPL", _module("order").InstrumentType.EQUITY)
         yield "PrivateWatchlist.upload", lambda: own.upload(session)
         yield "PrivateWatchlist.get (list)", lambda: kinds.PrivateWatchlist.get(session)
@@ -220,9 +229,9 @@ class Calls:
         yield "PrivateWatchlist.update", lambda: own.update(session)
         yield "PrivateWatchlist.remove", lambda: kinds.PrivateWatchlist.remove(session, "Mine")
         yield "PublicWatchlist.get (list)", lambda: kinds.PublicWatchlist.get(session)
-        yield "PublicWatchlist.get (one)", lambda: kinds.PublicWatchlist.get(session, "Mine")
+        yield "PublicWatchlist.get (one)", lambda: self.first(kinds.PublicWatchlist)
         yield "PairsWatchlist.get (list)", lambda: kinds.PairsWatchlist.get(session)
-        yield "PairsWatchlist.get (one)", lambda: kinds.PairsWatchlist.get(session, "Mine")
+        yield "PairsWatchlist.get (one)", lambda: self.first(kinds.PairsWatchlist)
 
     # What the calls need
 
@@ -234,6 +243,11 @@ class Calls:
             action=words.OrderAction[action],
             quantity=None if quantity is None else Decimal(quantity),
         )
+
+    async def first(self, kind: Any) -> Any:
+        """Return the first watchlist of a kind, by its name."""
+        lists = await kind.get(self.session)
+        return await kind.get(self.session, lists[0].name)
 
     async def place(self, order: Any, name: str) -> Any:
         """Submit an order, and let the simulator work on it for a while."""

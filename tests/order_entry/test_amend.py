@@ -15,7 +15,7 @@ import pytest
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async._generated.models import Comparator, PairsEdit
 from brokerage_async._generated.operations import ORDERS_REPLACE
-from brokerage_async.errors import ConfigurationError, ResponseLostError
+from brokerage_async.errors import InvalidRequestError, ResponseLostError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
@@ -129,7 +129,7 @@ class TestCancel:
     async def test_what_cannot_be_sent_is_raised(self) -> None:
         desk = Desk()
         async with desk.client as client:
-            with pytest.raises(ConfigurationError):
+            with pytest.raises(InvalidRequestError):
                 await cancel(context_of(client), "A1", "", POLICY)
         assert desk.transport.requests == []
 

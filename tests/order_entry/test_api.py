@@ -136,7 +136,7 @@ def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, Any], f
 @on_virtual_time
 async def test_a_bad_account_number_is_told_before_anything_is_sent() -> None:
     async with floor() as here:
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(InvalidRequestError):
             await here.entry.place("..", order())
         assert not here.sim.ledger.requests
 

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from brokerage_async._generated.models import Comparator, Order, OrderEdit, OrderType, PriceEffect, TimeInForce
-from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderNotCancellableError, PreflightError
+from brokerage_async.errors import InvalidRequestError, OrderNotCancellableError, PreflightError
 from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, on_virtual_time, run_in
@@ -333,7 +333,7 @@ async def test_an_edit_that_breaks_the_rules_is_told_before_anything_is_sent() -
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="price"):
             await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(InvalidRequestError):
             await here.entry.cancel(here.account, "..")
         assert not here.sim.ledger.requests
 

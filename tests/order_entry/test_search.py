@@ -336,3 +336,13 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
         sighting = await search.poll(["a"])
         assert (list(sighting.orders), sighting.conflict) == ((["a"], False) if ours else ([], True))
         assert ("was received before this one was journaled" in search.conflict("a")) is not ours
+
+
+@pytest.mark.parametrize("again", [{"repeats": 1}, {"changed": 1}], ids=str)
+@on_virtual_time
+async def test_a_list_that_shows_an_order_again_is_not_complete(again: dict[str, int]) -> None:
+    """Rows have moved while it was read: an order may have slipped by between two pages."""
+    pages = [Page((order("x"),), COUNTED, 0), Page((order("y"),), COUNTED, 1, **again)]
+    sighting = await poll(Account([[]], pages), "a")
+    assert not sighting.complete
+    assert "page 1 repeats earlier orders (1): the list changed" in str(sighting.error)

@@ -118,11 +118,11 @@ class TestPaths:
 
     @pytest.mark.parametrize("value", ["", ".", "..", None])
     def test_what_would_address_something_else_is_refused(self, value: str | None) -> None:
-        with pytest.raises(ConfigurationError) as caught:
+        with pytest.raises(InvalidRequestError) as caught:
             target(path={"symbol": value})
         assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("unsafe_segment", "symbol")]
         assert caught.value.operation == "metrics.dividends"
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(InvalidRequestError):
             encode_path(DIVIDENDS.path, {"symbol": value})
 
     def test_integers_stand_for_identifiers(self) -> None:
@@ -139,12 +139,12 @@ class TestPaths:
             encode_path("/{id}", {"id": 10**5000})
 
     def test_every_bad_value_is_named(self) -> None:
-        with pytest.raises(ConfigurationError) as caught:
+        with pytest.raises(InvalidRequestError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
         assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
-        with pytest.raises(ConfigurationError) as caught:
+        with pytest.raises(InvalidRequestError) as caught:
             build(
                 BoundCall(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}"),
                 base_url=BASE,

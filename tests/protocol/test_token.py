@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What the token endpoint is told, and what its answers mean."""
 
 from __future__ import annotations
@@ -99,7 +100,32 @@ class TestRefusals:
         assert (error.operation, error.method, error.path) == ("oauth.token", "POST", "/oauth/token")
         assert pickle.loads(pickle.dumps(error)).transient is transient
         if not transient:
-            assert "new grant" in str(error)
+            assert "new grant" in str(error) or "check " in str(error)
+
+    @pytest.mark.parametrize(
+        ("status", "body", "context", "sentence"),
+        [
+            (400, b'{"error_code":"invalid_client"}', {}, "refused the credentials with 400 (invalid_client): check client_secret"),
+            (400, b'{"error_code":"invalid_client"}', {"with_client_id": True}, "refused the credentials with 400 (invalid_client): check client_secret and client_id (a refresh token works without one)"),
+            (400, b'{"error_code":"invalid_grant"}', {}, "refused the credentials with 400 (invalid_grant): make a new grant in the customer profile and use its refresh token"),
+            (401, b'{"error":{"code":"unauthorized"}}', {"base_url": "https://a.example/v1"}, "refused the credentials with 401 (unauthorized): check base_url, which has the path '/v1'"),
+            (401, b'{"error":{"code":"unauthorized"}}', {"base_url": "https://a.example/"}, "refused the credentials with 401 (unauthorized): make a new grant in the customer profile and use its refresh token, or check client_secret"),
+            (404, b"", {"base_url": "https://a.example"}, "was not found (404): check base_url"),
+            (405, b"<p>", {"base_url": "https://a.example/docs"}, "was not found (405): check base_url, which has the path '/docs'"),
+        ],
+    )  # fmt: skip
+    def test_refusal_names_its_cause_in_one_sentence(
+        self, status: int, body: bytes, context: dict[str, Any], sentence: str
+    ) -> None:
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=status, body=body), **context)
+        assert caught.value.message == f"the token endpoint {sentence}"
+        assert not caught.value.transient
+
+    def test_page_of_another_host_says_to_check_the_address(self) -> None:
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=200, body=b"<html>Welcome</html>"), base_url="https://a.example")
+        assert caught.value.message == "the response of the token endpoint is an HTML page: check base_url"
 
     def test_echoed_secret_is_not_quoted(self) -> None:
         body = b'{"error_code":"invalid_grant","error_description":"token s3cr3t is unknown"}'

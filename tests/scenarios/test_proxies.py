@@ -188,11 +188,11 @@ PAGE = b"<html>blocked</html>"
 @asynccontextmanager
 async def trading(scheme: str, **behaviour: Refusal) -> AsyncIterator[tuple[Simulator, Client]]:
     """A simulator behind a proxy: in a tunnel with https, else with requests that the proxy can read."""
-    async with Simulator() as simulator:
+    async with Simulator(names=["api.example"]) as simulator:
         port = int(simulator.base_url.rpartition(":")[2])
-        async with TlsFront(port, serving("api.example")) as front:
+        async with TlsFront(port, serving("localhost")) as front:
             target = front.port if scheme == "https" else port
-            base = NAME if scheme == "https" else simulator.base_url
+            base = "https://localhost" if scheme == "https" else simulator.base_url
             async with (
                 ProxyServer(target, **behaviour) as proxy,
                 Client(

@@ -199,7 +199,7 @@ OPERATION_KEYS = {
     "x-flatten-body", "x-rules",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
-OBJECT_KEYS = {"x-section", "x-provenance", "x-restates", "x-rules", "x-shared"}
+OBJECT_KEYS = {"x-section", "x-provenance", "x-restates", "x-rules", "x-shared", "x-identity"}
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 VOCABULARY = OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS

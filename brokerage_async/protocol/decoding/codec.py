@@ -20,7 +20,7 @@ from ...operation import Operation, Shape
 from .adaptive import REGISTRY, DecoderRegistry
 from .chunks import PLACE, SIZE, Chunker, rows_path
 from .fields import UNREADABLE, wire_fields
-from .issues import Issues, describe
+from .issues import IGNORED, READ, Issues, describe
 from .lenient import build_rows, parse, structure_one, structure_rows, structure_steps
 
 __all__ = ["Decoded", "decode", "decode_chunks", "encode"]
@@ -185,7 +185,9 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
     try:
         raw = parse(body)
     except ValueError as error:
-        raise _undecodable(operation, "$", f"the body is not JSON: {error}") from None
+        html = body.lstrip()[:1] == b"<"
+        reason = "an HTML page came back instead of JSON: check base_url" if html else f"the body is not JSON: {error}"
+        raise _undecodable(operation, "$", reason) from None
     if not isinstance(raw, dict):
         raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
     model: Any = operation.result
@@ -215,7 +217,7 @@ def _find_one(operation: Operation[Any], raw: Any, data: Any, issues: Issues) ->
             return items[0], "$.data.items[0]"
         raise _undecodable(operation, "$.data.items", f"expected one item, got {len(items)}")
     if "data" not in raw and _resembles(operation, raw):
-        issues.report("$", "the resource is not under data")
+        issues.report("$", "the resource is not under data", READ)
         return raw, "$"
     raise _undecodable(operation, "$.data", f"expected an object, got {describe(data)}")
 
@@ -234,7 +236,7 @@ def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -
             return items, "$.data.items"
         if "items" in data:
             if items is None:
-                issues.report("$.data.items", "expected a list, got null")
+                issues.report("$.data.items", "expected a list, got null", "read as an empty list")
                 return [], "$.data.items"
             raise _undecodable(operation, "$.data.items", f"expected a list, got {describe(items)}")
         if _resembles(operation, data):
@@ -248,9 +250,9 @@ def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -
 def _report_envelope(path: str, issues: Issues) -> None:
     """Report rows in an unusual place."""
     if path == "$.data":
-        issues.report("$.data", "expected an object with items, got a list")
+        issues.report("$.data", "expected an object with items, got a list", READ)
     elif path == "$.items":
-        issues.report("$", "the items are not under data")
+        issues.report("$", "the items are not under data", READ)
 
 
 def _resembles(operation: Operation[Any], raw: dict[str, Any]) -> bool:
@@ -264,10 +266,10 @@ def _model(operation: Operation[Any]) -> type[Any]:
 def _surrounded(value: Any, context: Any, pagination: Any, error: Any, issues: Issues) -> Decoded[Any]:
     """Return the value with the parts of the envelope around it, as far as they can be read."""
     if context is not None and not isinstance(context, str):
-        issues.report("$.context", f"expected a string, got {describe(context)}")
+        issues.report("$.context", f"expected a string, got {describe(context)}", IGNORED)
         context = None
     if pagination is not None and not isinstance(pagination, dict):
-        issues.report("$.pagination", f"expected an object, got {describe(pagination)}")
+        issues.report("$.pagination", f"expected an object, got {describe(pagination)}", IGNORED)
         pagination = None
     page = None if pagination is None else structure_one(Pagination, pagination, "$.pagination", issues)
     return Decoded(value, page, context, error)

@@ -11,12 +11,12 @@ import attrs
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
 
-__all__ = ["KEPT", "LEFT_OUT", "Issues", "describe"]
+__all__ = ["IGNORED", "KEPT", "LEFT_OUT", "READ", "Issues", "describe"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
-#: How a warning ends: the value is not lost, or the row is.
-KEPT, LEFT_OUT = "; kept as raw JSON in extra", "; left out"
+#: How a warning ends, which says what became of the value.
+KEPT, LEFT_OUT, IGNORED, READ = "kept as raw JSON in extra", "left out", "ignored", "read all the same"
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -29,16 +29,18 @@ class Issues:
     strict: bool = False
     registry: DecoderRegistry = REGISTRY
 
-    def report(self, path: str, reason: str, outcome: str = "") -> None:
-        """Log one issue, once for each operation and path without its indexes.
+    def report(self, path: str, reason: str, outcome: str) -> None:
+        """Log one issue and its outcome, once for each operation and path without its indexes.
 
-        Raises ResponseDecodeError in strict mode.
+        Raises ResponseDecodeError in strict mode, where it has no other outcome.
         """
         if self.strict:
-            raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=self.operation)
+            raise ResponseDecodeError(
+                f"{path}: {reason}; rejected in strict mode", json_path=path, operation=self.operation
+            )
         pattern = _INDEX.sub("[]", path)
         if self.registry.is_first_warning(self.operation, pattern):
-            logger.warning("%s: %s: %s%s", self.operation, pattern, reason, outcome)
+            logger.warning("%s: %s: %s; %s", self.operation, pattern, reason, outcome)
 
 
 def describe(raw: Any) -> str:

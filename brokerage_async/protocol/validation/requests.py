@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 import attrs
 
 from ..._generated.operations import REQUEST_MODELS
-from ...errors import ConfigurationError, ErrorDetail, InvalidRequestError
+from ...errors import ErrorDetail, InvalidRequestError
 from ...operation import BodyField, Operation, Parameter
 from .rules import CompiledRule
 from .scalars import problem_of, wrong_type
@@ -51,22 +51,20 @@ def check(
         strict: report unknown enumeration values; otherwise they pass with a logged warning.
 
     Raises:
-        ConfigurationError: a path value is missing, empty, ``.`` or ``..``.
-        InvalidRequestError: anything else is invalid. Both list all problems in ``errors``.
+        InvalidRequestError: something is invalid, such as a path value that is missing, empty, ``.`` or ``..``;
+            ``errors`` lists all problems.
     """
     found = _Problems(operation.name, strict)
     _check_parameters(found, operation, path or {}, query or {})
     if body is not None or operation.body is not None:
         _check_body(found, operation, body)
     if found.problems:
-        problems = found.distinct()
-        unsafe = any(problem.code == "unsafe_segment" for problem in problems)
-        raise (ConfigurationError if unsafe else InvalidRequestError)(
+        raise InvalidRequestError(
             "invalid request (nothing was sent)",
             operation=operation.name,
             method=operation.method,
             path=operation.path,
-            errors=problems,
+            errors=found.distinct(),
         )
 
 
@@ -115,7 +113,7 @@ def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
 def _warn_unknown(name: str, domain: str, value: str, choices: type[enum.Enum]) -> None:
     """Log an unknown enumeration value, once per operation, field and value."""
     known = ", ".join(str(member.value) for member in choices)
-    logger.warning("%s: %s has the unknown value %r; known values: %s", name, domain, value, known)
+    logger.warning("%s: %s has the unknown value %r, sent all the same; known values: %s", name, domain, value, known)
 
 
 def _check_single(found: _Problems, field: Parameter | BodyField, value: object, domain: str) -> None:
@@ -125,12 +123,12 @@ def _check_single(found: _Problems, field: Parameter | BodyField, value: object,
     problem = problem_of(field, value)
     if problem is not None:
         found.add(*problem, domain)
-    elif value == "" and field.required and not field.array:
+    elif value == "" and (field.array or field.required):  # as a filter it would match everything
         found.add("required", "must not be empty", domain)
     elif field.choices is not None and value not in _known_values(field.choices):
         shown = str(value)[:40]
         if found.strict:
-            found.add("unknown_value", f"unknown value {shown!r}", domain)
+            found.add("unknown_value", f"unknown value {shown!r}, rejected in strict mode", domain)
         else:
             _warn_unknown(found.name, domain, shown, field.choices)
 

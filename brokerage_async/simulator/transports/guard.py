@@ -6,6 +6,7 @@ the responses. Such requests give themselves away by their ``Origin`` or their `
 
 from __future__ import annotations
 
+from collections.abc import Container
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -27,7 +28,7 @@ def _name_of(host: str) -> str:
         return ""
 
 
-def page_behind(host: str | None, origin: str | None, bound: str) -> str | None:
+def page_behind(host: str | None, origin: str | None, bound: str, names: Container[str] = frozenset()) -> str | None:
     """Return what shows that a request comes from a web page, None for a request of a program.
 
     Args:
@@ -35,10 +36,11 @@ def page_behind(host: str | None, origin: str | None, bound: str) -> str | None:
             that listens on other interfaces has names that it cannot know: there any name will do.
         origin: header ``Origin``, which browsers send and programs do not. It must be the server itself.
         bound: address that the server listens on.
+        names: further names of the server, in lower case.
     """
     if host is not None and _is_loopback(bound):
         name = _name_of(host)
-        if name != bound.lower() and not _is_loopback(name):
+        if name != bound.lower() and name not in names and not _is_loopback(name):
             return f"Host must name this simulator, got {host}"
     if origin is not None and origin.lower() not in {f"{scheme}://{host}".lower() for scheme in ("http", "https")}:
         return f"Origin must be this simulator, got {origin}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from aiohttp import web
 
@@ -26,13 +26,20 @@ class LoopbackServer:
     """HTTP server for a brokerage on one port."""
 
     def __init__(
-        self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], host: str, port: int
+        self,
+        brokerage: Brokerage,
+        clock: Clock,
+        latency: Callable[[Request], float],
+        host: str,
+        port: int,
+        names: Iterable[str] = (),
     ) -> None:
         self._brokerage = brokerage
         self._clock = clock
         self._latency = latency
         self._host = host
         self._port = port
+        self._names = frozenset(name.lower() for name in names)
         self._runner: web.ServerRunner | None = None
         self._has_listened = False
         self._answering: set[asyncio.Task[object]] = set()
@@ -85,7 +92,7 @@ class LoopbackServer:
         assert task is not None
         self._answering.add(task)
         try:
-            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._host)
+            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._host, self._names)
             return self._refuse(http, foreign) if foreign else await self._serve(http)
         finally:
             self._answering.discard(task)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
+
 import pytest
 
+from brokerage_async._generated.endpoints import Instruments
 from codegen.render.docstrings import WIDTH, class_docstring, fill, with_provenance
+from tests.codegen.support import Package
 
 
 def test_fill_long_paragraph_is_wrapped_with_a_hanging_indent() -> None:
@@ -42,3 +47,11 @@ def test_class_docstring_observed_class_and_values_are_marked() -> None:
     assert class_docstring("Bed.", "Beds", observed_values=("a", "b")) == (
         "Bed.\n\nObserved, not documented: `a`, `b`.\n\nSee section Beds of the service document."
     )
+
+
+def test_examples_keep_their_blanks_in_help(garden: Package) -> None:
+    """Two blanks are part of a symbol such as AAPL  260612C00110000: without one it is another."""
+    for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
+        assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
+    assert "Name of the plant, such as `Rosa  canina`." in inspect.getsource(garden.models.Plant)
+    assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)

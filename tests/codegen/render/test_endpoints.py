@@ -67,6 +67,8 @@ def test_method_filters_are_keyword_only(garden: Package) -> None:
 PLANTS_DOCSTRING = """\
 List the plants of a bed.
 
+Names are padded, such as `Rosa  canina`.
+
 Args:
     bed_number: Number of the bed.
     seasons: Only plants of these seasons.
@@ -80,7 +82,6 @@ Returns:
 Raises (while iterating):
     errors.NotFoundError: resource not found (404).
     errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-    errors.ConfigurationError: empty or dot path value; nothing was sent.
 
 ``GET /beds/{bed_number}/plants``: section Plants of the service document."""
 
@@ -97,7 +98,7 @@ Returns:
 Raises:
     errors.NotFoundError: resource not found (404).
     errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-    errors.ConfigurationError: empty or dot path value, read-only client, sandbox environment; nothing was sent.
+    errors.ConfigurationError: read-only client, sandbox environment; nothing was sent.
     errors.ResponseLostError: no response arrived; the request may have been processed.
 
 ``POST /beds/{bed_number}/plants``: section Plants of the service document."""

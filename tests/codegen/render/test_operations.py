@@ -26,6 +26,8 @@ def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
     ]
     assert plants.parameters[1].choices is garden.models.Season
     assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40)]
+    assert plants.identity == ("name", "sown")
+    assert operations.GARDEN_LIST.identity == operations.GARDEN_PLANT.identity == ()
     assert plants.rules[0].span == ("sown-after", "sown-before", 3)
     assert operations.GARDEN_PLANT.production_only
     assert operations.GARDEN_EDIT_BED.observed

@@ -268,10 +268,14 @@ class TestParameters:
         assert "to-date: is required" in str(error)
 
     @pytest.mark.parametrize("venue", [None, "", ".", ".."])
-    def test_a_path_value_that_addresses_something_else_is_a_matter_of_configuration(self, venue: str | None) -> None:
-        with pytest.raises(ConfigurationError) as caught:
+    def test_a_path_value_that_addresses_something_else_is_invalid(self, venue: str | None) -> None:
+        with pytest.raises(InvalidRequestError) as caught:
             check(SESSIONS, {"venue": venue}, {}, None)
         assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
+
+    def test_an_empty_item_of_a_filter_is_refused(self) -> None:
+        """The service takes it for unfiltered, and would send everything."""
+        assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]
 
 
 class TestEnumerations:
@@ -284,7 +288,7 @@ class TestEnumerations:
             assert query_problems({"collections[]": ["Moon"]}) == []
             assert query_problems({"collections[]": ["Moon"]}) == []
         assert [record.getMessage() for record in caplog.records] == [
-            "time.sessions: collections[0] has the unknown value 'Moon'; known values: Equity, CME"
+            "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
         ]
 
     def test_strict_refuses_it(self, caplog: pytest.LogCaptureFixture) -> None:

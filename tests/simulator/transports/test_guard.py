@@ -47,6 +47,13 @@ def test_foreign_host_is_refused(host: str) -> None:
     assert page_behind(host, None, "localhost") is not None
 
 
+def test_host_by_a_further_name_is_served() -> None:
+    assert page_behind("Api.example:443", None, "127.0.0.1", {"api.example"}) is None
+    assert page_behind("api.example", "https://api.example", "127.0.0.1", {"api.example"}) is None
+    assert page_behind("evil.example", None, "127.0.0.1", {"api.example"}) is not None
+    assert page_behind("api.example", "https://evil.example", "127.0.0.1", {"api.example"}) is not None
+
+
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:8080", "https://127.0.0.1:8080"])
 def test_own_origin_is_served(origin: str) -> None:
     assert page_behind("127.0.0.1:8080", origin, "127.0.0.1") is None

@@ -202,6 +202,13 @@ async def test_preflight_of_a_web_page_is_refused(sim: Simulator, http: aiohttp.
         assert response.status == 403
 
 
+async def test_request_by_a_further_name_is_served() -> None:
+    async with Simulator(names=["Api.Example"]) as sim, aiohttp.ClientSession(headers=HEADERS) as http:
+        for name, status in (("api.example", 401), ("other.example", 403)):
+            async with http.get(f"{sim.base_url}/watchlists", headers={"Host": name}) as response:
+                assert response.status == status
+
+
 async def test_request_by_the_name_of_the_machine_is_served(sim: Simulator, http: aiohttp.ClientSession) -> None:
     async with http.get(f"{sim.base_url}/watchlists", headers={"Host": "localhost:1"}) as response:
         assert response.status == 200

@@ -1,0 +1,178 @@
+"""Drift between the pages of one walk: rows that come again, rows that changed, lists that change or never end.
+
+What identifies a row is declared in the schema (``x-identity``). A row that an earlier page held is dropped if it says
+the same, and kept if it does not. Everything else is reported on the logger ``brokerage_async.pager``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Hashable
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from ..errors import ResponseDecodeError
+from ..operation import Operation, Page
+from .dedup import RowIndex
+
+__all__ = ["MAX_STALE_PAGES", "DriftDetector"]
+
+E = TypeVar("E")
+
+MAX_STALE_PAGES = 100
+"""Pages in a row without a new identity after which a list counts as endless."""
+
+MAX_HELD = 20_000
+"""Rows that a walk holds to compare later ones with; it keeps two hashes of each earlier one."""
+
+logger: logging.Logger = logging.getLogger("brokerage_async.pager")
+
+
+class DriftDetector(Generic[E]):
+    """Comparison of each page of one walk with the pages before it.
+
+    Args:
+        operation: the list that is walked.
+        max_held: number of rows that are held; of each earlier one two hashes are kept.
+
+    Attributes:
+        repeats: number of rows dropped so far.
+        ended: whether the service sends the same pages again, so that the walk has to end.
+    """
+
+    __slots__ = ("_before", "_before_keys", "_fields", "_identity", "_max_held", "_name", "_old", "_pages",
+                 "_raw_fields", "_recent", "_stale", "_total", "_warned", "ended", "repeats")  # fmt: skip
+
+    def __init__(self, operation: Operation[list[E]], *, max_held: int = MAX_HELD) -> None:
+        self._name = operation.name
+        self._fields = operation.identity
+        self._identity = attrgetter(*self._fields) if self._fields else None
+        self._raw_fields = _raw_fields(operation.result)
+        self._max_held = max_held
+        self._recent: dict[Hashable, E] = {}
+        self._pages: deque[list[Hashable]] = deque()
+        self._old = RowIndex()
+        self._before: tuple[E, ...] = ()
+        self._before_keys: list[Hashable] = []
+        self._stale = 0
+        self._total: int | None = None
+        self._warned = set[str]()
+        self.ended: bool = False
+        self.repeats: int = 0
+
+    def take(self, page: Page[E]) -> Page[E]:
+        """Return the page without the rows that an earlier page held and that say the same.
+
+        Raises:
+            ResponseDecodeError: `MAX_STALE_PAGES` pages in a row held no new row.
+        """
+        self._compare_total(page.pagination)
+        fresh, changed, known = self._compare(page.items)
+        repeats = len(page.items) - len(fresh)
+        self.repeats += repeats
+        repeated = not fresh or page.items == self._before
+        self._stale = self._stale + 1 if repeated or known == len(page.items) else 0
+        self._before = page.items
+        # A service that ignores page-offset sends its first page endlessly. A single page without anything new may also
+        # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
+        self.ended = repeated and self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
+        if self.ended:
+            logger.warning("%s: the service repeats the same pages; the list may be longer", self._name)
+        elif self._stale >= MAX_STALE_PAGES:
+            raise ResponseDecodeError(
+                f"$.data.items: {MAX_STALE_PAGES} pages in a row held nothing new, up to offset {page.page_offset}",
+                json_path="$.data.items",
+                operation=self._name,
+            )
+        if not repeats and not changed:
+            return page
+        return Page(fresh, page.pagination, page.page_offset, repeats=repeats, changed=changed)
+
+    def report(self) -> None:
+        """Log how many rows the walk has dropped."""
+        if self.repeats:
+            logger.info("%s: repeated rows dropped: %d", self._name, self.repeats)
+
+    def _compare(self, items: tuple[E, ...]) -> tuple[tuple[E, ...], int, int]:
+        """Return the rows to keep, how many of them have changed, and the number of rows with a known identity.
+
+        Repetitions within a page are kept. A page is remembered only when the next one comes: most lists are short.
+        """
+        if self._identity is None:
+            return items, 0, 0
+        if self._before:
+            self._remember(self._before_keys or self._keys(self._before), self._before)
+        keys = self._before_keys = self._keys(items) if self._recent or self._old else []
+        if self._recent.keys().isdisjoint(keys) and not (self._old and any(map(self._is_old, keys))):
+            return items, 0, 0
+        return self._sift(items, keys)
+
+    def _sift(self, items: tuple[E, ...], keys: list[Hashable]) -> tuple[tuple[E, ...], int, int]:
+        """Return the same, row by row."""
+        fresh: list[E] = []
+        known = 0
+        for item, key in zip(items, keys, strict=True):
+            found = self._recent.get(key)
+            content = self._old.get(hash(key)) if found is None and self._old and key is not None else None
+            known += found is not None or content is not None
+            if found != item if content is None else content != self._content(item):
+                fresh.append(item)
+        changed = known - (len(items) - len(fresh))
+        if changed:
+            same = " and ".join(self._fields)
+            self._warn("changed", f"a row with the {same} of an earlier one differs from it otherwise; both are kept")
+        return tuple(fresh), changed, known
+
+    def _keys(self, items: tuple[E, ...]) -> list[Hashable]:
+        """Return the identity of each row, None for rows without one."""
+        identity: Any = self._identity
+        if len(self._fields) == 1:
+            return list(map(identity, items))
+        nothing = (None,) * len(self._fields)
+        return [None if (key := identity(item)) == nothing else key for item in items]
+
+    def _remember(self, keys: list[Hashable], items: tuple[E, ...]) -> None:
+        """Hold the rows of a page, and only the hashes of earlier rows beyond `MAX_HELD`."""
+        self._recent.update(zip(keys, items, strict=True))
+        self._recent.pop(None, None)
+        self._pages.append(keys)
+        while len(self._recent) > self._max_held and len(self._pages) > 1:
+            for key in self._pages.popleft():
+                if (item := self._recent.pop(key, None)) is not None:
+                    self._old.put(hash(key), self._content(item))
+
+    def _is_old(self, key: Hashable) -> bool:
+        return key is not None and self._old.get(hash(key)) is not None
+
+    def _content(self, item: E) -> int:
+        """Return a hash of everything that a row says."""
+        content = hash(item)
+        for name in self._raw_fields:
+            if value := getattr(item, name):
+                content = hash((content, repr(value)))
+        return content
+
+    def _compare_total(self, pagination: Any) -> None:
+        total = getattr(pagination, "total_items", None)
+        if total is None:
+            return
+        if self._total not in (None, total):
+            change = f"the list changed from {self._total} to {total} items while it was read"
+            self._warn("total", f"{change}; a row may have slipped by between pages")
+        self._total = total
+
+    def _warn(self, topic: str, message: str) -> None:
+        """Log a warning, once for each topic."""
+        if topic not in self._warned:
+            self._warned.add(topic)
+            logger.warning("%s: %s", self._name, message)
+
+
+def _raw_fields(model: type[Any] | None) -> tuple[str, ...]:
+    """Return the fields of raw JSON, which do not count in the hash of a model."""
+    if model is None or not attrs.has(model):
+        return ()
+    return tuple(field.name for field in attrs.fields(model) if field.hash is False)

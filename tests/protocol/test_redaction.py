@@ -1,0 +1,126 @@
+"""Foreign words made fit to be shown: secrets are left out, ordinary words stay, and everything has a bound."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brokerage_async.protocol.redaction import (
+    MAX_BODY,
+    MAX_HEADERS,
+    excerpt,
+    mask_tokens,
+    redact,
+    redact_body,
+    redact_headers,
+    redact_name,
+)
+
+JWT = "eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwcyJ9.c2lnbmF0dXJl"
+SECRETS = ("hunter2", JWT, "aHVudGVyMg", "0123456789abcdef", "c2lnbmF0dXJl")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Bearer {JWT}",
+        f"bearer {JWT}",
+        "Basic aHVudGVyMg==",
+        f"expired: {JWT}",
+        "client_secret=hunter2",
+        '{"refresh_token":"hunter2"}',
+        '"access_token": "hunter2", "x": 1',
+        "password: hunter2",
+        "Api-Key=hunter2",
+        "https://example.com/?token=hunter2&x=1",
+        "hunter2" * 10,
+        "opaque 0123456789abcdef0123456789abcdef01234567 value",
+        json.dumps({"password": 'hunter2, hunter2 and "hunter2"'}),
+        json.dumps({"message": json.dumps({"refresh_token": "hunter2"})}),
+        '{"client_secret": "hunter2 cut ',
+    ],
+)
+def test_redact_shows_nothing_that_looks_like_a_secret(text: str) -> None:
+    for shown in (redact(text), redact_body(text.encode()), excerpt(text.encode())):
+        assert "[redacted]" in shown
+        assert not [secret for secret in SECRETS if secret in shown]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Couldn't find Future Product with symbol NOPE",
+        "The access token has expired",
+        "You cannot buy for a credit",
+        "tif_next_valid_sesssion",
+        "AAPL 260612C00110000",
+        "refused: account_is_restricted_to_closing_transactions_only",
+        '{"error":{"code":"token_invalid","message":"no"}}',
+    ],
+)
+def test_redact_ordinary_words_stay(text: str) -> None:
+    assert redact(text) == redact_body(text.encode()) == text
+
+
+def test_redact_puts_words_on_one_line_and_a_body_keeps_its_lines() -> None:
+    assert redact("a\n  b\x00c") == "a b c"
+    assert redact_body(b"a\n  b\x00c\x1b[31m\xe2\x80\xae") == "a\n  b c [31m "
+
+
+def test_excerpt_is_short_on_one_line_and_without_controls() -> None:
+    shown = excerpt(b"a\x00b\r\nc\x1b[31m\xff\xe2\x80\xae " + b"word " * 100_000)
+    assert len(shown) <= 200
+    assert shown.startswith("a b c [31m")
+    assert shown.isprintable()
+    assert shown.endswith("…")
+
+
+@given(st.binary(max_size=300))
+@example(b"<" * 4000)
+@example(b"a-" * 4000)
+@example(b"token" * 800 + b"=")
+@example(b'"token' * 4000)
+@example(b'"token":"' * 4000)
+def test_any_body_can_be_shown(body: bytes) -> None:
+    shown = excerpt(body)
+    assert len(shown) <= 200
+    assert shown == "" or shown.isprintable()
+    assert len(redact_body(body)) <= MAX_BODY
+
+
+def test_redact_body_is_cut() -> None:
+    shown = redact_body(b"word " * 1_000_000)
+    assert (len(shown), shown[-1]) == (MAX_BODY, "…")
+
+
+@pytest.mark.parametrize("name", ["Set-Cookie", "Authorization", "X-Auth", "X-CSRF-Token", "X-Api-Key", "x-session-id"])
+def test_redact_headers_leaves_out_the_values_of_secret_ones(name: str) -> None:
+    assert redact_headers({name: "hunter2"}) == {name.lower(): "[redacted]"}
+
+
+def test_redact_headers_keeps_the_identifier_of_a_request_whole() -> None:
+    identifier = "7f9c24e8-3b12-4fef-91e0-56a2d5a73e10"
+    assert redact_headers({"X-Request-Id": identifier, "X-Other": identifier, "Date": "today"}) == {
+        "x-request-id": identifier,
+        "x-other": "[redacted]",
+        "date": "today",
+    }
+
+
+def test_redact_headers_are_bounded() -> None:
+    shown = redact_headers({f"x-{number}": "word " * 1000 for number in range(1000)})
+    assert len(shown) == MAX_HEADERS
+    assert max(map(len, shown.values())) <= 500
+
+
+def test_redact_name_and_mask_tokens_keep_everything_but_tokens() -> None:
+    assert redact_name("a" * 99) == "a" * 99
+    assert len(redact_name("a" * 101) or "") == 100
+    assert redact_name(None) is None
+    assert (
+        mask_tokens(f"orders.get(id='{JWT}', note='Bearer x')")
+        == "orders.get(id='[redacted]', note='Bearer [redacted]')"
+    )

@@ -1,0 +1,135 @@
+"""Without an asyncio loop, and in a second one, every door of the library says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, StaticToken
+from brokerage_async._loops import running_loop
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.journal import SqliteJournal
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
+from brokerage_async.watch import poll
+from tests.fake_transport import FakeTransport, ok
+from tests.loops import on_virtual_time, run_in
+from tests.raw_server import RawServer, answer
+
+ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
+NO_LOOP = r"no asyncio event loop is running here: start the program with asyncio\.run\(main\(\)\)"
+OTHER_LOOP = r"make one client per loop and per asyncio\.run\(\), or .* asyncio\.run_coroutine_threadsafe"
+
+
+def made() -> Client:
+    transport = FakeTransport(ok({"items": []}))
+    return Client(Environment.sandbox("https://a.example"), StaticToken("made-up"), transport=transport)
+
+
+async def first(iterator: Any) -> None:
+    async for _ in iterator:
+        break
+
+
+async def enter(door: Any) -> None:
+    async with door:
+        pass
+
+
+async def nothing() -> list[object]:
+    return []
+
+
+CLIENT_DOORS: dict[str, Callable[[Client], Awaitable[object]]] = {
+    "enter": enter,
+    "call": lambda client: client.watchlists.list(),
+    "view": lambda client: client.with_options(timeout=1).watchlists.list(),
+    "request pages": lambda client: first(client.instruments.equities()),
+    "prefetch": lambda client: first(client.instruments.equities().prefetch(2)),
+    "authorize": lambda client: client.authorize(),
+    "bulk": lambda client: first(client.bulk.equities(["AAPL"])),
+    "watch orders": lambda client: first(client.watch.orders("me", ["A1"])),
+    "watch order": lambda client: client.watch.order("me", "A1", "7"),
+    "watch market": lambda client: first(client.watch.market("Equity")),
+    "place": lambda client: client.order_entry().place("A1", ORDER),
+}
+
+
+def step_through(coroutine: Any) -> None:
+    """Run a coroutine without asyncio, as trio does; it must fail before it waits."""
+    with pytest.raises(ConfigurationError, match=NO_LOOP) as caught:
+        coroutine.send(None)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("door", CLIENT_DOORS)
+def test_door_of_a_client_without_an_asyncio_loop_says_what_to_do(door: str) -> None:
+    step_through(CLIENT_DOORS[door](made()))
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda path: enter(Simulator()),
+        lambda path: Simulator().client().watchlists.list(),
+        lambda path: SqliteJournal(path / "j").entries("sandbox"),
+        lambda path: SqliteJournal(path / "j").aclose(),
+        lambda path: first(poll(nothing, key=id, interval=1.0)),
+    ],
+    ids=["simulator", "simulator in memory", "journal", "journal, closing", "poll"],
+)
+def test_any_other_door_without_an_asyncio_loop_says_what_to_do(door: Any, tmp_path: Path) -> None:
+    step_through(door(tmp_path))
+
+
+@pytest.mark.parametrize("door", CLIENT_DOORS)
+def test_door_of_a_client_in_a_second_loop_says_what_to_do(door: str) -> None:
+    client = made()
+    with asyncio.Runner() as one, asyncio.Runner() as other:
+        one.run(CLIENT_DOORS["call"](client))  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match=OTHER_LOOP):
+            other.run(_awaiting(CLIENT_DOORS[door](client)))
+        with pytest.raises(ConfigurationError, match=OTHER_LOOP):
+            other.run(client.aclose())
+        one.run(client.aclose())
+
+
+async def _awaiting(door: Awaitable[object]) -> None:
+    await door
+
+
+def test_client_may_be_closed_after_its_loop() -> None:
+    server = RawServer((answer(b'{"data":{"items":[]}}'), None))
+
+    async def used() -> Client:
+        async with server:
+            client = Client(Environment.sandbox(server.url), StaticToken("made-up"))
+            await client.watchlists.list()
+            return client
+
+    client = run_in(asyncio.new_event_loop(), used())
+    run_in(asyncio.new_event_loop(), client.aclose())
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        run_in(asyncio.new_event_loop(), client.watchlists.list())
+
+
+def test_client_is_closed_without_any_loop_before_its_first_use() -> None:
+    with pytest.raises(StopIteration):
+        made().aclose().send(None)
+
+
+def test_watcher_may_be_made_before_its_loop_runs() -> None:
+    client = made()
+    watcher = client.watch.orders("me", ["A1"])
+    with asyncio.Runner() as runner:
+        runner.run(watcher.aclose())
+        runner.run(client.aclose())
+
+
+@on_virtual_time
+async def test_running_loop_is_the_one_that_runs() -> None:
+    assert running_loop() is asyncio.get_running_loop()
