@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = sorted([README, *(ROOT / "docs").glob("*.md")])
-STRICT = ("programs", "synchronous")
+STRICT = ("order_entry", "programs", "readme", "synchronous", "watching")
 """Pages whose blocks pass pyright in strict mode; those of all pages pass mypy in strict mode."""
 
 NOTEBOOK = "notebook"

@@ -39,14 +39,14 @@ class Change(Generic[T]):
     """One item that was added, changed or removed.
 
     Attributes:
-        kind: a member of `ChangeKind`, `AlertKind` or `MarketKind`; compares equal to its value.
+        kind: a member of `ChangeKind`, `AlertKind` or `MarketKind`, which equals its value, such as ``"added"``.
         key: identifies the item within the collection, such as the id of an order.
         before: the item as last reported, None if it never was.
         after: the item now, None if it is gone.
         at: when the answer that shows it was received, or when the market boundary was due; with time zone.
     """
 
-    kind: enum.StrEnum
+    kind: str
     key: Any
     before: T | None
     after: T | None

@@ -12,6 +12,7 @@ from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane
+from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail
 from tests.loops import on_virtual_time
 
@@ -92,3 +93,19 @@ async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (transport.max_in_flight, lane.in_flight, lane.waiting) == (1, 0, 0)
     assert tasks[2].result().access_token == "t2"
+
+
+@pytest.mark.parametrize(
+    ("answer", "client_id", "advice"),
+    [
+        (fail(400, "invalid_client"), "stale", "check client_secret and client_id (a refresh token works without one)"),
+        (fail(400, "invalid_client"), None, "check client_secret"),
+        (fail(401, "unauthorized"), None, "check base_url, which has the path '/v1'"),
+    ],
+)
+@on_virtual_time
+async def test_call_refused_says_what_to_check(answer: Response, client_id: str | None, advice: str) -> None:
+    credentials = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t", client_id=client_id)
+    with pytest.raises(TokenError) as caught:
+        await endpoint(FakeTransport(token_script=(answer,)))(credentials)
+    assert caught.value.message.endswith(f": {advice}")

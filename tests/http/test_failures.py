@@ -78,3 +78,9 @@ def test_dropped_connection_is_unpacked() -> None:
 @pytest.mark.parametrize("error", [refused(407), RequestNotSentError("x")])
 def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
     assert harmless(error) is None
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), aiohttp.ClientPayloadError("cut short")], ids=["late", "short"])
+def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exception) -> None:
+    assert failure_of(REQUEST, error, True, 200).status == 200
+    assert failure_of(REQUEST, error, True).status is None
