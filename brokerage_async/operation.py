@@ -100,8 +100,9 @@ class Rule:
 @attrs.frozen(kw_only=True)
 class Parameter:
     """One path or query parameter: ``name`` in Python, ``wire`` in the URL, ``kind`` as one of
-    ``string integer identifier boolean date date-time``; ``array`` when the key repeats, or with ``joined`` when one
-    value holds the items with commas between them; ``minimum`` and ``maximum`` bound an integer, both included."""
+    ``string integer identifier boolean decimal date date-time``; ``array`` when the key repeats, or with ``joined``
+    when one value holds the items with commas between them; ``minimum`` and ``maximum`` bound an integer, both
+    included."""
 
     name: str
     wire: str
@@ -118,7 +119,7 @@ class Parameter:
 @attrs.frozen(kw_only=True)
 class BodyField:
     """One field of a request body: ``name`` on the model, ``wire`` in the JSON, ``kind`` as of a ``Parameter`` or
-    ``decimal`` or ``object``; ``model`` is the nested request model of an object or of the items of an array."""
+    ``object``; ``model`` is the nested request model of an object or of the items of an array."""
 
     name: str
     wire: str
