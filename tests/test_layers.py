@@ -15,7 +15,7 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_arguments", "_loops", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
+    {"_arguments", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
     {"arrow", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},
@@ -36,7 +36,7 @@ EDGES = {"cli", "pytest_plugin", "simulator"}
 """Rooms that no other one imports, but for `OUTER`, which start the embedded simulator."""
 OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 
-SIMULATOR_SEES = {"_loops", "errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
+SIMULATOR_SEES = {"_arguments", "errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
 SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
 
 
