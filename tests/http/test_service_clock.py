@@ -74,7 +74,7 @@ def test_observe_contradicting_answer_replaces_the_earlier_ones(jump: int) -> No
 
 
 def test_observe_drifting_clock_is_followed() -> None:
-    """The service's clock gains half a second an hour: no early answer may hold the time back for days."""
+    """Follow a clock that gains half a second an hour: no early answer may hold the time back for days."""
     clock = ServiceClock()
     for minute in range(0, 60 * 24 * 7, 5):
         loop_time = minute * 60.0

@@ -105,7 +105,7 @@ class TestCancel:
 
     @on_virtual_time
     async def test_lists_are_read_as_far_back_as_the_service_counts(self) -> None:
-        """Whatever this machine says: the service's day is one in 1999."""
+        """Count from the day of the service, one in 1999."""
         lists = attrs.evolve(listed(), headers={"date": "Wed, 10 Jun 1999 12:00:00 GMT"})
         desk = Desk(orders__cancel=LOST, orders__live=lists, orders__list_live=lists, orders__list=lists)
         async with desk.client as client:

@@ -1,0 +1,51 @@
+"""Calls of each effect through a client on a fake transport."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from brokerage_async._generated.operations import (
+    ORDERS_CANCEL,
+    ORDERS_DRY_RUN,
+    WATCHLISTS_LIST,
+)
+from brokerage_async.client import Client
+from brokerage_async.config import Environment, RefreshToken, RetryPolicy
+from brokerage_async.operation import Effect
+from brokerage_async.protocol.response import Response
+from tests.fake_transport import FakeTransport
+
+SANDBOX = Environment.sandbox("https://api.example.com/v1")
+REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
+STEADY = RetryPolicy(base_delay=1.0, jitter=lambda: 0.5)
+ORDER = {"account_number": "5WT1", "id": "7"}
+
+
+def client_of(
+    transport: FakeTransport, credentials: Any = REFRESH, environment: Any = SANDBOX, **options: Any
+) -> Client:
+    return Client(environment, credentials, transport=transport, **({"retry": STEADY} | options))
+
+
+def token(value: str) -> Response:
+    return Response(status=200, body=b'{"access_token": "%s", "expires_in": 900}' % value.encode())
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def read(client: Client) -> Any:
+    return await client.session.execute(WATCHLISTS_LIST.bind())
+
+
+async def mutate(client: Client) -> Any:
+    return await client.session.execute(ORDERS_CANCEL.bind(**ORDER))
+
+
+async def preflight(client: Client) -> Any:
+    return await client.session.execute(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}"))
+
+
+CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}

@@ -1,0 +1,511 @@
+"""Attempts of one call: repetitions, tokens, the deadline, lanes, and observers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import re
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from brokerage_async import errors
+from brokerage_async._generated.operations import (
+    WATCHLISTS_LIST,
+)
+from brokerage_async.config import Limits, RetryPolicy, StaticToken
+from brokerage_async.http.limiter import LaneName
+from brokerage_async.operation import Effect
+from brokerage_async.protocol.response import Response
+from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
+from tests.http.calls import (
+    CALLS,
+    STEADY,
+    client_of,
+    mutate,
+    now,
+    preflight,
+    read,
+    token,
+)
+from tests.loops import on_virtual_time
+
+FAULTS = {"not-sent": NOT_SENT, "lost": LOST, "5xx": fail(503), "429": fail(429), "401": fail(401, "token_invalid")}
+REPEATED = {(effect, fault) for effect in Effect for fault in FAULTS} - {
+    (Effect.MUTATE, "lost"),
+    (Effect.MUTATE, "5xx"),
+}
+KINDS = {
+    "not-sent": errors.RequestNotSentError,
+    "lost": errors.ResponseLostError,
+    "5xx": errors.ServerError,
+    "429": errors.RateLimitError,
+    "401": errors.AuthenticationError,
+}
+
+
+class TestRepeating:
+    @pytest.mark.parametrize("fault", FAULTS)
+    @pytest.mark.parametrize("effect", Effect)
+    @on_virtual_time
+    async def test_once_is_repaired_where_it_may_be(self, effect: Any, fault: Any) -> None:
+        transport = FakeTransport(FAULTS[fault], ok())
+        async with client_of(transport) as client:
+            if (effect, fault) in REPEATED:
+                await CALLS[effect](client)
+                assert len(transport.requests) == 2
+            else:
+                with pytest.raises(KINDS[fault]) as caught:
+                    await CALLS[effect](client)
+                assert caught.value.attempts == len(transport.requests) == 1
+
+    @pytest.mark.parametrize("fault", FAULTS)
+    @pytest.mark.parametrize("effect", Effect)
+    @on_virtual_time
+    async def test_for_ever_ends_in_the_error_itself(self, effect: Any, fault: Any) -> None:
+        transport = FakeTransport(FAULTS[fault])
+        async with client_of(transport) as client:
+            with pytest.raises(KINDS[fault]) as caught:
+                await CALLS[effect](client)
+        sends = 1 if (effect, fault) not in REPEATED else 2 if fault == "401" else STEADY.max_attempts
+        assert len(transport.requests) == caught.value.attempts == sends
+        assert pickle.loads(pickle.dumps(caught.value)).attempts == sends
+
+    @pytest.mark.parametrize("fault", FAULTS)
+    @pytest.mark.parametrize("effect", Effect)
+    @on_virtual_time
+    async def test_policy_none_sends_once(self, effect: Any, fault: Any) -> None:
+        transport = FakeTransport(FAULTS[fault])
+        async with client_of(transport, retry=RetryPolicy.none()) as client:
+            with pytest.raises(KINDS[fault]):
+                await CALLS[effect](client)
+        assert len(transport.requests) == 1
+
+    @pytest.mark.parametrize("status", [400, 403, 404, 406, 409, 422, 302])
+    @on_virtual_time
+    async def test_refusals_are_final(self, status: int) -> None:
+        transport = FakeTransport(fail(status))
+        async with client_of(transport) as client:
+            with pytest.raises(errors.APIError) as caught:
+                await read(client)
+        assert caught.value.status == status
+        assert len(transport.requests) == 1
+
+    @on_virtual_time
+    async def test_body_is_sent_again_unchanged(self) -> None:
+        transport = FakeTransport(fail(503), LOST, ok())
+        async with client_of(transport) as client:
+            await preflight(client)
+        assert len({(request.body, request.url, request.method) for request in transport.requests}) == 1
+
+    @on_virtual_time
+    async def test_backoff_doubles(self) -> None:
+        transport = FakeTransport(fail(503))
+        async with client_of(transport) as client:
+            with pytest.raises(errors.ServerError):
+                await read(client)
+        assert transport.times == [0, 0.5, 1.5, 3.5]
+
+    @pytest.mark.parametrize(("header", "waited"), [("7", 7), ("0", 0.5), ("99999999", 60), ("soon", 0.5), ("-1", 0.5)])
+    @pytest.mark.parametrize("status", [503, 429])
+    @on_virtual_time
+    async def test_retry_after(self, status: int, header: str, waited: float) -> None:
+        transport = FakeTransport(fail(status, retry_after=header), ok())
+        async with client_of(transport) as client:
+            await read(client)
+        nothing_said = 1.5 if status == 429 else 0.5
+        assert transport.times[1] == (nothing_said if waited == 0.5 else waited)
+
+    @pytest.mark.parametrize(("ahead", "least", "most"), [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
+    @on_virtual_time
+    async def test_retry_after_a_date(self, ahead: Any, least: float, most: float) -> None:
+        transport = FakeTransport(fail(503, retry_after=formatdate(time.time() + ahead, usegmt=True)), ok())
+        async with client_of(transport) as client:
+            await read(client)
+        assert least <= transport.times[1] <= most
+
+    @on_virtual_time
+    async def test_per_call_override(self) -> None:
+        transport = FakeTransport(fail(503))
+        async with client_of(transport) as client:
+            with pytest.raises(errors.ServerError):
+                await read(client.with_options(retry=RetryPolicy.none()))
+            assert len(transport.requests) == 1
+            with pytest.raises(errors.ServerError):
+                await read(client)
+        assert len(transport.requests) == 5
+
+    @on_virtual_time
+    async def test_budget_keeps_an_outage_from_multiplying_the_load(self) -> None:
+        transport = FakeTransport(fail(503))
+        async with client_of(transport) as client:
+            for _ in range(500):
+                with pytest.raises(errors.ServerError):
+                    await read(client)
+        assert len(transport.requests) == 600  # 500 calls, and 500 tokens at 5 each for repetitions
+
+    @on_virtual_time
+    async def test_undecodable_success_is_not_repeated(self) -> None:
+        transport = FakeTransport(lambda request: errors_response())
+        async with client_of(transport) as client:
+            with pytest.raises(errors.ResponseDecodeError):
+                await read(client)
+        assert len(transport.requests) == 1
+
+    @pytest.mark.parametrize("size", [1, 100_000], ids=["at once", "in slices"])
+    @pytest.mark.parametrize("way", ["execute", "fetch_if_changed"])
+    @on_virtual_time
+    async def test_undecodable_success_says_where_it_came_from(self, way: str, size: int) -> None:
+        transport = FakeTransport(fail(503), lambda request: errors_response(b"x" * size))
+        async with client_of(transport) as client:
+            calls = {
+                "execute": lambda: client.session.execute(WATCHLISTS_LIST.bind()),
+                "fetch_if_changed": lambda: client.session.fetch_if_changed(WATCHLISTS_LIST.bind(), b""),
+            }
+            with pytest.raises(errors.ResponseDecodeError) as caught:
+                await calls[way]()
+        error = caught.value
+        assert (error.operation, error.method, error.path) == ("watchlists.list", "GET", "/watchlists")
+        assert (error.status, error.attempts) == (200, 2)
+
+    @on_virtual_time
+    async def test_error_beside_data_knows_its_attempts(self) -> None:
+        beside = Response(status=200, body=b'{"data":{"items":[]},"error":{"code":"other","message":"no"}}')
+        async with client_of(FakeTransport(fail(503), beside)) as client:
+            with pytest.raises(errors.UnprocessableError) as caught:
+                await read(client)
+        assert (caught.value.status, caught.value.attempts) == (200, 2)
+
+
+def errors_response(more: Any = b"") -> Any:
+    return Response(status=200, headers={"content-type": "text/html"}, body=b"<html>Log in</html>" + more)
+
+
+class TestTokens:
+    @on_virtual_time
+    async def test_cold_client_ten_thousand_tasks_one_token_request(self) -> None:
+        transport = FakeTransport(latency=0.1)
+        async with client_of(transport) as client:
+            await asyncio.gather(*(read(client) for _ in range(10_000)))
+        assert len(transport.token_requests) == 1
+        assert len(transport.requests) == 10_000
+
+    @on_virtual_time
+    async def test_401_refreshes_once_and_repeats(self) -> None:
+        transport = FakeTransport(ok(), fail(401), ok())
+        async with client_of(transport) as client:
+            await read(client)
+            await read(client)
+        assert transport.tokens_used == ["Bearer t1", "Bearer t1", "Bearer t2"]
+
+    @on_virtual_time
+    async def test_revoked_token_under_load_costs_one_refresh(self) -> None:
+        transport = FakeTransport(
+            lambda request: fail(401) if request.headers["Authorization"] == "Bearer t1" else ok(), latency=0.1
+        )
+        async with client_of(transport) as client:
+            await asyncio.gather(*(read(client) for _ in range(200)))
+        assert len(transport.token_requests) == 2
+
+    @on_virtual_time
+    async def test_last_attempt_with_401_still_drops_the_token(self) -> None:
+        transport = FakeTransport(fail(401), ok())
+        async with client_of(transport, retry=RetryPolicy.none()) as client:
+            with pytest.raises(errors.AuthenticationError):
+                await read(client)
+            await read(client)
+        assert transport.tokens_used == ["Bearer t1", "Bearer t2"]
+
+    @on_virtual_time
+    async def test_static_token_is_not_tried_twice(self) -> None:
+        transport = FakeTransport(fail(401))
+        async with client_of(transport, StaticToken("abc")) as client:
+            with pytest.raises(errors.AuthenticationError):
+                await read(client)
+        assert len(transport.requests) == 1
+
+    @on_virtual_time
+    async def test_no_token_no_request(self) -> None:
+        transport = FakeTransport(token_script=(fail(400, "invalid_grant"),))
+        async with client_of(transport) as client:
+            for _ in range(5):
+                with pytest.raises(errors.TokenError, match="invalid_grant") as caught:
+                    await read(client)
+                assert "s3cr3t" not in str(caught.value)
+        assert not transport.requests
+        assert len(transport.token_requests) == 1
+
+    @on_virtual_time
+    async def test_500_readers_for_a_minute_around_expiry(self) -> None:
+        transport = FakeTransport(latency=0.05)
+        async with client_of(transport) as client:
+            await read(client)
+            await asyncio.sleep(750)
+
+            async def reader() -> None:
+                while now() < 810:
+                    await read(client)
+                    await asyncio.sleep(1.0)
+
+            await asyncio.gather(*(reader() for _ in range(500)))
+        assert len(transport.token_requests) == 2
+        assert set(transport.tokens_used) == {"Bearer t1", "Bearer t2"}
+
+
+class TestDeadline:
+    @on_virtual_time
+    async def test_covers_attempts_and_backoff(self) -> None:
+        transport = FakeTransport(fail(503))
+        async with client_of(transport, deadline=1.2) as client:
+            with pytest.raises(errors.DeadlineExceededError, match=r"1\.2 s") as caught:
+                await read(client)
+        assert now() <= 1.2
+        assert caught.value.maybe_processed is True
+        assert isinstance(caught.value.__cause__, errors.ServerError)
+
+    @pytest.mark.parametrize(
+        ("call", "step", "maybe"), [(mutate, 10.0, True), (read, 10.0, True), (mutate, NOT_SENT, False)]
+    )
+    @on_virtual_time
+    async def test_covers_sending_and_says_whether_anything_may_be_done(
+        self, call: Any, step: Any, maybe: bool
+    ) -> None:
+        transport = FakeTransport(step)
+        async with client_of(transport, deadline=2, retry=RetryPolicy(base_delay=4, jitter=lambda: 0.9)) as client:
+            with pytest.raises(errors.DeadlineExceededError) as caught:
+                await call(client)
+        assert now() <= 2
+        assert caught.value.maybe_processed is maybe
+
+    @on_virtual_time
+    async def test_covers_waiting_in_the_lane(self) -> None:
+        transport = FakeTransport(5.0)
+        async with client_of(transport, limits=Limits(reads=1), timeout=60) as client:
+            slow = asyncio.create_task(read(client))
+            await asyncio.sleep(0.1)
+            with pytest.raises(errors.DeadlineExceededError) as caught:
+                await read(client.with_options(deadline=1))
+            assert now() == pytest.approx(1.1)
+            assert caught.value.maybe_processed is False
+            await slow
+            assert client.session.engine.limiter[LaneName.READS].in_flight == 0
+
+    @on_virtual_time
+    async def test_covers_the_token_refresh_which_goes_on_for_the_others(self) -> None:
+        transport = FakeTransport(token_script=(5.0,))
+        async with client_of(transport) as client:
+            with pytest.raises(errors.DeadlineExceededError) as caught:
+                await read(client.with_options(deadline=1))
+            assert now() == 1
+            assert caught.value.maybe_processed is False
+            assert not transport.requests
+
+    @on_virtual_time
+    async def test_covers_the_gate_after_429(self) -> None:
+        transport = FakeTransport(fail(429, retry_after="30"))
+        async with client_of(transport, deadline=3) as client:
+            with pytest.raises(errors.DeadlineExceededError):
+                await read(client)
+        assert now() == 3
+
+    @pytest.mark.parametrize(
+        ("waiting_for", "cause", "script", "tokens", "options"),
+        [
+            ("the response", errors.ResponseLostError, [10.0], (), {}),
+            ("the next one, in 3.6 s", errors.ServerError, [fail(503)], (), {"jitter": lambda: 0.9}),
+            ("the end of the pause after a 429", errors.RateLimitError, [fail(429, retry_after="9")], (), {}),
+            ("an access token", None, [ok()], (10.0,), {}),
+            (
+                "an access token",
+                errors.AuthenticationError,
+                [fail(401, "token_invalid")],
+                (token("a"), 10.0),
+                {},
+            ),
+            ("an access token", errors.TokenError, [ok()], (fail(503), 10.0), {"base_delay": 1}),
+        ],
+        ids=["body", "backoff", "429", "token", "fresh token", "failing token"],
+    )
+    @on_virtual_time
+    async def test_says_what_it_waited_for_and_chains_the_last_failure(
+        self, waiting_for: str, cause: Any, script: list[Any], tokens: Any, options: Any
+    ) -> None:
+        transport = FakeTransport(*script, token_script=tokens)
+        policy = RetryPolicy(**({"base_delay": 4, "jitter": lambda: 0.5} | options))
+        async with client_of(transport, deadline=2, retry=policy) as client:
+            with pytest.raises(errors.DeadlineExceededError) as caught:
+                await read(client)
+        attempts = caught.value.attempts
+        counted = f"{attempts} attempt{'s' if attempts > 1 else ''}"
+        assert caught.value.message == f"deadline of 2 s exceeded after {counted}, while waiting for {waiting_for}"
+        assert caught.value.__cause__ is None if cause is None else isinstance(caught.value.__cause__, cause)
+
+    @pytest.mark.parametrize(
+        ("limits", "waiting_for"),
+        [
+            (Limits(reads=1), "a free slot (Limits)"),
+            (Limits(per_operation={"watchlists.list": 0.1}), "the rate of watchlists.list (Limits.per_operation)"),
+        ],
+        ids=["lane", "rate"],
+    )
+    @on_virtual_time
+    async def test_names_the_limit_that_it_waited_for(self, limits: Limits, waiting_for: str) -> None:
+        async with client_of(FakeTransport(5.0), limits=limits) as client:
+            slow = asyncio.create_task(read(client))
+            await asyncio.sleep(0.1)
+            with pytest.raises(errors.DeadlineExceededError, match=re.escape(f"while waiting for {waiting_for}")):
+                await read(client.with_options(deadline=1))
+            await slow
+
+    @on_virtual_time
+    async def test_tells_a_missing_response_from_an_incomplete_one_and_from_no_connection(self) -> None:
+        def late(error: errors.TransportError) -> Any:
+            async def send(request: Any) -> Any:
+                await asyncio.sleep(request.timeout)
+                raise error
+
+            return send
+
+        for error, waiting_for in (
+            (errors.ResponseLostError("timeout"), "the response"),
+            (errors.ResponseLostError("timeout", status=200), "the rest of the response body"),
+            (errors.RequestNotSentError("timeout"), "a connection"),
+        ):
+            transport = FakeTransport()
+            async with client_of(transport, StaticToken("t"), deadline=1) as client:
+                transport.send = late(error)  # type: ignore[method-assign]
+                for call in (read, mutate):
+                    with pytest.raises(errors.DeadlineExceededError, match=f"waiting for {waiting_for}$") as caught:
+                        await call(client)
+                    assert caught.value.__cause__ is error
+
+    @on_virtual_time
+    async def test_timeout_of_one_attempt_is_no_deadline(self) -> None:
+        transport = FakeTransport(100.0, ok())
+        async with client_of(transport, timeout=2) as client:
+            await read(client)
+            assert transport.times == [0, 2.5]
+        transport = FakeTransport(100.0)
+        async with client_of(transport, timeout=2) as client:
+            with pytest.raises(errors.ResponseLostError):
+                await mutate(client)
+
+    @on_virtual_time
+    async def test_none_is_no_bound(self) -> None:
+        transport = FakeTransport(10_000.0)
+        async with client_of(transport, timeout=None) as client:
+            await read(client)
+        assert transport.requests[0].timeout is None
+
+
+class TestLanes:
+    @on_virtual_time
+    async def test_bound_on_concurrency(self) -> None:
+        transport = FakeTransport(latency=1.0)
+        async with client_of(transport, limits=Limits(reads=7)) as client:
+            await asyncio.gather(*(read(client) for _ in range(50)))
+        assert transport.max_in_flight == 7
+
+    @on_virtual_time
+    async def test_a_crowd_of_reads_does_not_hold_up_a_cancel(self) -> None:
+        transport = FakeTransport(latency=1.0)
+        async with client_of(transport, limits=Limits(reads=2)) as client:
+            crowd = [asyncio.create_task(read(client)) for _ in range(100)]
+            await asyncio.sleep(5)
+            before = now()
+            await mutate(client)
+            assert now() - before == 1.0
+            await asyncio.gather(*crowd)
+
+    @on_virtual_time
+    async def test_storm_of_429_is_ridden_out(self) -> None:
+        def storm(request: Any) -> Any:
+            return fail(429) if now() < 5 else ok()
+
+        transport = FakeTransport(storm, latency=0.05)
+        async with client_of(transport, retry=RetryPolicy(max_attempts=10, jitter=lambda: 0.5)) as client:
+            await asyncio.gather(*(read(client) for _ in range(200)))
+            assert client.session.engine.limiter[LaneName.READS].in_flight == 0
+        refused = sum(moment < 5 for moment in transport.times)
+        assert refused < 70  # 32 at first, then waves that halve
+
+    @on_virtual_time
+    async def test_rate_of_one_operation(self) -> None:
+        transport = FakeTransport()
+        async with client_of(transport, limits=Limits(per_operation={"watchlists.list": 2.0})) as client:
+            await asyncio.gather(*(read(client) for _ in range(4)))
+        assert transport.times == [0, 0.5, 1.0, 1.5]
+
+
+class TestObserving:
+    @on_virtual_time
+    async def test_one_record_per_attempt(self) -> None:
+        seen = []
+        transport = FakeTransport(fail(503, "internal_server_error"), fail(429), LOST, ok(), latency=0.25)
+        async with client_of(transport, observers=[seen.append]) as client:
+            await read(client)
+        assert [(record.number, record.outcome, record.status, record.code, record.pause) for record in seen] == [
+            (1, "server-error", 503, "internal_server_error", 0.5),
+            (2, "throttled", 429, None, 0.0),
+            (3, "lost", None, None, 2.0),
+            (4, "success", 200, None, None),
+        ]
+        assert {record.operation for record in seen} == {"watchlists.list"}
+        assert {(record.method, record.path) for record in seen} == {("GET", "/watchlists")}
+        assert [record.elapsed for record in seen] == [0.25] * 4
+        assert [record.waited for record in seen] == [0.25, 0.0, 1.5, 0.0]  # a token; the gate after 429
+        assert seen[-1].response_bytes == len(ok().body)
+
+    @on_virtual_time
+    async def test_path_is_the_template_and_nothing_private_is_told(self) -> None:
+        seen = []
+        transport = FakeTransport(ok())
+        async with client_of(transport, observers=[seen.append]) as client:
+            await mutate(client)
+            await preflight(client)
+        assert seen[0].path == "/accounts/{account_number}/orders/{id}"
+        assert seen[1].request_bytes == 2
+        assert "5WT1" not in repr(seen)
+        assert "t1" not in repr(seen)
+
+    @on_virtual_time
+    async def test_abandoned_attempts_are_told_too(self) -> None:
+        seen = []
+        transport = FakeTransport(100.0)
+        async with client_of(transport, observers=[seen.append], timeout=None) as client:
+            call = asyncio.create_task(read(client))
+            await asyncio.sleep(3)
+            call.cancel()
+            await asyncio.wait({call})
+        assert [(record.outcome, record.elapsed) for record in seen] == [("abandoned", 3.0)]
+
+    @on_virtual_time
+    async def test_observer_that_fails_is_logged_and_harms_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
+        def broken(record: Any) -> None:
+            raise ZeroDivisionError
+
+        seen = []
+        async with client_of(FakeTransport(), observers=[broken, seen.append]) as client:
+            await read(client)
+        assert len(seen) == 1
+        assert "an observer failed on watchlists.list" in caplog.text
+
+    @on_virtual_time
+    async def test_log_holds_operation_attempt_status_elapsed_and_no_secret(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.DEBUG, "brokerage_async")
+        transport = FakeTransport(fail(503), fail(401, "token_invalid"), ok(), latency=0.25)
+        async with client_of(transport) as client:
+            await preflight(client)
+        lines = [record.getMessage() for record in caplog.records if record.name == "brokerage_async.session"]
+        assert lines == [
+            "orders.dry_run attempt 1: server-error (503) in 0.250 s",
+            "orders.dry_run attempt 2: unauthorized (401) in 0.250 s",
+            "orders.dry_run attempt 3: success (200) in 0.250 s",
+        ]
+        assert "s3cr3t" not in caplog.text
+        assert "t1" not in caplog.text
