@@ -164,3 +164,8 @@ def imported_packages(module: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.split(".")[0])
     return found
+
+
+def test_the_top_of_the_package_stays_readable_at_a_glance() -> None:
+    modules = sorted(path.name for path in ROOT.glob("*.py"))
+    assert len(modules) <= 16, f"find a room for one of {modules}"
