@@ -157,6 +157,7 @@ class Operation(Generic[T]):
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
         production_only: not offered by the sandbox.
+        is_public: answered without a token as well.
         provenance: where the knowledge of it comes from; see `Provenance`.
         section: section of the service document that it follows, empty for an operation that is not in there.
     """
@@ -175,6 +176,7 @@ class Operation(Generic[T]):
     body_required: bool = False
     rules: tuple[Rule, ...] = ()
     production_only: bool = False
+    is_public: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
     section: str = ""
 

@@ -135,6 +135,7 @@ class Operation:
     rules: tuple[Rule, ...] = ()
     identity: tuple[str, ...] = ()
     production_only: bool = False
+    is_public: bool = False
     provenance: str = "documented"
 
     @property

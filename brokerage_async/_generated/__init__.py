@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "48fd9ba23854e86889d9130a5bd72911e9f411887a1a7f242b166eed2bce9458"
+SCHEMA: str = "a3ff1fde0cef325648a2f25571a252c45443193fe04d81197e289a94830b9c97"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

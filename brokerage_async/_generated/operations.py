@@ -893,6 +893,7 @@ MARGIN_PUBLIC_CONFIGURATION: Operation[MarginConfiguration] = Operation(
     result=MarginConfiguration,
     status=200,
     scope="read",
+    is_public=True,
     provenance=Provenance.RECORDED,
 )
 

@@ -108,7 +108,7 @@ class State:
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start),
             "balances": Balances(access, self.margin_calculator, self.prices),
-            "positions": Positions(access, self.prices, self.dialect, self.settings.start),
+            "positions": Positions(access, self.prices, self.dialect),
             "market_time": MarketTime(self.dialect, self.settings.start),
             "market_metrics": MarketMetrics(self.catalogue, self.random),
             "instruments": Instruments(self.catalogue),
@@ -148,9 +148,10 @@ class State:
         shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
-        account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0))
+        start = self.settings.start
+        account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0), start)
         call = self._call_on(shares)
-        account.trade(call, Decimal(-1), self.prices.price(call, self.settings.start), Decimal(0))
+        account.trade(call, Decimal(-1), self.prices.price(call, start), Decimal(0), start)
 
     def _call_on(self, shares: Instrument) -> Instrument:
         """Return a call on the shares, about five weeks out and slightly above their price."""

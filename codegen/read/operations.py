@@ -78,6 +78,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
+        is_public={} in node.members.get("security", ()),
         provenance=provenance_of(node),
     )
 

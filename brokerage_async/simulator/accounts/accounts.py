@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 
 import attrs
 
+from ..market.calendar import local_date
 from ..market.instrument import Instrument
 from .transactions import Transaction
 
@@ -22,11 +24,29 @@ class Customer:
 
 @attrs.define
 class Position:
-    """Holding of one instrument; ``quantity`` is negative when short."""
+    """Holding of one instrument since ``opened_at``; ``quantity`` is negative when short.
+
+    ``realized`` is the gain of the parts that were closed on the day of ``realized_at``, before fees.
+    """
 
     instrument: Instrument
     quantity: Decimal
     average_price: Decimal
+    opened_at: float
+    realized: Decimal = Decimal(0)
+    realized_at: float | None = None
+
+    def realized_on(self, day: date) -> Decimal:
+        """Return the gain of the parts that were closed on a day, 0 for any day but the last one."""
+        known = self.realized_at is not None and local_date(self.realized_at) == day
+        return self.realized if known else Decimal(0)
+
+    def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
+        """Return the gain of closing a signed part of the holding, and add it to that of the day."""
+        gain = quantity * (price - self.average_price) * self.instrument.multiplier
+        self.realized = self.realized_on(local_date(now)) + gain
+        self.realized_at = now
+        return gain
 
     def worth(self, price: Decimal) -> Decimal:
         """Return the market value: 0 for futures, whose gains are settled in cash."""
@@ -60,33 +80,29 @@ class Account:
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
-    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal) -> None:
-        """Book an execution; ``change`` is positive for a purchase."""
+    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> None:
+        """Book an execution; ``change`` is positive for a purchase. The gain on closed futures is paid out."""
         self.version += 1
         self.cash -= fees
-        position = self.positions.get(instrument.symbol)
-        if instrument.is_future:
-            self._settle(position, change, price)
-        else:
+        if not instrument.is_future:
             self.cash -= change * price * instrument.multiplier
+        position = self.positions.get(instrument.symbol)
         if position is None:
-            self.positions[instrument.symbol] = Position(instrument, change, price)
+            self.positions[instrument.symbol] = Position(instrument, change, price, now)
             return
         before, after = position.quantity, position.quantity + change
+        if before * change < 0:
+            gain = position.realize(min(abs(before), abs(change)).copy_sign(before), price, now)
+            if instrument.is_future:
+                self.cash += gain
         if after == 0:
             del self.positions[instrument.symbol]
             return
         if before * change > 0:
             position.average_price = (before * position.average_price + change * price) / after
         elif before * after < 0:
-            position.average_price = price
+            position.average_price, position.opened_at = price, now
         position.quantity = after
-
-    def _settle(self, position: Position | None, change: Decimal, price: Decimal) -> None:
-        """Pay out the gain on the closed part of a future."""
-        if position is not None and position.quantity * change < 0:
-            closed = min(abs(position.quantity), abs(change)).copy_sign(position.quantity)
-            self.cash += closed * (price - position.average_price) * position.instrument.multiplier
 
 
 class Accounts:

@@ -149,8 +149,10 @@ class Brokerage:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
         version = self.versions.require(headers.get("accept-version"))
         operation, customer = arrival.operation, _ANONYMOUS
-        if operation is None or operation.scope is not None:
-            customer = self._authenticate(operation, headers.get("authorization"), arrival.now).customer
+        authorization = headers.get("authorization")
+        is_open = operation is not None and (operation.scope is None or (operation.is_public and authorization is None))
+        if not is_open:
+            customer = self._authenticate(operation, authorization, arrival.now).customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise self._not_served(arrival)
         if operation.name in UNSERVED:

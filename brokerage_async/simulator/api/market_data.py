@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from ..._generated.converters import MarketDataSnapshotWire
-from ..._generated.models import InstrumentType
+from ..._generated.models import InstrumentCollection, InstrumentType
 from ...protocol.response import Response
-from ..market.calendar import local_date
+from ..market.calendar import CALENDARS, local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
 from .parsed_request import ParsedRequest
@@ -17,6 +17,7 @@ from .wire import RefusedError, dumps, item, items, money, timestamp
 __all__ = ["MarketData"]
 
 _HALF_SPREAD = Decimal("0.0001")
+_SIZE = "100.0"
 _INDEX = InstrumentType.INDEX
 
 
@@ -49,14 +50,25 @@ class MarketData:
 
     def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
         """Return the prices of an instrument, None for an unknown one; indices have no bid and ask."""
+        today = local_date(now)
+        previous = CALENDARS[InstrumentCollection.EQUITY].preceding(today)
         wire = MarketDataSnapshotWire(
-            symbol=symbol, instrument_type=instrument_type, updated_at=timestamp(now), summary_date=local_date(now)
+            symbol=symbol,
+            instrument_type=instrument_type,
+            updated_at=timestamp(now),
+            close_price_type="Regular",
+            prev_close_price_type="Final",
+            summary_date=today,
+            prev_close_date=previous.day,
+            halt_start_time=-1,
+            halt_end_time=-1,
         )
         if instrument_type is _INDEX:
             equity = self._catalogue.equity(symbol)
             if equity is None or not equity.is_index:
                 return None
             wire.last = wire.mark = money(self._prices.underlying_price(symbol, now))
+            wire.prev_close = money(self._prices.underlying_price(symbol, previous.close))
             return wire
         instrument = self._catalogue.instrument(instrument_type, symbol)
         if instrument is None:
@@ -64,7 +76,9 @@ class MarketData:
         last = self._prices.price(instrument, now)
         half = max(instrument.tick, (last * _HALF_SPREAD).quantize(instrument.tick))
         wire.bid, wire.ask = money(max(last - half, Decimal(0))), money(last + half)
+        wire.bid_size = wire.ask_size = _SIZE
         wire.last = wire.mark = wire.mid = money(last)
+        wire.prev_close = money(self._prices.price(instrument, previous.close))
         wire.is_trading_halted = instrument.halted
         wire.tick_size = money(instrument.tick)
         return wire

@@ -28,11 +28,10 @@ class Positions:
     ``list`` hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, prices: Prices, dialect: Dialect, opened: float) -> None:
+    def __init__(self, access: Access, prices: Prices, dialect: Dialect) -> None:
         self._access = access
         self._prices = prices
         self._dialect = dialect
-        self._opened = opened
 
     def _matching(self, request: ParsedRequest, account: Account) -> Iterator[Position]:
         """Yield the positions that pass every filter of the query."""
@@ -51,7 +50,8 @@ class Positions:
 
     def _row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
         instrument, quantity = position.instrument, abs(position.quantity)
-        is_long = position.quantity > 0
+        is_long, today = position.quantity > 0, local_date(now)
+        realized = position.realized_on(today)
         row = PositionWire(
             account_number=account.number,
             instrument_type=instrument.instrument_type,
@@ -66,8 +66,15 @@ class Positions:
             multiplier=self._dialect.quantity(instrument.multiplier),
             quantity_direction=QuantityDirection.LONG if is_long else QuantityDirection.SHORT,
             restricted_quantity=self._dialect.quantity(Decimal(0)),
-            updated_at=timestamp(self._updated_at(instrument, account)),
+            realized_day_gain=money(abs(realized)),
+            realized_today=money(abs(realized)),
+            created_at=timestamp(position.opened_at),
+            updated_at=timestamp(self._updated_at(position, account)),
         )
+        if realized:
+            effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
+            row.realized_day_gain_date = row.realized_today_date = today
+            row.realized_day_gain_effect = row.realized_today_effect = effect
         if instrument.expires is not None:
             row.expires_at = timestamp(local_epoch(instrument.expires, 16))
         if with_mark:
@@ -76,9 +83,10 @@ class Positions:
             row.mark = money((price * quantity * instrument.multiplier).quantize(_CENT))
         return row
 
-    def _updated_at(self, instrument: Instrument, account: Account) -> float:
-        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
-        return next(booked, self._opened)
+    def _updated_at(self, position: Position, account: Account) -> float:
+        symbol = position.instrument.symbol
+        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == symbol)
+        return next(booked, position.opened_at)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the positions of an account, with marks if asked for."""

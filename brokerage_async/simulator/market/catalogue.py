@@ -8,7 +8,7 @@ from functools import cached_property
 
 import attrs
 
-from ..._generated.converters import CryptocurrencyWire
+from ..._generated.converters import CryptocurrencyWire, DestinationVenueSymbolWire
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
@@ -155,9 +155,17 @@ class Catalogue:
 
 
 def _cryptocurrency_row(symbol: str) -> CryptocurrencyWire:
-    name = symbol.partition("/")[0]
+    name, number = symbol.partition("/")[0], list(_CRYPTO).index(symbol) + 1
+    venue = DestinationVenueSymbolWire(
+        id=100 + number,
+        symbol=symbol,
+        destination_venue="ZERO_HASH_CLOB",
+        max_quantity_precision=8,
+        max_price_precision=2,
+        routable=True,
+    )
     return CryptocurrencyWire(
-        id=list(_CRYPTO).index(symbol) + 1,
+        id=number,
         symbol=symbol,
         instrument_type=InstrumentType.CRYPTOCURRENCY,
         short_description=name,
@@ -166,4 +174,5 @@ def _cryptocurrency_row(symbol: str) -> CryptocurrencyWire:
         active=True,
         tick_size="0.01",
         streamer_symbol=f"{symbol}:CXTALP",
+        destination_venue_symbols=[venue],
     )

@@ -35,7 +35,7 @@ class Bookkeeping:
             price=price,
             fees=fees_of(leg.instrument, leg.action, quantity, price),
         )
-        account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total)
+        account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total, now)
         account.transactions.append(trade(self._number(), account.number, now, execution, self._dialect))
         return FillWire(
             ext_group_fill_id=turn,

@@ -5,10 +5,14 @@ from hypothesis import strategies as st
 
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.accounts.accounts import Account, Customer
+from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.instrument import Instrument
 
 SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
 FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, underlying="/ESZ6", multiplier=Decimal(50))
+
+NOON = 1_781_100_000.0
+DAY = 86_400.0
 
 trades = st.lists(
     st.tuples(st.integers(-9, 9).filter(bool), st.decimals("1", "99", places=2, allow_nan=False)), max_size=12
@@ -23,7 +27,7 @@ def account() -> Account:
 def test_trade_exchanges_cash_and_shares_at_the_price(plan: list[tuple[int, Decimal]]) -> None:
     held = account()
     for quantity, price in plan:
-        held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"))
+        held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"), NOON)
     assert held.held("X") == sum(quantity for quantity, _ in plan)
     spent = sum((quantity * price for quantity, price in plan), Decimal(0))
     assert held.cash == 1000 - spent - Decimal("0.01") * len(plan)
@@ -34,19 +38,41 @@ def test_trade_exchanges_cash_and_shares_at_the_price(plan: list[tuple[int, Deci
 def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: Decimal) -> None:
     held = account()
     for quantity, price in plan:
-        held.trade(FUTURE, Decimal(quantity), price, Decimal(0))
+        held.trade(FUTURE, Decimal(quantity), price, Decimal(0), NOON)
     if held.held("/ESZ6"):
-        held.trade(FUTURE, -held.held("/ESZ6"), last, Decimal(0))
+        held.trade(FUTURE, -held.held("/ESZ6"), last, Decimal(0), NOON)
     gained = sum((quantity * (last - price) * 50 for quantity, price in plan), Decimal(0))
     assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
 
 
 def test_average_price_follows_openings_only() -> None:
     held = account()
-    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0))
-    held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0))
+    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
+    held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0), NOON)
     assert held.positions["X"].average_price == 15
-    held.trade(SHARE, Decimal(-5), Decimal(50), Decimal(0))
+    held.trade(SHARE, Decimal(-5), Decimal(50), Decimal(0), NOON)
     assert held.positions["X"].average_price == 15
-    held.trade(SHARE, Decimal(-20), Decimal(40), Decimal(0))
+    held.trade(SHARE, Decimal(-20), Decimal(40), Decimal(0), NOON)
     assert (held.held("X"), held.positions["X"].average_price) == (-5, 40)
+
+
+def test_a_position_adds_up_the_gains_of_one_day() -> None:
+    held = account()
+    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
+    position = held.positions["X"]
+    held.trade(SHARE, Decimal(-2), Decimal(13), Decimal(0), NOON + 60)
+    held.trade(SHARE, Decimal(-1), Decimal(9), Decimal(0), NOON + 120)
+    assert position.realized_on(local_date(NOON)) == 5
+    assert position.realized_on(local_date(NOON + DAY)) == 0
+    held.trade(SHARE, Decimal(-1), Decimal(11), Decimal(0), NOON + DAY)
+    assert position.realized_on(local_date(NOON + DAY)) == 1
+    assert position.opened_at == NOON
+
+
+def test_a_position_that_changes_sides_is_a_new_one() -> None:
+    held = account()
+    held.trade(SHARE, Decimal(1), Decimal(10), Decimal(0), NOON)
+    held.trade(SHARE, Decimal(-3), Decimal(14), Decimal(0), NOON + 60)
+    position = held.positions["X"]
+    assert (position.quantity, position.average_price, position.opened_at) == (-2, 14, NOON + 60)
+    assert position.realized_on(local_date(NOON)) == 4
