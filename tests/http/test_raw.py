@@ -108,6 +108,17 @@ class TestCalls:
         assert not transport.requests
 
     @on_virtual_time
+    async def test_strict_client_parses_strictly(self) -> None:
+        for strict in (False, True):
+            async with client_of(FakeTransport(answer(200, {"symbol": ["A"]})), strict=strict) as client:
+                raw = await client.with_raw_response.instruments.warrant("A")
+            if strict:
+                with pytest.raises(errors.ResponseDecodeError):
+                    raw.parse()
+            else:
+                assert raw.parse().extra == {"symbol": ["A"]}
+
+    @on_virtual_time
     async def test_view_has_the_options_of_its_client(self) -> None:
         transport = FakeTransport(10.0)
         async with client_of(transport) as client:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from brokerage_async.config import base_address
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewWatchlist, NewWatchlistEntry
-from brokerage_async.operation import Effect
+from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.protocol import custom_request
 from brokerage_async.protocol.custom_request import custom_call, encode_literal_path
 from brokerage_async.protocol.request import Request, build
 
@@ -252,6 +253,17 @@ class TestEffect:
     def test_known_mutation_cannot_be_called_harmless(self, method: str, path: str, effect: Effect) -> None:
         values = {"a": "5WT1", "b": "orders"} if "{" in path else None
         assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_of_two_templates_the_more_literal_one_counts(self, monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+        operations = [
+            Operation(name="a.get", method="POST", path="/a/{id}", effect=Effect.READ, shape=Shape.ONE, scope="read"),
+            Operation(name="a.all", method="POST", path="/a/all", effect=Effect.MUTATE, shape=Shape.ONE, scope="trade"),
+        ]
+        known = {each.name: each for each in (reversed(operations) if turned else operations)}
+        monkeypatch.setattr(custom_request, "OPERATIONS", known)
+        assert custom_call("POST", "/a/all").operation.effect is Effect.MUTATE
+        assert custom_call("POST", "/a/7").operation.effect is Effect.READ
 
     def test_unknown_effect_and_method_are_refused(self) -> None:
         wrong: Any = "write"
