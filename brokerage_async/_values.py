@@ -155,11 +155,26 @@ def freeze(builder: Any, model: type[T]) -> T:
 
 def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
     """Return the model, remembered under its values unless one of them is long."""
-    if all(len(value) <= MAX_CACHED_LENGTH for value in key if isinstance(value, str)):
+    if _is_short(key):
         if len(shared) >= MAX_SHARED:
             shared.clear()
         shared[key] = model
     return model
+
+
+def _is_short(value: object) -> bool:
+    """Return whether a value of a shared model is short, with everything in it."""
+    match value:
+        case str():
+            return len(value) <= MAX_CACHED_LENGTH
+        case tuple():
+            return len(value) <= MAX_CACHED_LENGTH and all(map(_is_short, value))
+        case Model():
+            names: Iterable[str] = type(value).__slots__
+            return all(_is_short(getattr(value, name)) for name in names)
+        case dict():
+            return not value
+    return True
 
 
 def raw_object(value: Mapping[str, Any]) -> Extra:
@@ -276,6 +291,16 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
         keep(target, key, raw)
         return None
     return read_moment(raw)
+
+
+def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
+    """Return a date-time or epoch milliseconds as a date-time; for -1 return None and keep it in ``extra``."""
+    if isinstance(raw, datetime):
+        return raw
+    if raw == -1:
+        keep(target, key, raw)
+        return None
+    return read_epoch(raw)
 
 
 def read_epoch(milliseconds: int) -> datetime:

@@ -30,6 +30,7 @@ __all__ = [
     "Page",
     "Pager",
     "Parameter",
+    "Provenance",
     "RequestModel",
     "Rule",
     "Shape",
@@ -48,6 +49,15 @@ class Effect(enum.StrEnum):
     READ = "read"
     PREFLIGHT = "preflight"
     MUTATE = "mutate"
+
+
+class Provenance(enum.StrEnum):
+    """Source of a fact about the service: its document, a recording, its published reference, or other clients."""
+
+    DOCUMENTED = "documented"
+    RECORDED = "recorded"
+    PUBLISHED = "published"
+    CLIENT = "client"
 
 
 class Shape(enum.StrEnum):
@@ -75,9 +85,12 @@ class Rule:
     require: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     require_value: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    require_any: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     distinct: str | None = None
     max_items: tuple[str, int] | None = None
+    min_items: tuple[str, int] | None = None
+    max_total: tuple[tuple[str, ...], int] | None = None
     span: tuple[str, str, int] | None = None
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
@@ -87,14 +100,16 @@ class Rule:
 @attrs.frozen(kw_only=True)
 class Parameter:
     """One path or query parameter: ``name`` in Python, ``wire`` in the URL, ``kind`` as one of
-    ``string integer identifier boolean date date-time``; ``array`` when the key repeats; ``minimum`` and ``maximum``
-    bound an integer, both included."""
+    ``string integer identifier boolean decimal date date-time``; ``array`` when the key repeats, or with ``joined``
+    when one value holds the items with commas between them; ``minimum`` and ``maximum`` bound an integer, both
+    included."""
 
     name: str
     wire: str
     location: str
     kind: str = "string"
     array: bool = False
+    joined: bool = False
     required: bool = False
     minimum: int | None = None
     maximum: int | None = None
@@ -104,7 +119,7 @@ class Parameter:
 @attrs.frozen(kw_only=True)
 class BodyField:
     """One field of a request body: ``name`` on the model, ``wire`` in the JSON, ``kind`` as of a ``Parameter`` or
-    ``decimal`` or ``object``; ``model`` is the nested request model of an object or of the items of an array."""
+    ``object``; ``model`` is the nested request model of an object or of the items of an array."""
 
     name: str
     wire: str
@@ -142,8 +157,8 @@ class Operation(Generic[T]):
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
         production_only: not offered by the sandbox.
-        observed: known from the wire only, not from the service document.
-        section: section of the service document that it follows.
+        provenance: where the knowledge of it comes from; see `Provenance`.
+        section: section of the service document that it follows, empty for an operation that is not in there.
     """
 
     name: str
@@ -160,7 +175,7 @@ class Operation(Generic[T]):
     body_required: bool = False
     rules: tuple[Rule, ...] = ()
     production_only: bool = False
-    observed: bool = False
+    provenance: Provenance = Provenance.DOCUMENTED
     section: str = ""
 
     def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from .read.load import SchemaError, load
+from .render import reference
 from .render.write import render, render_typing_checks, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.out == OUT:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
+        page = {"operations.md": reference.render(spec)}
+        codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
 
 

@@ -43,7 +43,7 @@ class Field:
     type: Type
     description: str
     required: bool = False
-    observed: bool = False
+    provenance: str = "documented"
     aliases: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ class Model:
     section: str
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
-    observed: bool = False
+    provenance: str = "documented"
     shared: bool = False
     identity: tuple[str, ...] | None = None
     restates: Restatement | None = None
@@ -89,12 +89,12 @@ class Enum:
     section: str
     members: tuple[tuple[str, str], ...]
     observed_values: tuple[str, ...] = ()
-    observed: bool = False
+    provenance: str = "documented"
 
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """Path or query parameter: ``name`` in Python, ``wire`` in the URL."""
+    """Path or query parameter: ``name`` in Python, ``wire`` in the URL; a ``joined`` array is one value with commas."""
 
     name: str
     wire: str
@@ -102,7 +102,8 @@ class Parameter:
     type: Type
     description: str
     required: bool = False
-    observed: bool = False
+    provenance: str = "documented"
+    joined: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -134,7 +135,7 @@ class Operation:
     rules: tuple[Rule, ...] = ()
     identity: tuple[str, ...] = ()
     production_only: bool = False
-    observed: bool = False
+    provenance: str = "documented"
 
     @property
     def namespace(self) -> str:

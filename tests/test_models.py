@@ -32,6 +32,13 @@ SAMPLES: dict[Any, Any] = {
 }
 
 
+def test_personal_data_shows_no_values() -> None:
+    address = models.Address(city="Springfield", extra={"block": "secret"})
+    shown = repr(models.Customer(first_name="Ada", address=address, is_professional=True))
+    assert shown == "Customer(first_name=..., address=..., is_professional=...)"
+    assert repr(address) == "Address(city=..., extra=...)"
+
+
 def sample(model: type[Any], depth: int = 3) -> Any:
     """A model with every field set."""
     hints = get_type_hints(model)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import _values as values
+from brokerage_async import models
 from brokerage_async._values import EMPTY, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
 
@@ -159,6 +160,24 @@ def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.Mo
         assert len(shared) <= 2
 
 
+def test_shared_values_within_arrays_and_models_are_short() -> None:
+    shared: dict[Any, object] = {}
+    model = object()
+    long = "x" * (values.MAX_CACHED_LENGTH + 1)
+    tick = models.TickSize(value=Decimal(1), symbol="A")
+    for key in [("a", (tick, tick)), ("b", ("c", "d"))]:
+        values.share(shared, key, model)
+        assert key in shared
+    for key in [
+        (("a", long),),
+        ((models.TickSize(symbol=long),),),
+        (tuple(range(values.MAX_CACHED_LENGTH + 1)),),
+        (models.TickSize(extra={"unknown": 1}),),
+    ]:
+        values.share(shared, key, model)
+        assert key not in shared
+
+
 class Text(str):
     """A string of another class."""
 
@@ -212,6 +231,20 @@ def test_epoch_milliseconds(milliseconds: int) -> None:
         assert not -62135596800000 <= milliseconds < 253402300800000
     else:
         assert moment - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=milliseconds)
+
+
+class Target:
+    extra: Any = values.EMPTY
+
+
+def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
+    target = Target()
+    assert values.epoch_or_keep(-1, target, "halt-start-time") is None
+    assert target.extra == {"halt-start-time": -1}
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert values.epoch_or_keep(int(moment.timestamp() * 1000), target, "halt-start-time") == moment
+    assert values.epoch_or_keep(moment, target, "halt-start-time") == moment
+    assert target.extra == {"halt-start-time": -1}
 
 
 def test_a_date_time_without_offset_is_utc() -> None:

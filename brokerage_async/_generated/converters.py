@@ -22,44 +22,77 @@ from brokerage_async._values import (
     decimal_as_sent,
     decimal_or_keep,
     decimal_text,
+    epoch_or_keep,
     finite,
     freeze,
     items_or_keys,
     keep,
+    moment_or_keep,
     mutable_builder,
     raw_object,
+    read_boolean,
     read_decimal,
     read_epoch,
+    read_integer,
     share,
 )
 
 from .models import (
+    Account,
+    AccountBalance,
+    Address,
     AdvancedInstructions,
     AlertField,
     AlertOperator,
+    AuthorityLevel,
     BuyingPowerEffect,
+    ChainFuture,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
     ComplexOrderType,
     ContingentStatus,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
+    Customer,
+    CustomerAccount,
+    CustomerSuitability,
+    Deliverable,
+    DestinationVenueSymbol,
     Dividend,
     EarningsReport,
+    EffectiveMarginRequirement,
+    Entity,
+    EntityOfficer,
+    EntitySuitability,
     Equity,
     EquityOption,
     ErrorBody,
     ErrorDetail,
+    ExpectedEarnings,
+    ExpirationVolatility,
     FeeBreakdown,
     FeeCalculation,
     Fill,
+    Future,
+    FutureEtfEquivalent,
     FutureOption,
     FutureOptionProduct,
+    FutureOptionProductDetails,
+    FutureProduct,
+    FutureRoll,
+    FuturesOptionChain,
+    FuturesOptionExpiration,
     GrantType,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
+    LiquidityState,
+    MarginConfiguration,
     MarginDryRun,
     MarginDryRunResult,
     MarginGroup,
@@ -68,8 +101,13 @@ from .models import (
     MarginPositionEntry,
     MarginPositionGroup,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
     MarketState,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
+    NetLiqOhlc,
+    NewComplexOrder,
     NewOrder,
     NewOrderCondition,
     NewOrderLeg,
@@ -78,6 +116,8 @@ from .models import (
     NewQuoteAlert,
     NewWatchlist,
     NewWatchlistEntry,
+    OptionExpiration,
+    OptionStrike,
     OptionType,
     Order,
     OrderCondition,
@@ -88,19 +128,36 @@ from .models import (
     OrderType,
     Pagination,
     PairsEdit,
+    PairsEquation,
+    PairsWatchlist,
+    PermittedAccountType,
+    PermittedMarginType,
+    Person,
     PlacedOrderResponse,
+    Position,
+    PositionLimit,
     PreflightMessage,
     PriceComponent,
     PriceEffect,
+    QuantityDecimalPrecision,
+    QuantityDirection,
     QuoteAlert,
+    QuoteToken,
     RelatedOrder,
+    SpanRow,
+    SymbolSearchHit,
     TickSize,
     TimeInForce,
+    TimeOfDay,
     TokenErrorBody,
     TokenRequest,
     TokenResponse,
+    TotalFees,
+    TradingCutoff,
+    TradingStatus,
     Transaction,
     TransactionLot,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
     WatchlistEntry,
@@ -149,6 +206,9 @@ class PaginationWire(Wire, rename="kebab"):
     total_items: int | None = None
     total_pages: int | None = None
     current_item_count: int | None = None
+    previous_link: str | None = None
+    next_link: str | None = None
+    paging_link_template: str | None = None
 
     def build(self) -> Pagination:
         """Return the frozen model with these values."""
@@ -160,6 +220,9 @@ class PaginationWire(Wire, rename="kebab"):
         o.total_items = self.total_items
         o.total_pages = self.total_pages
         o.current_item_count = self.current_item_count
+        o.previous_link = self.previous_link
+        o.next_link = self.next_link
+        o.paging_link_template = self.paging_link_template
         if not CLASS_SWAP:
             return freeze(o, Pagination)
         o.__class__ = Pagination
@@ -176,6 +239,9 @@ class PaginationWire(Wire, rename="kebab"):
             model.total_items,
             model.total_pages,
             model.current_item_count,
+            model.previous_link,
+            model.next_link,
+            model.paging_link_template,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -490,6 +556,7 @@ class EquityWire(Wire, rename="kebab"):
     tick_sizes: list[TickSizeWire] | None = None
     id: int | None = None
     cusip: str | None = None
+    is_fraud_risk: bool | None = None
 
     def build(self) -> Equity:
         """Return the frozen model with these values."""
@@ -525,6 +592,7 @@ class EquityWire(Wire, rename="kebab"):
         o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
         o.id = self.id
         o.cusip = self.cusip
+        o.is_fraud_risk = self.is_fraud_risk
         if not CLASS_SWAP:
             return freeze(o, Equity)
         o.__class__ = Equity
@@ -565,6 +633,7 @@ class EquityWire(Wire, rename="kebab"):
             None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
             model.id,
             model.cusip,
+            model.is_fraud_risk,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -578,12 +647,14 @@ class TickSizeWire(Wire):
 
     value: DecimalText | None = None
     threshold: DecimalText | None = None
+    symbol: str | None = None
 
     def build(self) -> TickSize:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.value,
             self.threshold,
+            self.symbol,
         )
         shared: TickSize | None = _SHARED_TICKSIZE.get(key)
         return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
@@ -595,6 +666,7 @@ class TickSizeWire(Wire):
         o.extra = EMPTY
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
+        o.symbol = self.symbol
         if not CLASS_SWAP:
             return freeze(o, TickSize)
         o.__class__ = TickSize
@@ -608,6 +680,7 @@ class TickSizeWire(Wire):
         wire = TickSizeWire(
             None if (v := model.value) is None else decimal_text(v),
             None if (v := model.threshold) is None else decimal_text(v),
+            model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -860,9 +933,11 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     clearing_exchange_code: str | None = None
     clearing_price_multiplier: DecimalText | None = None
     is_rollover: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
 
     def build(self) -> FutureOptionProduct:
         """Return the frozen model with these values, which rows with the same values share."""
+        v: Any
         key = (
             self.cash_settled,
             self.code,
@@ -883,6 +958,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.clearing_exchange_code,
             self.clearing_price_multiplier,
             self.is_rollover,
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v]),
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
@@ -911,6 +987,9 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.clearing_exchange_code = self.clearing_exchange_code
         o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
         o.is_rollover = self.is_rollover
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
         if not CLASS_SWAP:
             return freeze(o, FutureOptionProduct)
         o.__class__ = FutureOptionProduct
@@ -941,6 +1020,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             model.clearing_exchange_code,
             None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
             model.is_rollover,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1042,6 +1122,7 @@ class OrderWire(Wire, rename="kebab"):
     ext_exchange_order_number: str | None = None
     ext_global_order_number: int | None = None
     destination_venue: str | None = None
+    confirmation_status: str | None = None
     order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
     def build(self) -> Order:
@@ -1100,6 +1181,7 @@ class OrderWire(Wire, rename="kebab"):
         o.ext_exchange_order_number = self.ext_exchange_order_number
         o.ext_global_order_number = self.ext_global_order_number
         o.destination_venue = self.destination_venue
+        o.confirmation_status = self.confirmation_status
         if not CLASS_SWAP:
             return freeze(o, Order)
         o.__class__ = Order
@@ -1156,6 +1238,7 @@ class OrderWire(Wire, rename="kebab"):
             model.ext_exchange_order_number,
             model.ext_global_order_number,
             model.destination_venue,
+            model.confirmation_status,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1544,6 +1627,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
     commission_breakdown: list[FeeBreakdownWire] | None = None
     proprietary_fees_breakdown: list[FeeBreakdownWire] | None = None
     per_quantity: bool | None = None
+    rebates: DecimalText | None = None
+    rebates_effect: PriceEffect | None = None
+    rebates_breakdown: list[FeeBreakdownWire] | None = None
 
     def build(self) -> FeeCalculation:
         """Return the frozen model with these values."""
@@ -1573,6 +1659,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
             None if (v := self.proprietary_fees_breakdown) is None else tuple([item.build() for item in v])
         )
         o.per_quantity = self.per_quantity
+        o.rebates = None if (v := self.rebates) is None else read_decimal(v)
+        o.rebates_effect = self.rebates_effect
+        o.rebates_breakdown = None if (v := self.rebates_breakdown) is None else tuple([item.build() for item in v])
         if not CLASS_SWAP:
             return freeze(o, FeeCalculation)
         o.__class__ = FeeCalculation
@@ -1599,6 +1688,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
             None if (v := model.commission_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
             None if (v := model.proprietary_fees_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
             model.per_quantity,
+            None if (v := model.rebates) is None else decimal_text(v),
+            model.rebates_effect,
+            None if (v := model.rebates_breakdown) is None else [FeeBreakdownWire.of(item) for item in v],
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2184,6 +2276,22 @@ class TransactionWire(Wire, rename="kebab"):
     ext_exec_id: str | None = None
     ext_group_id: str | None = None
     lots: list[TransactionLotWire] | None = None
+    agency_price: DecimalText | None = None
+    principal_price: DecimalText | None = None
+    cost_basis_reconciliation_date: date | None = None
+    created_at: Moment | None = None
+    currency_conversion_fees: DecimalText | None = None
+    currency_conversion_fees_effect: PriceEffect | None = None
+    destination_venue: str | None = None
+    exchange: str | None = None
+    exchange_affiliation_identifier: str | None = None
+    ext_exchange_order_number: str | None = None
+    ext_group_fill_id: str | None = None
+    ext_global_order_number: str | int | None = None
+    other_charge: DecimalText | None = None
+    other_charge_description: str | None = None
+    other_charge_effect: PriceEffect | None = None
+    reverses_id: str | int | None = None
 
     def build(self) -> Transaction:
         """Return the frozen model with these values."""
@@ -2223,6 +2331,22 @@ class TransactionWire(Wire, rename="kebab"):
         o.ext_exec_id = self.ext_exec_id
         o.ext_group_id = self.ext_group_id
         o.lots = None if (v := self.lots) is None else tuple([item.build() for item in v])
+        o.agency_price = None if (v := self.agency_price) is None else read_decimal(v)
+        o.principal_price = None if (v := self.principal_price) is None else read_decimal(v)
+        o.cost_basis_reconciliation_date = self.cost_basis_reconciliation_date
+        o.created_at = self.created_at
+        o.currency_conversion_fees = None if (v := self.currency_conversion_fees) is None else read_decimal(v)
+        o.currency_conversion_fees_effect = self.currency_conversion_fees_effect
+        o.destination_venue = self.destination_venue
+        o.exchange = self.exchange
+        o.exchange_affiliation_identifier = self.exchange_affiliation_identifier
+        o.ext_exchange_order_number = self.ext_exchange_order_number
+        o.ext_group_fill_id = self.ext_group_fill_id
+        o.ext_global_order_number = v if (v := self.ext_global_order_number) is None or v.__class__ is str else str(v)
+        o.other_charge = None if (v := self.other_charge) is None else read_decimal(v)
+        o.other_charge_description = self.other_charge_description
+        o.other_charge_effect = self.other_charge_effect
+        o.reverses_id = v if (v := self.reverses_id) is None or v.__class__ is str else str(v)
         if not CLASS_SWAP:
             return freeze(o, Transaction)
         o.__class__ = Transaction
@@ -2267,6 +2391,22 @@ class TransactionWire(Wire, rename="kebab"):
             model.ext_exec_id,
             model.ext_group_id,
             None if (v := model.lots) is None else [TransactionLotWire.of(item) for item in v],
+            None if (v := model.agency_price) is None else decimal_text(v),
+            None if (v := model.principal_price) is None else decimal_text(v),
+            model.cost_basis_reconciliation_date,
+            model.created_at,
+            None if (v := model.currency_conversion_fees) is None else decimal_text(v),
+            model.currency_conversion_fees_effect,
+            model.destination_venue,
+            model.exchange,
+            model.exchange_affiliation_identifier,
+            model.ext_exchange_order_number,
+            model.ext_group_fill_id,
+            model.ext_global_order_number,
+            None if (v := model.other_charge) is None else decimal_text(v),
+            model.other_charge_description,
+            model.other_charge_effect,
+            model.reverses_id,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2442,6 +2582,9 @@ class MarginDryRunWire(Wire, rename="kebab"):
     isolated_order_margin_requirement: DecimalText | None = None
     isolated_order_margin_requirement_effect: PriceEffect | None = None
     is_spread: bool | None = None
+    isolated_order_buying_power_effect: DecimalText | None = None
+    isolated_order_buying_power_effect_effect: PriceEffect | None = None
+    order_ids: list[str | int] | None = None
 
     def build(self) -> MarginDryRun:
         """Return the frozen model with these values."""
@@ -2465,6 +2608,11 @@ class MarginDryRunWire(Wire, rename="kebab"):
         )
         o.isolated_order_margin_requirement_effect = self.isolated_order_margin_requirement_effect
         o.is_spread = self.is_spread
+        o.isolated_order_buying_power_effect = (
+            None if (v := self.isolated_order_buying_power_effect) is None else read_decimal(v)
+        )
+        o.isolated_order_buying_power_effect_effect = self.isolated_order_buying_power_effect_effect
+        o.order_ids = None if (v := self.order_ids) is None else tuple([str(item) for item in v])
         if not CLASS_SWAP:
             return freeze(o, MarginDryRun)
         o.__class__ = MarginDryRun
@@ -2491,6 +2639,9 @@ class MarginDryRunWire(Wire, rename="kebab"):
             None if (v := model.isolated_order_margin_requirement) is None else decimal_text(v),
             model.isolated_order_margin_requirement_effect,
             model.is_spread,
+            None if (v := model.isolated_order_buying_power_effect) is None else decimal_text(v),
+            model.isolated_order_buying_power_effect_effect,
+            None if (v := model.order_ids) is None else list(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2516,6 +2667,28 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
     order_ids: list[str | int] | None = None
     calculated_at: Moment | None = None
     marks: dict[str, Any] | None = None
+    entity_count: int | None = None
+    margin_calculation_type: str | None = None
+    base_margin_requirement: DecimalText | None = None
+    base_margin_requirement_effect: PriceEffect | None = None
+    cash_adjustment: DecimalText | None = None
+    cash_adjustment_effect: PriceEffect | None = None
+    working_margin: DecimalText | None = None
+    working_margin_effect: PriceEffect | None = None
+    position_margin: DecimalText | None = None
+    position_margin_effect: PriceEffect | None = None
+    position_equity_adjustment: DecimalText | None = None
+    position_equity_adjustment_effect: PriceEffect | None = None
+    cash_settlement_value: DecimalText | None = None
+    cash_settlement_value_effect: PriceEffect | None = None
+    long_equity_value: DecimalText | None = None
+    long_equity_value_effect: PriceEffect | None = None
+    short_equity_value: DecimalText | None = None
+    short_equity_value_effect: PriceEffect | None = None
+    long_derivative_value: DecimalText | None = None
+    short_derivative_value: DecimalText | None = None
+    long_cryptocurrency_value: DecimalText | None = None
+    short_cryptocurrency_value: DecimalText | None = None
 
     def build(self) -> MarginDryRunResult:
         """Return the frozen model with these values."""
@@ -2537,6 +2710,52 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
         o.order_ids = None if (v := self.order_ids) is None else tuple([str(item) for item in v])
         o.calculated_at = self.calculated_at
         o.marks = None if (v := self.marks) is None else raw_object(v)
+        o.entity_count = self.entity_count
+        o.margin_calculation_type = self.margin_calculation_type
+        o.base_margin_requirement = (
+            None if (v := self.base_margin_requirement) is None else decimal_or_keep(v, o, "base-margin-requirement")
+        )
+        o.base_margin_requirement_effect = self.base_margin_requirement_effect
+        o.cash_adjustment = None if (v := self.cash_adjustment) is None else decimal_or_keep(v, o, "cash-adjustment")
+        o.cash_adjustment_effect = self.cash_adjustment_effect
+        o.working_margin = None if (v := self.working_margin) is None else decimal_or_keep(v, o, "working-margin")
+        o.working_margin_effect = self.working_margin_effect
+        o.position_margin = None if (v := self.position_margin) is None else decimal_or_keep(v, o, "position-margin")
+        o.position_margin_effect = self.position_margin_effect
+        o.position_equity_adjustment = (
+            None
+            if (v := self.position_equity_adjustment) is None
+            else decimal_or_keep(v, o, "position-equity-adjustment")
+        )
+        o.position_equity_adjustment_effect = self.position_equity_adjustment_effect
+        o.cash_settlement_value = (
+            None if (v := self.cash_settlement_value) is None else decimal_or_keep(v, o, "cash-settlement-value")
+        )
+        o.cash_settlement_value_effect = self.cash_settlement_value_effect
+        o.long_equity_value = (
+            None if (v := self.long_equity_value) is None else decimal_or_keep(v, o, "long-equity-value")
+        )
+        o.long_equity_value_effect = self.long_equity_value_effect
+        o.short_equity_value = (
+            None if (v := self.short_equity_value) is None else decimal_or_keep(v, o, "short-equity-value")
+        )
+        o.short_equity_value_effect = self.short_equity_value_effect
+        o.long_derivative_value = (
+            None if (v := self.long_derivative_value) is None else decimal_or_keep(v, o, "long-derivative-value")
+        )
+        o.short_derivative_value = (
+            None if (v := self.short_derivative_value) is None else decimal_or_keep(v, o, "short-derivative-value")
+        )
+        o.long_cryptocurrency_value = (
+            None
+            if (v := self.long_cryptocurrency_value) is None
+            else decimal_or_keep(v, o, "long-cryptocurrency-value")
+        )
+        o.short_cryptocurrency_value = (
+            None
+            if (v := self.short_cryptocurrency_value) is None
+            else decimal_or_keep(v, o, "short-cryptocurrency-value")
+        )
         if not CLASS_SWAP:
             return freeze(o, MarginDryRunResult)
         o.__class__ = MarginDryRunResult
@@ -2563,6 +2782,28 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
             None if (v := model.order_ids) is None else list(v),
             model.calculated_at,
             None if (v := model.marks) is None else dict(v),
+            model.entity_count,
+            model.margin_calculation_type,
+            None if (v := model.base_margin_requirement) is None else decimal_text(v),
+            model.base_margin_requirement_effect,
+            None if (v := model.cash_adjustment) is None else decimal_text(v),
+            model.cash_adjustment_effect,
+            None if (v := model.working_margin) is None else decimal_text(v),
+            model.working_margin_effect,
+            None if (v := model.position_margin) is None else decimal_text(v),
+            model.position_margin_effect,
+            None if (v := model.position_equity_adjustment) is None else decimal_text(v),
+            model.position_equity_adjustment_effect,
+            None if (v := model.cash_settlement_value) is None else decimal_text(v),
+            model.cash_settlement_value_effect,
+            None if (v := model.long_equity_value) is None else decimal_text(v),
+            model.long_equity_value_effect,
+            None if (v := model.short_equity_value) is None else decimal_text(v),
+            model.short_equity_value_effect,
+            None if (v := model.long_derivative_value) is None else decimal_text(v),
+            None if (v := model.short_derivative_value) is None else decimal_text(v),
+            None if (v := model.long_cryptocurrency_value) is None else decimal_text(v),
+            None if (v := model.short_cryptocurrency_value) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2685,6 +2926,9 @@ class MarginGroupWire(Wire, rename="kebab"):
     position_entries: list[MarginPositionEntryWire] | None = None
     price_increase_percent: DecimalText | None = None
     price_decrease_percent: DecimalText | None = None
+    expected_price_range_up_percent: DecimalText | None = None
+    expected_price_range_down_percent: DecimalText | None = None
+    point_of_no_return_percent: DecimalText | None = None
 
     def build(self) -> MarginGroup:
         """Return the frozen model with these values."""
@@ -2708,6 +2952,21 @@ class MarginGroupWire(Wire, rename="kebab"):
         o.position_entries = None if (v := self.position_entries) is None else tuple([item.build() for item in v])
         o.price_increase_percent = None if (v := self.price_increase_percent) is None else read_decimal(v)
         o.price_decrease_percent = None if (v := self.price_decrease_percent) is None else read_decimal(v)
+        o.expected_price_range_up_percent = (
+            None
+            if (v := self.expected_price_range_up_percent) is None
+            else decimal_or_keep(v, o, "expected-price-range-up-percent")
+        )
+        o.expected_price_range_down_percent = (
+            None
+            if (v := self.expected_price_range_down_percent) is None
+            else decimal_or_keep(v, o, "expected-price-range-down-percent")
+        )
+        o.point_of_no_return_percent = (
+            None
+            if (v := self.point_of_no_return_percent) is None
+            else decimal_or_keep(v, o, "point-of-no-return-percent")
+        )
         if not CLASS_SWAP:
             return freeze(o, MarginGroup)
         o.__class__ = MarginGroup
@@ -2736,6 +2995,9 @@ class MarginGroupWire(Wire, rename="kebab"):
             None if (v := model.position_entries) is None else [MarginPositionEntryWire.of(item) for item in v],
             None if (v := model.price_increase_percent) is None else decimal_text(v),
             None if (v := model.price_decrease_percent) is None else decimal_text(v),
+            None if (v := model.expected_price_range_up_percent) is None else decimal_text(v),
+            None if (v := model.expected_price_range_down_percent) is None else decimal_text(v),
+            None if (v := model.point_of_no_return_percent) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2755,6 +3017,8 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
     buying_power: DecimalText | None = None
     buying_power_effect: PriceEffect | None = None
     position_entries: list[MarginPositionEntryWire] | None = None
+    initial_requirement: DecimalText | None = None
+    initial_requirement_effect: PriceEffect | None = None
 
     def build(self) -> MarginPositionGroup:
         """Return the frozen model with these values."""
@@ -2770,6 +3034,8 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
         o.buying_power = None if (v := self.buying_power) is None else read_decimal(v)
         o.buying_power_effect = self.buying_power_effect
         o.position_entries = None if (v := self.position_entries) is None else tuple([item.build() for item in v])
+        o.initial_requirement = None if (v := self.initial_requirement) is None else read_decimal(v)
+        o.initial_requirement_effect = self.initial_requirement_effect
         if not CLASS_SWAP:
             return freeze(o, MarginPositionGroup)
         o.__class__ = MarginPositionGroup
@@ -2790,6 +3056,8 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
             None if (v := model.buying_power) is None else decimal_text(v),
             model.buying_power_effect,
             None if (v := model.position_entries) is None else [MarginPositionEntryWire.of(item) for item in v],
+            None if (v := model.initial_requirement) is None else decimal_text(v),
+            model.initial_requirement_effect,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2809,6 +3077,7 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
     strike_price: DecimalText | None = None
     option_type: OptionType | None = None
     expiration_date: date | None = None
+    deliverable_quantity: DecimalText | None = None
 
     def build(self) -> MarginPositionEntry:
         """Return the frozen model with these values."""
@@ -2826,6 +3095,7 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
         o.strike_price = None if (v := self.strike_price) is None else decimal_or_keep(v, o, "strike-price")
         o.option_type = self.option_type
         o.expiration_date = self.expiration_date
+        o.deliverable_quantity = None if (v := self.deliverable_quantity) is None else read_decimal(v)
         if not CLASS_SWAP:
             return freeze(o, MarginPositionEntry)
         o.__class__ = MarginPositionEntry
@@ -2846,6 +3116,7 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
             None if (v := model.strike_price) is None else decimal_text(v),
             model.option_type,
             model.expiration_date,
+            None if (v := model.deliverable_quantity) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2861,6 +3132,11 @@ class WatchlistWire(Wire, rename="kebab"):
     cms_id: str | None = None
     group_name: str | None = None
     order_index: int | None = None
+    id: str | int | None = None
+    user_id: str | int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    watchlist_entry_count: int | None = None
 
     def build(self) -> Watchlist:
         """Return the frozen model with these values."""
@@ -2872,6 +3148,11 @@ class WatchlistWire(Wire, rename="kebab"):
         o.cms_id = self.cms_id
         o.group_name = self.group_name
         o.order_index = self.order_index
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.user_id = v if (v := self.user_id) is None or v.__class__ is str else str(v)
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        o.watchlist_entry_count = self.watchlist_entry_count
         if not CLASS_SWAP:
             return freeze(o, Watchlist)
         o.__class__ = Watchlist
@@ -2888,6 +3169,11 @@ class WatchlistWire(Wire, rename="kebab"):
             model.cms_id,
             model.group_name,
             model.order_index,
+            model.id,
+            model.user_id,
+            model.created_at,
+            model.updated_at,
+            model.watchlist_entry_count,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3013,7 +3299,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
     dismissed_at: Moment | None = None
     dx_symbol: str | None = None
     expired_at: Moment | None = None
-    expires_at: str | None = None
+    expires_at: str | int | None = None
     field: AlertField | None = None
     instrument_type: InstrumentType | None = None
     operator: AlertOperator | None = None
@@ -3035,7 +3321,7 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.dismissed_at = self.dismissed_at
         o.dx_symbol = self.dx_symbol
         o.expired_at = self.expired_at
-        o.expires_at = self.expires_at
+        o.expires_at = v if (v := self.expires_at) is None or v.__class__ is str else str(v)
         o.field = self.field
         o.instrument_type = self.instrument_type
         o.operator = self.operator
@@ -3079,13 +3365,17 @@ class QuoteAlertWire(Wire, rename="kebab"):
 _NewQuoteAlertBuilder = mutable_builder(NewQuoteAlert)
 
 
-class NewQuoteAlertWire(Wire):
+class NewQuoteAlertWire(Wire, rename="kebab"):
     """Wire form of `NewQuoteAlert`."""
 
     field: AlertField | None = None
     operator: AlertOperator | None = None
     symbol: str | None = None
     threshold: DecimalText | None = None
+    threshold_numeric: DecimalText | None = None
+    instrument_type: InstrumentType | None = None
+    dx_symbol: str | None = None
+    expires_at: str | None = None
 
     def build(self) -> NewQuoteAlert:
         """Return the frozen model with these values."""
@@ -3096,6 +3386,10 @@ class NewQuoteAlertWire(Wire):
         o.operator = self.operator
         o.symbol = self.symbol
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
+        o.threshold_numeric = None if (v := self.threshold_numeric) is None else read_decimal(v)
+        o.instrument_type = self.instrument_type
+        o.dx_symbol = self.dx_symbol
+        o.expires_at = self.expires_at
         if not CLASS_SWAP:
             return freeze(o, NewQuoteAlert)
         o.__class__ = NewQuoteAlert
@@ -3111,6 +3405,10 @@ class NewQuoteAlertWire(Wire):
             model.operator,
             model.symbol,
             None if (v := model.threshold) is None else decimal_text(v),
+            None if (v := model.threshold_numeric) is None else decimal_text(v),
+            model.instrument_type,
+            model.dx_symbol,
+            model.expires_at,
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -3240,6 +3538,3758 @@ class TokenErrorBodyWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_CustomerAccountBuilder = mutable_builder(CustomerAccount)
+
+
+class CustomerAccountWire(Wire, rename="kebab"):
+    """Wire form of `CustomerAccount`."""
+
+    account: AccountWire | None = None
+    authority_level: AuthorityLevel | None = None
+
+    def build(self) -> CustomerAccount:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CustomerAccountBuilder()
+        o.extra = EMPTY
+        o.account = None if (v := self.account) is None else v.build()
+        o.authority_level = self.authority_level
+        if not CLASS_SWAP:
+            return freeze(o, CustomerAccount)
+        o.__class__ = CustomerAccount
+        built: CustomerAccount = o
+        return built
+
+    @staticmethod
+    def of(model: CustomerAccount) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CustomerAccountWire(
+            None if (v := model.account) is None else AccountWire.of(v),
+            model.authority_level,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_AccountBuilder = mutable_builder(Account)
+
+
+class AccountWire(Wire, rename="kebab"):
+    """Wire form of `Account`."""
+
+    account_number: str | None = None
+    account_type_name: str | None = None
+    closed_at: Moment | None = None
+    created_at: Moment | None = None
+    day_trader_status: bool | str | None = None
+    ext_account_id: str | None = None
+    ext_crm_id: str | None = None
+    external_accounts: str | None = None
+    external_fdid: str | None = None
+    external_id: str | None = None
+    funding_date: date | None = None
+    futures_account_purpose: str | None = None
+    investment_objective: str | None = None
+    investment_time_horizon: str | None = None
+    is_closed: bool | None = None
+    is_firm_error: bool | None = None
+    is_firm_proprietary: bool | None = None
+    is_foreign: bool | str | None = None
+    is_futures_approved: bool | None = None
+    liquidity_needs: str | None = None
+    margin_or_cash: str | None = None
+    nickname: str | None = None
+    opened_at: Moment | None = None
+    regulatory_domain: str | None = None
+    risk_tolerance: str | None = None
+    submitting_user_id: str | int | None = None
+    suitable_options_level: str | None = None
+    is_test_drive: bool | None = None
+
+    def build(self) -> Account:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _AccountBuilder()
+        o.extra = EMPTY
+        o.account_number = self.account_number
+        o.account_type_name = self.account_type_name
+        o.closed_at = self.closed_at
+        o.created_at = self.created_at
+        o.day_trader_status = v if (v := self.day_trader_status) is None or isinstance(v, bool) else read_boolean(v)
+        o.ext_account_id = self.ext_account_id
+        o.ext_crm_id = self.ext_crm_id
+        o.external_accounts = self.external_accounts
+        o.external_fdid = self.external_fdid
+        o.external_id = self.external_id
+        o.funding_date = self.funding_date
+        o.futures_account_purpose = self.futures_account_purpose
+        o.investment_objective = self.investment_objective
+        o.investment_time_horizon = self.investment_time_horizon
+        o.is_closed = self.is_closed
+        o.is_firm_error = self.is_firm_error
+        o.is_firm_proprietary = self.is_firm_proprietary
+        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+        o.is_futures_approved = self.is_futures_approved
+        o.liquidity_needs = self.liquidity_needs
+        o.margin_or_cash = self.margin_or_cash
+        o.nickname = self.nickname
+        o.opened_at = self.opened_at
+        o.regulatory_domain = self.regulatory_domain
+        o.risk_tolerance = self.risk_tolerance
+        o.submitting_user_id = v if (v := self.submitting_user_id) is None or v.__class__ is str else str(v)
+        o.suitable_options_level = self.suitable_options_level
+        o.is_test_drive = self.is_test_drive
+        if not CLASS_SWAP:
+            return freeze(o, Account)
+        o.__class__ = Account
+        built: Account = o
+        return built
+
+    @staticmethod
+    def of(model: Account) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = AccountWire(
+            model.account_number,
+            model.account_type_name,
+            model.closed_at,
+            model.created_at,
+            model.day_trader_status,
+            model.ext_account_id,
+            model.ext_crm_id,
+            model.external_accounts,
+            model.external_fdid,
+            model.external_id,
+            model.funding_date,
+            model.futures_account_purpose,
+            model.investment_objective,
+            model.investment_time_horizon,
+            model.is_closed,
+            model.is_firm_error,
+            model.is_firm_proprietary,
+            model.is_foreign,
+            model.is_futures_approved,
+            model.liquidity_needs,
+            model.margin_or_cash,
+            model.nickname,
+            model.opened_at,
+            model.regulatory_domain,
+            model.risk_tolerance,
+            model.submitting_user_id,
+            model.suitable_options_level,
+            model.is_test_drive,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CustomerBuilder = mutable_builder(Customer)
+
+
+class CustomerWire(Wire, rename="kebab"):
+    """Wire form of `Customer`."""
+
+    id: str | None = None
+    first_name: str | None = None
+    first_surname: str | None = None
+    last_name: str | None = None
+    middle_name: str | None = None
+    prefix_name: str | None = None
+    second_surname: str | None = None
+    suffix_name: str | None = None
+    address: AddressWire | None = None
+    customer_suitability: CustomerSuitabilityWire | None = None
+    mailing_address: AddressWire | None = None
+    is_foreign: bool | str | None = None
+    regulatory_domain: str | None = None
+    usa_citizenship_type: str | None = None
+    home_phone_number: str | None = None
+    home_phone_number_details: str | None = None
+    mobile_phone_number: str | None = None
+    mobile_phone_number_details: str | None = None
+    work_phone_number: str | None = None
+    work_phone_number_details: str | None = None
+    birth_date: date | None = None
+    email: str | None = None
+    external_id: str | None = None
+    foreign_tax_number: str | None = None
+    tax_number: str | None = None
+    tax_number_type: str | None = None
+    birth_country: str | None = None
+    citizenship_country: str | None = None
+    visa_expiration_date: date | None = None
+    visa_type: str | None = None
+    agreed_to_margining: bool | None = None
+    subject_to_tax_withholding: bool | None = None
+    agreed_to_terms: bool | None = None
+    signature_of_agreement: bool | None = None
+    desk_customer_id: str | None = None
+    ext_crm_id: str | None = None
+    family_member_names: str | None = None
+    gender: str | None = None
+    has_industry_affiliation: bool | None = None
+    has_institutional_assets: bool | str | None = None
+    has_listed_affiliation: bool | None = None
+    has_political_affiliation: bool | None = None
+    industry_affiliation_firm: str | None = None
+    is_investment_adviser: bool | str | None = None
+    listed_affiliation_symbol: str | None = None
+    political_organization: str | None = None
+    user_id: str | None = None
+    has_delayed_quotes: bool | None = None
+    has_pending_or_approved_application: bool | str | None = None
+    is_professional: bool | None = None
+    permitted_account_types: list[PermittedAccountTypeWire] | None = None
+    created_at: Moment | None = None
+    entity: EntityWire | None = None
+    identifiable_type: str | None = None
+    person: PersonWire | None = None
+
+    def build(self) -> Customer:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CustomerBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.first_name = self.first_name
+        o.first_surname = self.first_surname
+        o.last_name = self.last_name
+        o.middle_name = self.middle_name
+        o.prefix_name = self.prefix_name
+        o.second_surname = self.second_surname
+        o.suffix_name = self.suffix_name
+        o.address = None if (v := self.address) is None else v.build()
+        o.customer_suitability = None if (v := self.customer_suitability) is None else v.build()
+        o.mailing_address = None if (v := self.mailing_address) is None else v.build()
+        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+        o.regulatory_domain = self.regulatory_domain
+        o.usa_citizenship_type = self.usa_citizenship_type
+        o.home_phone_number = self.home_phone_number
+        o.home_phone_number_details = self.home_phone_number_details
+        o.mobile_phone_number = self.mobile_phone_number
+        o.mobile_phone_number_details = self.mobile_phone_number_details
+        o.work_phone_number = self.work_phone_number
+        o.work_phone_number_details = self.work_phone_number_details
+        o.birth_date = self.birth_date
+        o.email = self.email
+        o.external_id = self.external_id
+        o.foreign_tax_number = self.foreign_tax_number
+        o.tax_number = self.tax_number
+        o.tax_number_type = self.tax_number_type
+        o.birth_country = self.birth_country
+        o.citizenship_country = self.citizenship_country
+        o.visa_expiration_date = self.visa_expiration_date
+        o.visa_type = self.visa_type
+        o.agreed_to_margining = self.agreed_to_margining
+        o.subject_to_tax_withholding = self.subject_to_tax_withholding
+        o.agreed_to_terms = self.agreed_to_terms
+        o.signature_of_agreement = self.signature_of_agreement
+        o.desk_customer_id = self.desk_customer_id
+        o.ext_crm_id = self.ext_crm_id
+        o.family_member_names = self.family_member_names
+        o.gender = self.gender
+        o.has_industry_affiliation = self.has_industry_affiliation
+        o.has_institutional_assets = (
+            v if (v := self.has_institutional_assets) is None or isinstance(v, bool) else read_boolean(v)
+        )
+        o.has_listed_affiliation = self.has_listed_affiliation
+        o.has_political_affiliation = self.has_political_affiliation
+        o.industry_affiliation_firm = self.industry_affiliation_firm
+        o.is_investment_adviser = (
+            v if (v := self.is_investment_adviser) is None or isinstance(v, bool) else read_boolean(v)
+        )
+        o.listed_affiliation_symbol = self.listed_affiliation_symbol
+        o.political_organization = self.political_organization
+        o.user_id = self.user_id
+        o.has_delayed_quotes = self.has_delayed_quotes
+        o.has_pending_or_approved_application = (
+            v if (v := self.has_pending_or_approved_application) is None or isinstance(v, bool) else read_boolean(v)
+        )
+        o.is_professional = self.is_professional
+        o.permitted_account_types = (
+            None if (v := self.permitted_account_types) is None else tuple([item.build() for item in v])
+        )
+        o.created_at = self.created_at
+        o.entity = None if (v := self.entity) is None else v.build()
+        o.identifiable_type = self.identifiable_type
+        o.person = None if (v := self.person) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, Customer)
+        o.__class__ = Customer
+        built: Customer = o
+        return built
+
+    @staticmethod
+    def of(model: Customer) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CustomerWire(
+            model.id,
+            model.first_name,
+            model.first_surname,
+            model.last_name,
+            model.middle_name,
+            model.prefix_name,
+            model.second_surname,
+            model.suffix_name,
+            None if (v := model.address) is None else AddressWire.of(v),
+            None if (v := model.customer_suitability) is None else CustomerSuitabilityWire.of(v),
+            None if (v := model.mailing_address) is None else AddressWire.of(v),
+            model.is_foreign,
+            model.regulatory_domain,
+            model.usa_citizenship_type,
+            model.home_phone_number,
+            model.home_phone_number_details,
+            model.mobile_phone_number,
+            model.mobile_phone_number_details,
+            model.work_phone_number,
+            model.work_phone_number_details,
+            model.birth_date,
+            model.email,
+            model.external_id,
+            model.foreign_tax_number,
+            model.tax_number,
+            model.tax_number_type,
+            model.birth_country,
+            model.citizenship_country,
+            model.visa_expiration_date,
+            model.visa_type,
+            model.agreed_to_margining,
+            model.subject_to_tax_withholding,
+            model.agreed_to_terms,
+            model.signature_of_agreement,
+            model.desk_customer_id,
+            model.ext_crm_id,
+            model.family_member_names,
+            model.gender,
+            model.has_industry_affiliation,
+            model.has_institutional_assets,
+            model.has_listed_affiliation,
+            model.has_political_affiliation,
+            model.industry_affiliation_firm,
+            model.is_investment_adviser,
+            model.listed_affiliation_symbol,
+            model.political_organization,
+            model.user_id,
+            model.has_delayed_quotes,
+            model.has_pending_or_approved_application,
+            model.is_professional,
+            None if (v := model.permitted_account_types) is None else [PermittedAccountTypeWire.of(item) for item in v],
+            model.created_at,
+            None if (v := model.entity) is None else EntityWire.of(v),
+            model.identifiable_type,
+            None if (v := model.person) is None else PersonWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_AddressBuilder = mutable_builder(Address)
+
+
+class AddressWire(Wire, rename="kebab"):
+    """Wire form of `Address`."""
+
+    city: str | None = None
+    country: str | None = None
+    is_domestic: bool | str | None = None
+    is_foreign: bool | str | None = None
+    postal_code: str | None = None
+    state_region: str | None = None
+    street_one: str | None = None
+    street_three: str | None = None
+    street_two: str | None = None
+
+    def build(self) -> Address:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _AddressBuilder()
+        o.extra = EMPTY
+        o.city = self.city
+        o.country = self.country
+        o.is_domestic = v if (v := self.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
+        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+        o.postal_code = self.postal_code
+        o.state_region = self.state_region
+        o.street_one = self.street_one
+        o.street_three = self.street_three
+        o.street_two = self.street_two
+        if not CLASS_SWAP:
+            return freeze(o, Address)
+        o.__class__ = Address
+        built: Address = o
+        return built
+
+    @staticmethod
+    def of(model: Address) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = AddressWire(
+            model.city,
+            model.country,
+            model.is_domestic,
+            model.is_foreign,
+            model.postal_code,
+            model.state_region,
+            model.street_one,
+            model.street_three,
+            model.street_two,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CustomerSuitabilityBuilder = mutable_builder(CustomerSuitability)
+
+
+class CustomerSuitabilityWire(Wire, rename="kebab"):
+    """Wire form of `CustomerSuitability`."""
+
+    id: str | int | None = None
+    annual_net_income: DecimalText | int | None = None
+    liquid_net_worth: DecimalText | int | None = None
+    net_worth: DecimalText | int | None = None
+    covered_options_trading_experience: str | None = None
+    futures_trading_experience: str | None = None
+    stock_trading_experience: str | None = None
+    uncovered_options_trading_experience: str | None = None
+    customer_id: str | int | None = None
+    employer_name: str | None = None
+    job_title: str | None = None
+    occupation: str | None = None
+    employment_status: str | None = None
+    marital_status: str | None = None
+    number_of_dependents: int | None = None
+    tax_bracket: str | None = None
+
+    def build(self) -> CustomerSuitability:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CustomerSuitabilityBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.annual_net_income = None if (v := self.annual_net_income) is None else read_decimal(v)
+        o.liquid_net_worth = None if (v := self.liquid_net_worth) is None else read_decimal(v)
+        o.net_worth = None if (v := self.net_worth) is None else read_decimal(v)
+        o.covered_options_trading_experience = self.covered_options_trading_experience
+        o.futures_trading_experience = self.futures_trading_experience
+        o.stock_trading_experience = self.stock_trading_experience
+        o.uncovered_options_trading_experience = self.uncovered_options_trading_experience
+        o.customer_id = v if (v := self.customer_id) is None or v.__class__ is str else str(v)
+        o.employer_name = self.employer_name
+        o.job_title = self.job_title
+        o.occupation = self.occupation
+        o.employment_status = self.employment_status
+        o.marital_status = self.marital_status
+        o.number_of_dependents = self.number_of_dependents
+        o.tax_bracket = self.tax_bracket
+        if not CLASS_SWAP:
+            return freeze(o, CustomerSuitability)
+        o.__class__ = CustomerSuitability
+        built: CustomerSuitability = o
+        return built
+
+    @staticmethod
+    def of(model: CustomerSuitability) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CustomerSuitabilityWire(
+            model.id,
+            None if (v := model.annual_net_income) is None else decimal_text(v),
+            None if (v := model.liquid_net_worth) is None else decimal_text(v),
+            None if (v := model.net_worth) is None else decimal_text(v),
+            model.covered_options_trading_experience,
+            model.futures_trading_experience,
+            model.stock_trading_experience,
+            model.uncovered_options_trading_experience,
+            model.customer_id,
+            model.employer_name,
+            model.job_title,
+            model.occupation,
+            model.employment_status,
+            model.marital_status,
+            model.number_of_dependents,
+            model.tax_bracket,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PersonBuilder = mutable_builder(Person)
+
+
+class PersonWire(Wire, rename="kebab"):
+    """Wire form of `Person`."""
+
+    external_id: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    middle_name: str | None = None
+    prefix_name: str | None = None
+    suffix_name: str | None = None
+    birth_country: str | None = None
+    citizenship_country: str | None = None
+    birth_date: date | None = None
+    usa_citizenship_type: str | None = None
+    visa_expiration_date: date | None = None
+    visa_type: str | None = None
+    employer_name: str | None = None
+    employment_status: str | None = None
+    job_title: str | None = None
+    marital_status: str | None = None
+    number_of_dependents: int | str | None = None
+    occupation: str | None = None
+
+    def build(self) -> Person:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PersonBuilder()
+        o.extra = EMPTY
+        o.external_id = self.external_id
+        o.first_name = self.first_name
+        o.last_name = self.last_name
+        o.middle_name = self.middle_name
+        o.prefix_name = self.prefix_name
+        o.suffix_name = self.suffix_name
+        o.birth_country = self.birth_country
+        o.citizenship_country = self.citizenship_country
+        o.birth_date = self.birth_date
+        o.usa_citizenship_type = self.usa_citizenship_type
+        o.visa_expiration_date = self.visa_expiration_date
+        o.visa_type = self.visa_type
+        o.employer_name = self.employer_name
+        o.employment_status = self.employment_status
+        o.job_title = self.job_title
+        o.marital_status = self.marital_status
+        o.number_of_dependents = (
+            v if (v := self.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
+        )
+        o.occupation = self.occupation
+        if not CLASS_SWAP:
+            return freeze(o, Person)
+        o.__class__ = Person
+        built: Person = o
+        return built
+
+    @staticmethod
+    def of(model: Person) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = PersonWire(
+            model.external_id,
+            model.first_name,
+            model.last_name,
+            model.middle_name,
+            model.prefix_name,
+            model.suffix_name,
+            model.birth_country,
+            model.citizenship_country,
+            model.birth_date,
+            model.usa_citizenship_type,
+            model.visa_expiration_date,
+            model.visa_type,
+            model.employer_name,
+            model.employment_status,
+            model.job_title,
+            model.marital_status,
+            model.number_of_dependents,
+            model.occupation,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntityBuilder = mutable_builder(Entity)
+
+
+class EntityWire(Wire, rename="kebab"):
+    """Wire form of `Entity`."""
+
+    id: str | None = None
+    address: AddressWire | None = None
+    business_nature: str | None = None
+    date_of_trust_creation: date | None = None
+    email: str | None = None
+    entity_officers: list[EntityOfficerWire] | None = None
+    entity_suitability: EntitySuitabilityWire | None = None
+    entity_type: str | None = None
+    foreign_institution: str | None = None
+    grantor_birth_date: date | None = None
+    grantor_email: str | None = None
+    grantor_first_name: str | None = None
+    grantor_last_name: str | None = None
+    grantor_middle_name: str | None = None
+    grantor_tax_number: str | None = None
+    has_foreign_bank_affiliation: bool | str | None = None
+    has_foreign_institution_affiliation: bool | str | None = None
+    is_domestic: bool | str | None = None
+    legal_name: str | None = None
+    mailing_address: AddressWire | None = None
+    phone_number: str | None = None
+    secretary_name: str | None = None
+    tax_election: str | None = None
+    tax_number: str | None = None
+    is_hedge_fund: bool | str | None = None
+
+    def build(self) -> Entity:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _EntityBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.address = None if (v := self.address) is None else v.build()
+        o.business_nature = self.business_nature
+        o.date_of_trust_creation = self.date_of_trust_creation
+        o.email = self.email
+        o.entity_officers = None if (v := self.entity_officers) is None else tuple([item.build() for item in v])
+        o.entity_suitability = None if (v := self.entity_suitability) is None else v.build()
+        o.entity_type = self.entity_type
+        o.foreign_institution = self.foreign_institution
+        o.grantor_birth_date = self.grantor_birth_date
+        o.grantor_email = self.grantor_email
+        o.grantor_first_name = self.grantor_first_name
+        o.grantor_last_name = self.grantor_last_name
+        o.grantor_middle_name = self.grantor_middle_name
+        o.grantor_tax_number = self.grantor_tax_number
+        o.has_foreign_bank_affiliation = (
+            v if (v := self.has_foreign_bank_affiliation) is None or isinstance(v, bool) else read_boolean(v)
+        )
+        o.has_foreign_institution_affiliation = (
+            v if (v := self.has_foreign_institution_affiliation) is None or isinstance(v, bool) else read_boolean(v)
+        )
+        o.is_domestic = v if (v := self.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
+        o.legal_name = self.legal_name
+        o.mailing_address = None if (v := self.mailing_address) is None else v.build()
+        o.phone_number = self.phone_number
+        o.secretary_name = self.secretary_name
+        o.tax_election = self.tax_election
+        o.tax_number = self.tax_number
+        o.is_hedge_fund = v if (v := self.is_hedge_fund) is None or isinstance(v, bool) else read_boolean(v)
+        if not CLASS_SWAP:
+            return freeze(o, Entity)
+        o.__class__ = Entity
+        built: Entity = o
+        return built
+
+    @staticmethod
+    def of(model: Entity) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = EntityWire(
+            model.id,
+            None if (v := model.address) is None else AddressWire.of(v),
+            model.business_nature,
+            model.date_of_trust_creation,
+            model.email,
+            None if (v := model.entity_officers) is None else [EntityOfficerWire.of(item) for item in v],
+            None if (v := model.entity_suitability) is None else EntitySuitabilityWire.of(v),
+            model.entity_type,
+            model.foreign_institution,
+            model.grantor_birth_date,
+            model.grantor_email,
+            model.grantor_first_name,
+            model.grantor_last_name,
+            model.grantor_middle_name,
+            model.grantor_tax_number,
+            model.has_foreign_bank_affiliation,
+            model.has_foreign_institution_affiliation,
+            model.is_domestic,
+            model.legal_name,
+            None if (v := model.mailing_address) is None else AddressWire.of(v),
+            model.phone_number,
+            model.secretary_name,
+            model.tax_election,
+            model.tax_number,
+            model.is_hedge_fund,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntityOfficerBuilder = mutable_builder(EntityOfficer)
+
+
+class EntityOfficerWire(Wire, rename="kebab"):
+    """Wire form of `EntityOfficer`."""
+
+    id: str | None = None
+    external_id: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    middle_name: str | None = None
+    prefix_name: str | None = None
+    suffix_name: str | None = None
+    address: AddressWire | None = None
+    birth_country: str | None = None
+    citizenship_country: str | None = None
+    birth_date: date | None = None
+    email: str | None = None
+    employer_name: str | None = None
+    employment_status: str | None = None
+    home_phone_number: str | None = None
+    mobile_phone_number: str | None = None
+    work_phone_number: str | None = None
+    is_foreign: bool | str | None = None
+    job_title: str | None = None
+    marital_status: str | None = None
+    number_of_dependents: int | str | None = None
+    occupation: str | None = None
+    owner_of_record: bool | None = None
+    relationship_to_entity: str | None = None
+    tax_number: str | None = None
+    tax_number_type: str | None = None
+    usa_citizenship_type: str | None = None
+    visa_expiration_date: date | None = None
+    visa_type: str | None = None
+
+    def build(self) -> EntityOfficer:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _EntityOfficerBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.external_id = self.external_id
+        o.first_name = self.first_name
+        o.last_name = self.last_name
+        o.middle_name = self.middle_name
+        o.prefix_name = self.prefix_name
+        o.suffix_name = self.suffix_name
+        o.address = None if (v := self.address) is None else v.build()
+        o.birth_country = self.birth_country
+        o.citizenship_country = self.citizenship_country
+        o.birth_date = self.birth_date
+        o.email = self.email
+        o.employer_name = self.employer_name
+        o.employment_status = self.employment_status
+        o.home_phone_number = self.home_phone_number
+        o.mobile_phone_number = self.mobile_phone_number
+        o.work_phone_number = self.work_phone_number
+        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+        o.job_title = self.job_title
+        o.marital_status = self.marital_status
+        o.number_of_dependents = (
+            v if (v := self.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
+        )
+        o.occupation = self.occupation
+        o.owner_of_record = self.owner_of_record
+        o.relationship_to_entity = self.relationship_to_entity
+        o.tax_number = self.tax_number
+        o.tax_number_type = self.tax_number_type
+        o.usa_citizenship_type = self.usa_citizenship_type
+        o.visa_expiration_date = self.visa_expiration_date
+        o.visa_type = self.visa_type
+        if not CLASS_SWAP:
+            return freeze(o, EntityOfficer)
+        o.__class__ = EntityOfficer
+        built: EntityOfficer = o
+        return built
+
+    @staticmethod
+    def of(model: EntityOfficer) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = EntityOfficerWire(
+            model.id,
+            model.external_id,
+            model.first_name,
+            model.last_name,
+            model.middle_name,
+            model.prefix_name,
+            model.suffix_name,
+            None if (v := model.address) is None else AddressWire.of(v),
+            model.birth_country,
+            model.citizenship_country,
+            model.birth_date,
+            model.email,
+            model.employer_name,
+            model.employment_status,
+            model.home_phone_number,
+            model.mobile_phone_number,
+            model.work_phone_number,
+            model.is_foreign,
+            model.job_title,
+            model.marital_status,
+            model.number_of_dependents,
+            model.occupation,
+            model.owner_of_record,
+            model.relationship_to_entity,
+            model.tax_number,
+            model.tax_number_type,
+            model.usa_citizenship_type,
+            model.visa_expiration_date,
+            model.visa_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntitySuitabilityBuilder = mutable_builder(EntitySuitability)
+
+
+class EntitySuitabilityWire(Wire, rename="kebab"):
+    """Wire form of `EntitySuitability`."""
+
+    id: str | int | None = None
+    annual_net_income: DecimalText | int | None = None
+    liquid_net_worth: DecimalText | int | None = None
+    net_worth: DecimalText | int | None = None
+    covered_options_trading_experience: str | None = None
+    futures_trading_experience: str | None = None
+    stock_trading_experience: str | None = None
+    uncovered_options_trading_experience: str | None = None
+    entity_id: str | int | None = None
+    tax_bracket: str | None = None
+
+    def build(self) -> EntitySuitability:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _EntitySuitabilityBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.annual_net_income = None if (v := self.annual_net_income) is None else read_decimal(v)
+        o.liquid_net_worth = None if (v := self.liquid_net_worth) is None else read_decimal(v)
+        o.net_worth = None if (v := self.net_worth) is None else read_decimal(v)
+        o.covered_options_trading_experience = self.covered_options_trading_experience
+        o.futures_trading_experience = self.futures_trading_experience
+        o.stock_trading_experience = self.stock_trading_experience
+        o.uncovered_options_trading_experience = self.uncovered_options_trading_experience
+        o.entity_id = v if (v := self.entity_id) is None or v.__class__ is str else str(v)
+        o.tax_bracket = self.tax_bracket
+        if not CLASS_SWAP:
+            return freeze(o, EntitySuitability)
+        o.__class__ = EntitySuitability
+        built: EntitySuitability = o
+        return built
+
+    @staticmethod
+    def of(model: EntitySuitability) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = EntitySuitabilityWire(
+            model.id,
+            None if (v := model.annual_net_income) is None else decimal_text(v),
+            None if (v := model.liquid_net_worth) is None else decimal_text(v),
+            None if (v := model.net_worth) is None else decimal_text(v),
+            model.covered_options_trading_experience,
+            model.futures_trading_experience,
+            model.stock_trading_experience,
+            model.uncovered_options_trading_experience,
+            model.entity_id,
+            model.tax_bracket,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PermittedAccountTypeBuilder = mutable_builder(PermittedAccountType)
+
+
+class PermittedAccountTypeWire(Wire, rename="kebab"):
+    """Wire form of `PermittedAccountType`."""
+
+    name: str | None = None
+    description: str | None = None
+    is_tax_advantaged: bool | None = None
+    has_multiple_owners: bool | None = None
+    is_publicly_available: bool | None = None
+    margin_types: list[PermittedMarginTypeWire] | None = None
+    is_tax_advantaged__alias1: bool | None = msgspec.field(default=None, name="is_tax_advantaged")
+    has_multiple_owners__alias1: bool | None = msgspec.field(default=None, name="has_multiple_owners")
+    is_publicly_available__alias1: bool | None = msgspec.field(default=None, name="is_publicly_available")
+    margin_types__alias1: list[PermittedMarginTypeWire] | None = msgspec.field(default=None, name="margin_types")
+
+    def build(self) -> PermittedAccountType:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PermittedAccountTypeBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        o.description = self.description
+        v = self.is_tax_advantaged
+        if self.is_tax_advantaged__alias1 is not None:
+            if v is None:
+                v = self.is_tax_advantaged__alias1
+            else:
+                keep(
+                    o,
+                    "is_tax_advantaged",
+                    msgspec.to_builtins(self.is_tax_advantaged__alias1, builtin_types=(Decimal,)),
+                )
+        o.is_tax_advantaged = v
+        v = self.has_multiple_owners
+        if self.has_multiple_owners__alias1 is not None:
+            if v is None:
+                v = self.has_multiple_owners__alias1
+            else:
+                keep(
+                    o,
+                    "has_multiple_owners",
+                    msgspec.to_builtins(self.has_multiple_owners__alias1, builtin_types=(Decimal,)),
+                )
+        o.has_multiple_owners = v
+        v = self.is_publicly_available
+        if self.is_publicly_available__alias1 is not None:
+            if v is None:
+                v = self.is_publicly_available__alias1
+            else:
+                keep(
+                    o,
+                    "is_publicly_available",
+                    msgspec.to_builtins(self.is_publicly_available__alias1, builtin_types=(Decimal,)),
+                )
+        o.is_publicly_available = v
+        v = self.margin_types
+        if self.margin_types__alias1 is not None:
+            if v is None:
+                v = self.margin_types__alias1
+            else:
+                keep(o, "margin_types", msgspec.to_builtins(self.margin_types__alias1, builtin_types=(Decimal,)))
+        o.margin_types = None if v is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, PermittedAccountType)
+        o.__class__ = PermittedAccountType
+        built: PermittedAccountType = o
+        return built
+
+    @staticmethod
+    def of(model: PermittedAccountType) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PermittedAccountTypeWire(
+            model.name,
+            model.description,
+            model.is_tax_advantaged,
+            model.has_multiple_owners,
+            model.is_publicly_available,
+            None if (v := model.margin_types) is None else [PermittedMarginTypeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PermittedMarginTypeBuilder = mutable_builder(PermittedMarginType)
+
+
+class PermittedMarginTypeWire(Wire, rename="kebab"):
+    """Wire form of `PermittedMarginType`."""
+
+    name: str | None = None
+    is_margin: bool | None = None
+    is_margin__alias1: bool | None = msgspec.field(default=None, name="is_margin")
+
+    def build(self) -> PermittedMarginType:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PermittedMarginTypeBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        v = self.is_margin
+        if self.is_margin__alias1 is not None:
+            if v is None:
+                v = self.is_margin__alias1
+            else:
+                keep(o, "is_margin", msgspec.to_builtins(self.is_margin__alias1, builtin_types=(Decimal,)))
+        o.is_margin = v
+        if not CLASS_SWAP:
+            return freeze(o, PermittedMarginType)
+        o.__class__ = PermittedMarginType
+        built: PermittedMarginType = o
+        return built
+
+    @staticmethod
+    def of(model: PermittedMarginType) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = PermittedMarginTypeWire(
+            model.name,
+            model.is_margin,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TradingStatusBuilder = mutable_builder(TradingStatus)
+
+
+class TradingStatusWire(Wire, rename="kebab"):
+    """Wire form of `TradingStatus`."""
+
+    id: str | int | None = None
+    account_number: str | None = None
+    are_deep_itm_carry_options_enabled: bool | None = None
+    are_far_otm_net_options_restricted: bool | None = None
+    are_options_values_restricted_to_nlv: bool | None = None
+    are_single_tick_expiring_hedges_ignored: bool | None = None
+    autotrade_account_type: str | None = None
+    clearing_account_number: str | None = None
+    clearing_aggregation_identifier: str | None = None
+    cmta_override: int | None = None
+    day_trade_count: int | None = None
+    enhanced_fraud_safeguards_enabled_at: Moment | None = None
+    equities_margin_calculation_type: str | None = None
+    ext_crm_id: str | None = None
+    fee_schedule_name: str | None = None
+    futures_margin_rate_multiplier: Decimal | None = None
+    has_intraday_equities_margin: bool | None = None
+    is_aggregated_at_clearing: bool | None = None
+    is_ascend_event_contracts_enabled: bool | None = None
+    is_closed: bool | None = None
+    is_closing_only: bool | None = None
+    is_cryptocurrency_closing_only: bool | None = None
+    is_cryptocurrency_enabled: bool | None = None
+    is_equity_offering_closing_only: bool | None = None
+    is_equity_offering_enabled: bool | None = None
+    is_event_contracts_closing_only: bool | None = None
+    is_frozen: bool | None = None
+    is_full_equity_margin_required: bool | None = None
+    is_futures_closing_only: bool | None = None
+    is_futures_enabled: bool | None = None
+    is_futures_intra_day_enabled: bool | None = None
+    is_in_day_trade_equity_maintenance_call: bool | None = None
+    is_in_margin_call: bool | None = None
+    is_non_retail: bool | None = None
+    is_pattern_day_trader: bool | None = None
+    is_portfolio_margin_enabled: bool | None = None
+    is_risk_reducing_only: bool | None = None
+    is_roll_the_day_forward_enabled: bool | None = None
+    is_small_notional_futures_intra_day_enabled: bool | None = None
+    options_level: str | None = None
+    pdt_reset_on: date | None = None
+    short_calls_enabled: bool | None = None
+    small_notional_futures_margin_rate_multiplier: Decimal | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> TradingStatus:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TradingStatusBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.account_number = self.account_number
+        o.are_deep_itm_carry_options_enabled = self.are_deep_itm_carry_options_enabled
+        o.are_far_otm_net_options_restricted = self.are_far_otm_net_options_restricted
+        o.are_options_values_restricted_to_nlv = self.are_options_values_restricted_to_nlv
+        o.are_single_tick_expiring_hedges_ignored = self.are_single_tick_expiring_hedges_ignored
+        o.autotrade_account_type = self.autotrade_account_type
+        o.clearing_account_number = self.clearing_account_number
+        o.clearing_aggregation_identifier = self.clearing_aggregation_identifier
+        o.cmta_override = self.cmta_override
+        o.day_trade_count = self.day_trade_count
+        o.enhanced_fraud_safeguards_enabled_at = self.enhanced_fraud_safeguards_enabled_at
+        o.equities_margin_calculation_type = self.equities_margin_calculation_type
+        o.ext_crm_id = self.ext_crm_id
+        o.fee_schedule_name = self.fee_schedule_name
+        o.futures_margin_rate_multiplier = None if (v := self.futures_margin_rate_multiplier) is None else finite(v)
+        o.has_intraday_equities_margin = self.has_intraday_equities_margin
+        o.is_aggregated_at_clearing = self.is_aggregated_at_clearing
+        o.is_ascend_event_contracts_enabled = self.is_ascend_event_contracts_enabled
+        o.is_closed = self.is_closed
+        o.is_closing_only = self.is_closing_only
+        o.is_cryptocurrency_closing_only = self.is_cryptocurrency_closing_only
+        o.is_cryptocurrency_enabled = self.is_cryptocurrency_enabled
+        o.is_equity_offering_closing_only = self.is_equity_offering_closing_only
+        o.is_equity_offering_enabled = self.is_equity_offering_enabled
+        o.is_event_contracts_closing_only = self.is_event_contracts_closing_only
+        o.is_frozen = self.is_frozen
+        o.is_full_equity_margin_required = self.is_full_equity_margin_required
+        o.is_futures_closing_only = self.is_futures_closing_only
+        o.is_futures_enabled = self.is_futures_enabled
+        o.is_futures_intra_day_enabled = self.is_futures_intra_day_enabled
+        o.is_in_day_trade_equity_maintenance_call = self.is_in_day_trade_equity_maintenance_call
+        o.is_in_margin_call = self.is_in_margin_call
+        o.is_non_retail = self.is_non_retail
+        o.is_pattern_day_trader = self.is_pattern_day_trader
+        o.is_portfolio_margin_enabled = self.is_portfolio_margin_enabled
+        o.is_risk_reducing_only = self.is_risk_reducing_only
+        o.is_roll_the_day_forward_enabled = self.is_roll_the_day_forward_enabled
+        o.is_small_notional_futures_intra_day_enabled = self.is_small_notional_futures_intra_day_enabled
+        o.options_level = self.options_level
+        o.pdt_reset_on = self.pdt_reset_on
+        o.short_calls_enabled = self.short_calls_enabled
+        o.small_notional_futures_margin_rate_multiplier = (
+            None if (v := self.small_notional_futures_margin_rate_multiplier) is None else finite(v)
+        )
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, TradingStatus)
+        o.__class__ = TradingStatus
+        built: TradingStatus = o
+        return built
+
+    @staticmethod
+    def of(model: TradingStatus) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TradingStatusWire(
+            model.id,
+            model.account_number,
+            model.are_deep_itm_carry_options_enabled,
+            model.are_far_otm_net_options_restricted,
+            model.are_options_values_restricted_to_nlv,
+            model.are_single_tick_expiring_hedges_ignored,
+            model.autotrade_account_type,
+            model.clearing_account_number,
+            model.clearing_aggregation_identifier,
+            model.cmta_override,
+            model.day_trade_count,
+            model.enhanced_fraud_safeguards_enabled_at,
+            model.equities_margin_calculation_type,
+            model.ext_crm_id,
+            model.fee_schedule_name,
+            None if (v := model.futures_margin_rate_multiplier) is None else decimal_as_sent(v),
+            model.has_intraday_equities_margin,
+            model.is_aggregated_at_clearing,
+            model.is_ascend_event_contracts_enabled,
+            model.is_closed,
+            model.is_closing_only,
+            model.is_cryptocurrency_closing_only,
+            model.is_cryptocurrency_enabled,
+            model.is_equity_offering_closing_only,
+            model.is_equity_offering_enabled,
+            model.is_event_contracts_closing_only,
+            model.is_frozen,
+            model.is_full_equity_margin_required,
+            model.is_futures_closing_only,
+            model.is_futures_enabled,
+            model.is_futures_intra_day_enabled,
+            model.is_in_day_trade_equity_maintenance_call,
+            model.is_in_margin_call,
+            model.is_non_retail,
+            model.is_pattern_day_trader,
+            model.is_portfolio_margin_enabled,
+            model.is_risk_reducing_only,
+            model.is_roll_the_day_forward_enabled,
+            model.is_small_notional_futures_intra_day_enabled,
+            model.options_level,
+            model.pdt_reset_on,
+            model.short_calls_enabled,
+            None if (v := model.small_notional_futures_margin_rate_multiplier) is None else decimal_as_sent(v),
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_AccountBalanceBuilder = mutable_builder(AccountBalance)
+
+
+class AccountBalanceWire(Wire, rename="kebab"):
+    """Wire form of `AccountBalance`."""
+
+    account_number: str | None = None
+    available_trading_funds: DecimalText | None = None
+    bond_margin_requirement: DecimalText | None = None
+    cash_available_to_withdraw: DecimalText | None = None
+    cash_balance: DecimalText | None = None
+    cash_settle_balance: DecimalText | None = None
+    closed_loop_available_balance: DecimalText | None = None
+    cryptocurrency_margin_requirement: DecimalText | None = None
+    currency: str | None = None
+    day_equity_call_value: DecimalText | None = None
+    day_trade_excess: DecimalText | None = None
+    day_trading_buying_power: DecimalText | None = None
+    day_trading_call_value: DecimalText | None = None
+    derivative_buying_power: DecimalText | None = None
+    equity_buying_power: DecimalText | None = None
+    equity_offering_margin_requirement: DecimalText | None = None
+    fixed_income_security_margin_requirement: DecimalText | None = None
+    futures_margin_requirement: DecimalText | None = None
+    intraday_equities_cash_amount: DecimalText | None = None
+    intraday_equities_cash_effect: PriceEffect | None = None
+    intraday_equities_cash_effective_date: date | None = None
+    intraday_futures_cash_amount: DecimalText | None = None
+    intraday_futures_cash_effect: PriceEffect | None = None
+    intraday_futures_cash_effective_date: date | None = None
+    long_bond_value: DecimalText | None = None
+    long_cryptocurrency_value: DecimalText | None = None
+    long_derivative_value: DecimalText | None = None
+    long_equity_value: DecimalText | None = None
+    long_fixed_income_security_value: DecimalText | None = None
+    long_futures_derivative_value: DecimalText | None = None
+    long_futures_value: DecimalText | None = None
+    long_margineable_value: DecimalText | None = None
+    maintenance_call_value: DecimalText | None = None
+    maintenance_requirement: DecimalText | None = None
+    margin_equity: DecimalText | None = None
+    margin_settle_balance: DecimalText | None = None
+    net_liquidating_value: DecimalText | None = None
+    pending_cash: DecimalText | None = None
+    pending_cash_effect: PriceEffect | None = None
+    previous_date_cryptocurrency_fiat_effective_date: date | None = None
+    previous_day_cryptocurrency_fiat_amount: DecimalText | None = None
+    previous_day_cryptocurrency_fiat_effect: PriceEffect | None = None
+    reg_t_call_value: DecimalText | None = None
+    short_cryptocurrency_value: DecimalText | None = None
+    short_derivative_value: DecimalText | None = None
+    short_equity_value: DecimalText | None = None
+    short_futures_derivative_value: DecimalText | None = None
+    short_futures_value: DecimalText | None = None
+    short_margineable_value: DecimalText | None = None
+    sma_equity_option_buying_power: DecimalText | None = None
+    special_memorandum_account_apex_adjustment: DecimalText | None = None
+    special_memorandum_account_value: DecimalText | None = None
+    total_settle_balance: DecimalText | None = None
+    unsettled_cryptocurrency_fiat_amount: DecimalText | None = None
+    unsettled_cryptocurrency_fiat_effect: PriceEffect | None = None
+    used_derivative_buying_power: DecimalText | None = None
+    snapshot_date: date | None = None
+    time_of_day: TimeOfDay | None = None
+    reg_t_margin_requirement: DecimalText | None = None
+    futures_overnight_margin_requirement: DecimalText | None = None
+    futures_intraday_margin_requirement: DecimalText | None = None
+    maintenance_excess: DecimalText | None = None
+    pending_margin_interest: DecimalText | None = None
+    apex_starting_day_margin_equity: DecimalText | None = None
+    buying_power_adjustment: DecimalText | None = None
+    buying_power_adjustment_effect: PriceEffect | None = None
+    effective_cryptocurrency_buying_power: DecimalText | None = None
+    total_pending_liquidity_pool_rebate: DecimalText | None = None
+    long_index_derivative_value: DecimalText | None = None
+    short_index_derivative_value: DecimalText | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> AccountBalance:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _AccountBalanceBuilder()
+        o.extra = EMPTY
+        o.account_number = self.account_number
+        o.available_trading_funds = None if (v := self.available_trading_funds) is None else read_decimal(v)
+        o.bond_margin_requirement = None if (v := self.bond_margin_requirement) is None else read_decimal(v)
+        o.cash_available_to_withdraw = None if (v := self.cash_available_to_withdraw) is None else read_decimal(v)
+        o.cash_balance = None if (v := self.cash_balance) is None else read_decimal(v)
+        o.cash_settle_balance = None if (v := self.cash_settle_balance) is None else read_decimal(v)
+        o.closed_loop_available_balance = None if (v := self.closed_loop_available_balance) is None else read_decimal(v)
+        o.cryptocurrency_margin_requirement = (
+            None if (v := self.cryptocurrency_margin_requirement) is None else read_decimal(v)
+        )
+        o.currency = self.currency
+        o.day_equity_call_value = None if (v := self.day_equity_call_value) is None else read_decimal(v)
+        o.day_trade_excess = None if (v := self.day_trade_excess) is None else read_decimal(v)
+        o.day_trading_buying_power = None if (v := self.day_trading_buying_power) is None else read_decimal(v)
+        o.day_trading_call_value = None if (v := self.day_trading_call_value) is None else read_decimal(v)
+        o.derivative_buying_power = None if (v := self.derivative_buying_power) is None else read_decimal(v)
+        o.equity_buying_power = None if (v := self.equity_buying_power) is None else read_decimal(v)
+        o.equity_offering_margin_requirement = (
+            None if (v := self.equity_offering_margin_requirement) is None else read_decimal(v)
+        )
+        o.fixed_income_security_margin_requirement = (
+            None if (v := self.fixed_income_security_margin_requirement) is None else read_decimal(v)
+        )
+        o.futures_margin_requirement = None if (v := self.futures_margin_requirement) is None else read_decimal(v)
+        o.intraday_equities_cash_amount = None if (v := self.intraday_equities_cash_amount) is None else read_decimal(v)
+        o.intraday_equities_cash_effect = self.intraday_equities_cash_effect
+        o.intraday_equities_cash_effective_date = self.intraday_equities_cash_effective_date
+        o.intraday_futures_cash_amount = None if (v := self.intraday_futures_cash_amount) is None else read_decimal(v)
+        o.intraday_futures_cash_effect = self.intraday_futures_cash_effect
+        o.intraday_futures_cash_effective_date = self.intraday_futures_cash_effective_date
+        o.long_bond_value = None if (v := self.long_bond_value) is None else read_decimal(v)
+        o.long_cryptocurrency_value = None if (v := self.long_cryptocurrency_value) is None else read_decimal(v)
+        o.long_derivative_value = None if (v := self.long_derivative_value) is None else read_decimal(v)
+        o.long_equity_value = None if (v := self.long_equity_value) is None else read_decimal(v)
+        o.long_fixed_income_security_value = (
+            None if (v := self.long_fixed_income_security_value) is None else read_decimal(v)
+        )
+        o.long_futures_derivative_value = None if (v := self.long_futures_derivative_value) is None else read_decimal(v)
+        o.long_futures_value = None if (v := self.long_futures_value) is None else read_decimal(v)
+        o.long_margineable_value = None if (v := self.long_margineable_value) is None else read_decimal(v)
+        o.maintenance_call_value = None if (v := self.maintenance_call_value) is None else read_decimal(v)
+        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
+        o.margin_equity = None if (v := self.margin_equity) is None else read_decimal(v)
+        o.margin_settle_balance = None if (v := self.margin_settle_balance) is None else read_decimal(v)
+        o.net_liquidating_value = None if (v := self.net_liquidating_value) is None else read_decimal(v)
+        o.pending_cash = None if (v := self.pending_cash) is None else read_decimal(v)
+        o.pending_cash_effect = self.pending_cash_effect
+        o.previous_date_cryptocurrency_fiat_effective_date = self.previous_date_cryptocurrency_fiat_effective_date
+        o.previous_day_cryptocurrency_fiat_amount = (
+            None if (v := self.previous_day_cryptocurrency_fiat_amount) is None else read_decimal(v)
+        )
+        o.previous_day_cryptocurrency_fiat_effect = self.previous_day_cryptocurrency_fiat_effect
+        o.reg_t_call_value = None if (v := self.reg_t_call_value) is None else read_decimal(v)
+        o.short_cryptocurrency_value = None if (v := self.short_cryptocurrency_value) is None else read_decimal(v)
+        o.short_derivative_value = None if (v := self.short_derivative_value) is None else read_decimal(v)
+        o.short_equity_value = None if (v := self.short_equity_value) is None else read_decimal(v)
+        o.short_futures_derivative_value = (
+            None if (v := self.short_futures_derivative_value) is None else read_decimal(v)
+        )
+        o.short_futures_value = None if (v := self.short_futures_value) is None else read_decimal(v)
+        o.short_margineable_value = None if (v := self.short_margineable_value) is None else read_decimal(v)
+        o.sma_equity_option_buying_power = (
+            None if (v := self.sma_equity_option_buying_power) is None else read_decimal(v)
+        )
+        o.special_memorandum_account_apex_adjustment = (
+            None if (v := self.special_memorandum_account_apex_adjustment) is None else read_decimal(v)
+        )
+        o.special_memorandum_account_value = (
+            None if (v := self.special_memorandum_account_value) is None else read_decimal(v)
+        )
+        o.total_settle_balance = None if (v := self.total_settle_balance) is None else read_decimal(v)
+        o.unsettled_cryptocurrency_fiat_amount = (
+            None if (v := self.unsettled_cryptocurrency_fiat_amount) is None else read_decimal(v)
+        )
+        o.unsettled_cryptocurrency_fiat_effect = self.unsettled_cryptocurrency_fiat_effect
+        o.used_derivative_buying_power = None if (v := self.used_derivative_buying_power) is None else read_decimal(v)
+        o.snapshot_date = self.snapshot_date
+        o.time_of_day = self.time_of_day
+        o.reg_t_margin_requirement = None if (v := self.reg_t_margin_requirement) is None else read_decimal(v)
+        o.futures_overnight_margin_requirement = (
+            None if (v := self.futures_overnight_margin_requirement) is None else read_decimal(v)
+        )
+        o.futures_intraday_margin_requirement = (
+            None if (v := self.futures_intraday_margin_requirement) is None else read_decimal(v)
+        )
+        o.maintenance_excess = None if (v := self.maintenance_excess) is None else read_decimal(v)
+        o.pending_margin_interest = None if (v := self.pending_margin_interest) is None else read_decimal(v)
+        o.apex_starting_day_margin_equity = (
+            None if (v := self.apex_starting_day_margin_equity) is None else read_decimal(v)
+        )
+        o.buying_power_adjustment = None if (v := self.buying_power_adjustment) is None else read_decimal(v)
+        o.buying_power_adjustment_effect = self.buying_power_adjustment_effect
+        o.effective_cryptocurrency_buying_power = (
+            None if (v := self.effective_cryptocurrency_buying_power) is None else read_decimal(v)
+        )
+        o.total_pending_liquidity_pool_rebate = (
+            None if (v := self.total_pending_liquidity_pool_rebate) is None else read_decimal(v)
+        )
+        o.long_index_derivative_value = None if (v := self.long_index_derivative_value) is None else read_decimal(v)
+        o.short_index_derivative_value = None if (v := self.short_index_derivative_value) is None else read_decimal(v)
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, AccountBalance)
+        o.__class__ = AccountBalance
+        built: AccountBalance = o
+        return built
+
+    @staticmethod
+    def of(model: AccountBalance) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = AccountBalanceWire(
+            model.account_number,
+            None if (v := model.available_trading_funds) is None else decimal_text(v),
+            None if (v := model.bond_margin_requirement) is None else decimal_text(v),
+            None if (v := model.cash_available_to_withdraw) is None else decimal_text(v),
+            None if (v := model.cash_balance) is None else decimal_text(v),
+            None if (v := model.cash_settle_balance) is None else decimal_text(v),
+            None if (v := model.closed_loop_available_balance) is None else decimal_text(v),
+            None if (v := model.cryptocurrency_margin_requirement) is None else decimal_text(v),
+            model.currency,
+            None if (v := model.day_equity_call_value) is None else decimal_text(v),
+            None if (v := model.day_trade_excess) is None else decimal_text(v),
+            None if (v := model.day_trading_buying_power) is None else decimal_text(v),
+            None if (v := model.day_trading_call_value) is None else decimal_text(v),
+            None if (v := model.derivative_buying_power) is None else decimal_text(v),
+            None if (v := model.equity_buying_power) is None else decimal_text(v),
+            None if (v := model.equity_offering_margin_requirement) is None else decimal_text(v),
+            None if (v := model.fixed_income_security_margin_requirement) is None else decimal_text(v),
+            None if (v := model.futures_margin_requirement) is None else decimal_text(v),
+            None if (v := model.intraday_equities_cash_amount) is None else decimal_text(v),
+            model.intraday_equities_cash_effect,
+            model.intraday_equities_cash_effective_date,
+            None if (v := model.intraday_futures_cash_amount) is None else decimal_text(v),
+            model.intraday_futures_cash_effect,
+            model.intraday_futures_cash_effective_date,
+            None if (v := model.long_bond_value) is None else decimal_text(v),
+            None if (v := model.long_cryptocurrency_value) is None else decimal_text(v),
+            None if (v := model.long_derivative_value) is None else decimal_text(v),
+            None if (v := model.long_equity_value) is None else decimal_text(v),
+            None if (v := model.long_fixed_income_security_value) is None else decimal_text(v),
+            None if (v := model.long_futures_derivative_value) is None else decimal_text(v),
+            None if (v := model.long_futures_value) is None else decimal_text(v),
+            None if (v := model.long_margineable_value) is None else decimal_text(v),
+            None if (v := model.maintenance_call_value) is None else decimal_text(v),
+            None if (v := model.maintenance_requirement) is None else decimal_text(v),
+            None if (v := model.margin_equity) is None else decimal_text(v),
+            None if (v := model.margin_settle_balance) is None else decimal_text(v),
+            None if (v := model.net_liquidating_value) is None else decimal_text(v),
+            None if (v := model.pending_cash) is None else decimal_text(v),
+            model.pending_cash_effect,
+            model.previous_date_cryptocurrency_fiat_effective_date,
+            None if (v := model.previous_day_cryptocurrency_fiat_amount) is None else decimal_text(v),
+            model.previous_day_cryptocurrency_fiat_effect,
+            None if (v := model.reg_t_call_value) is None else decimal_text(v),
+            None if (v := model.short_cryptocurrency_value) is None else decimal_text(v),
+            None if (v := model.short_derivative_value) is None else decimal_text(v),
+            None if (v := model.short_equity_value) is None else decimal_text(v),
+            None if (v := model.short_futures_derivative_value) is None else decimal_text(v),
+            None if (v := model.short_futures_value) is None else decimal_text(v),
+            None if (v := model.short_margineable_value) is None else decimal_text(v),
+            None if (v := model.sma_equity_option_buying_power) is None else decimal_text(v),
+            None if (v := model.special_memorandum_account_apex_adjustment) is None else decimal_text(v),
+            None if (v := model.special_memorandum_account_value) is None else decimal_text(v),
+            None if (v := model.total_settle_balance) is None else decimal_text(v),
+            None if (v := model.unsettled_cryptocurrency_fiat_amount) is None else decimal_text(v),
+            model.unsettled_cryptocurrency_fiat_effect,
+            None if (v := model.used_derivative_buying_power) is None else decimal_text(v),
+            model.snapshot_date,
+            model.time_of_day,
+            None if (v := model.reg_t_margin_requirement) is None else decimal_text(v),
+            None if (v := model.futures_overnight_margin_requirement) is None else decimal_text(v),
+            None if (v := model.futures_intraday_margin_requirement) is None else decimal_text(v),
+            None if (v := model.maintenance_excess) is None else decimal_text(v),
+            None if (v := model.pending_margin_interest) is None else decimal_text(v),
+            None if (v := model.apex_starting_day_margin_equity) is None else decimal_text(v),
+            None if (v := model.buying_power_adjustment) is None else decimal_text(v),
+            model.buying_power_adjustment_effect,
+            None if (v := model.effective_cryptocurrency_buying_power) is None else decimal_text(v),
+            None if (v := model.total_pending_liquidity_pool_rebate) is None else decimal_text(v),
+            None if (v := model.long_index_derivative_value) is None else decimal_text(v),
+            None if (v := model.short_index_derivative_value) is None else decimal_text(v),
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NetLiqOhlcBuilder = mutable_builder(NetLiqOhlc)
+
+
+class NetLiqOhlcWire(Wire, rename="kebab"):
+    """Wire form of `NetLiqOhlc`."""
+
+    open: Decimal | None = None
+    high: Decimal | None = None
+    low: Decimal | None = None
+    close: Decimal | None = None
+    pending_cash_open: Decimal | None = None
+    pending_cash_high: Decimal | None = None
+    pending_cash_low: Decimal | None = None
+    pending_cash_close: Decimal | None = None
+    total_open: Decimal | None = None
+    total_high: Decimal | None = None
+    total_low: Decimal | None = None
+    total_close: Decimal | None = None
+    time: MomentText | int | None = None
+    pending_cash_open__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashOpen")
+    pending_cash_high__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashHigh")
+    pending_cash_low__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashLow")
+    pending_cash_close__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashClose")
+    total_open__alias1: Decimal | None = msgspec.field(default=None, name="totalOpen")
+    total_high__alias1: Decimal | None = msgspec.field(default=None, name="totalHigh")
+    total_low__alias1: Decimal | None = msgspec.field(default=None, name="totalLow")
+    total_close__alias1: Decimal | None = msgspec.field(default=None, name="totalClose")
+
+    def build(self) -> NetLiqOhlc:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NetLiqOhlcBuilder()
+        o.extra = EMPTY
+        o.open = None if (v := self.open) is None else finite(v)
+        o.high = None if (v := self.high) is None else finite(v)
+        o.low = None if (v := self.low) is None else finite(v)
+        o.close = None if (v := self.close) is None else finite(v)
+        v = self.pending_cash_open
+        if self.pending_cash_open__alias1 is not None:
+            if v is None:
+                v = self.pending_cash_open__alias1
+            else:
+                keep(
+                    o, "pendingCashOpen", msgspec.to_builtins(self.pending_cash_open__alias1, builtin_types=(Decimal,))
+                )
+        o.pending_cash_open = None if v is None else finite(v)
+        v = self.pending_cash_high
+        if self.pending_cash_high__alias1 is not None:
+            if v is None:
+                v = self.pending_cash_high__alias1
+            else:
+                keep(
+                    o, "pendingCashHigh", msgspec.to_builtins(self.pending_cash_high__alias1, builtin_types=(Decimal,))
+                )
+        o.pending_cash_high = None if v is None else finite(v)
+        v = self.pending_cash_low
+        if self.pending_cash_low__alias1 is not None:
+            if v is None:
+                v = self.pending_cash_low__alias1
+            else:
+                keep(o, "pendingCashLow", msgspec.to_builtins(self.pending_cash_low__alias1, builtin_types=(Decimal,)))
+        o.pending_cash_low = None if v is None else finite(v)
+        v = self.pending_cash_close
+        if self.pending_cash_close__alias1 is not None:
+            if v is None:
+                v = self.pending_cash_close__alias1
+            else:
+                keep(
+                    o,
+                    "pendingCashClose",
+                    msgspec.to_builtins(self.pending_cash_close__alias1, builtin_types=(Decimal,)),
+                )
+        o.pending_cash_close = None if v is None else finite(v)
+        v = self.total_open
+        if self.total_open__alias1 is not None:
+            if v is None:
+                v = self.total_open__alias1
+            else:
+                keep(o, "totalOpen", msgspec.to_builtins(self.total_open__alias1, builtin_types=(Decimal,)))
+        o.total_open = None if v is None else finite(v)
+        v = self.total_high
+        if self.total_high__alias1 is not None:
+            if v is None:
+                v = self.total_high__alias1
+            else:
+                keep(o, "totalHigh", msgspec.to_builtins(self.total_high__alias1, builtin_types=(Decimal,)))
+        o.total_high = None if v is None else finite(v)
+        v = self.total_low
+        if self.total_low__alias1 is not None:
+            if v is None:
+                v = self.total_low__alias1
+            else:
+                keep(o, "totalLow", msgspec.to_builtins(self.total_low__alias1, builtin_types=(Decimal,)))
+        o.total_low = None if v is None else finite(v)
+        v = self.total_close
+        if self.total_close__alias1 is not None:
+            if v is None:
+                v = self.total_close__alias1
+            else:
+                keep(o, "totalClose", msgspec.to_builtins(self.total_close__alias1, builtin_types=(Decimal,)))
+        o.total_close = None if v is None else finite(v)
+        o.time = None if (v := self.time) is None else moment_or_keep(v, o, "time")
+        if not CLASS_SWAP:
+            return freeze(o, NetLiqOhlc)
+        o.__class__ = NetLiqOhlc
+        built: NetLiqOhlc = o
+        return built
+
+    @staticmethod
+    def of(model: NetLiqOhlc) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NetLiqOhlcWire(
+            None if (v := model.open) is None else decimal_as_sent(v),
+            None if (v := model.high) is None else decimal_as_sent(v),
+            None if (v := model.low) is None else decimal_as_sent(v),
+            None if (v := model.close) is None else decimal_as_sent(v),
+            None if (v := model.pending_cash_open) is None else decimal_as_sent(v),
+            None if (v := model.pending_cash_high) is None else decimal_as_sent(v),
+            None if (v := model.pending_cash_low) is None else decimal_as_sent(v),
+            None if (v := model.pending_cash_close) is None else decimal_as_sent(v),
+            None if (v := model.total_open) is None else decimal_as_sent(v),
+            None if (v := model.total_high) is None else decimal_as_sent(v),
+            None if (v := model.total_low) is None else decimal_as_sent(v),
+            None if (v := model.total_close) is None else decimal_as_sent(v),
+            None if (v := model.time) is None else v.isoformat(),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PositionBuilder = mutable_builder(Position)
+
+
+class PositionWire(Wire, rename="kebab"):
+    """Wire form of `Position`."""
+
+    account_number: str | None = None
+    instrument_type: InstrumentType | None = None
+    streamer_symbol: str | None = None
+    symbol: str | None = None
+    underlying_symbol: str | None = None
+    quantity: Decimal | None = None
+    average_daily_market_close_price: DecimalText | None = None
+    average_open_price: DecimalText | None = None
+    average_yearly_market_close_price: DecimalText | None = None
+    close_price: DecimalText | None = None
+    cost_effect: PriceEffect | None = None
+    is_frozen: bool | None = None
+    is_suppressed: bool | None = None
+    mark: DecimalText | None = None
+    mark_price: DecimalText | None = None
+    multiplier: Decimal | None = None
+    quantity_direction: QuantityDirection | None = None
+    restricted_quantity: Decimal | None = None
+    expires_at: Moment | None = None
+    deliverable_type: str | None = None
+    fixing_price: DecimalText | None = None
+    realized_day_gain: DecimalText | None = None
+    realized_day_gain_date: date | None = None
+    realized_day_gain_effect: PriceEffect | None = None
+    realized_today: DecimalText | None = None
+    realized_today_date: date | None = None
+    realized_today_effect: PriceEffect | None = None
+    face_value: DecimalText | None = None
+    par_size: DecimalText | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    order_id: str | int | None = None
+    update_type: str | None = None
+
+    def build(self) -> Position:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PositionBuilder()
+        o.extra = EMPTY
+        o.account_number = self.account_number
+        o.instrument_type = self.instrument_type
+        o.streamer_symbol = self.streamer_symbol
+        o.symbol = self.symbol
+        o.underlying_symbol = self.underlying_symbol
+        o.quantity = None if (v := self.quantity) is None else finite(v)
+        o.average_daily_market_close_price = (
+            None if (v := self.average_daily_market_close_price) is None else read_decimal(v)
+        )
+        o.average_open_price = None if (v := self.average_open_price) is None else read_decimal(v)
+        o.average_yearly_market_close_price = (
+            None if (v := self.average_yearly_market_close_price) is None else read_decimal(v)
+        )
+        o.close_price = None if (v := self.close_price) is None else decimal_or_keep(v, o, "close-price")
+        o.cost_effect = self.cost_effect
+        o.is_frozen = self.is_frozen
+        o.is_suppressed = self.is_suppressed
+        o.mark = None if (v := self.mark) is None else read_decimal(v)
+        o.mark_price = None if (v := self.mark_price) is None else read_decimal(v)
+        o.multiplier = None if (v := self.multiplier) is None else finite(v)
+        o.quantity_direction = self.quantity_direction
+        o.restricted_quantity = None if (v := self.restricted_quantity) is None else finite(v)
+        o.expires_at = self.expires_at
+        o.deliverable_type = self.deliverable_type
+        o.fixing_price = None if (v := self.fixing_price) is None else read_decimal(v)
+        o.realized_day_gain = None if (v := self.realized_day_gain) is None else read_decimal(v)
+        o.realized_day_gain_date = self.realized_day_gain_date
+        o.realized_day_gain_effect = self.realized_day_gain_effect
+        o.realized_today = None if (v := self.realized_today) is None else read_decimal(v)
+        o.realized_today_date = self.realized_today_date
+        o.realized_today_effect = self.realized_today_effect
+        o.face_value = None if (v := self.face_value) is None else read_decimal(v)
+        o.par_size = None if (v := self.par_size) is None else read_decimal(v)
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        o.order_id = v if (v := self.order_id) is None or v.__class__ is str else str(v)
+        o.update_type = self.update_type
+        if not CLASS_SWAP:
+            return freeze(o, Position)
+        o.__class__ = Position
+        built: Position = o
+        return built
+
+    @staticmethod
+    def of(model: Position) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PositionWire(
+            model.account_number,
+            model.instrument_type,
+            model.streamer_symbol,
+            model.symbol,
+            model.underlying_symbol,
+            None if (v := model.quantity) is None else decimal_as_sent(v),
+            None if (v := model.average_daily_market_close_price) is None else decimal_text(v),
+            None if (v := model.average_open_price) is None else decimal_text(v),
+            None if (v := model.average_yearly_market_close_price) is None else decimal_text(v),
+            None if (v := model.close_price) is None else decimal_text(v),
+            model.cost_effect,
+            model.is_frozen,
+            model.is_suppressed,
+            None if (v := model.mark) is None else decimal_text(v),
+            None if (v := model.mark_price) is None else decimal_text(v),
+            None if (v := model.multiplier) is None else decimal_as_sent(v),
+            model.quantity_direction,
+            None if (v := model.restricted_quantity) is None else decimal_as_sent(v),
+            model.expires_at,
+            model.deliverable_type,
+            None if (v := model.fixing_price) is None else decimal_text(v),
+            None if (v := model.realized_day_gain) is None else decimal_text(v),
+            model.realized_day_gain_date,
+            model.realized_day_gain_effect,
+            None if (v := model.realized_today) is None else decimal_text(v),
+            model.realized_today_date,
+            model.realized_today_effect,
+            None if (v := model.face_value) is None else decimal_text(v),
+            None if (v := model.par_size) is None else decimal_text(v),
+            model.created_at,
+            model.updated_at,
+            model.order_id,
+            model.update_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PositionLimitBuilder = mutable_builder(PositionLimit)
+
+
+class PositionLimitWire(Wire, rename="kebab"):
+    """Wire form of `PositionLimit`."""
+
+    id: str | int | None = None
+    account_number: str | None = None
+    equity_option_order_size: int | None = None
+    equity_order_size: int | None = None
+    future_option_order_size: int | None = None
+    future_order_size: int | None = None
+    underlying_opening_order_limit: int | None = None
+    equity_option_position_size: int | None = None
+    equity_position_size: int | None = None
+    future_option_position_size: int | None = None
+    future_position_size: int | None = None
+    event_contract_notional_order_limit: DecimalText | int | None = None
+    event_contract_total_notional_position_value: DecimalText | int | None = None
+
+    def build(self) -> PositionLimit:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PositionLimitBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.account_number = self.account_number
+        o.equity_option_order_size = self.equity_option_order_size
+        o.equity_order_size = self.equity_order_size
+        o.future_option_order_size = self.future_option_order_size
+        o.future_order_size = self.future_order_size
+        o.underlying_opening_order_limit = self.underlying_opening_order_limit
+        o.equity_option_position_size = self.equity_option_position_size
+        o.equity_position_size = self.equity_position_size
+        o.future_option_position_size = self.future_option_position_size
+        o.future_position_size = self.future_position_size
+        o.event_contract_notional_order_limit = (
+            None if (v := self.event_contract_notional_order_limit) is None else read_decimal(v)
+        )
+        o.event_contract_total_notional_position_value = (
+            None if (v := self.event_contract_total_notional_position_value) is None else read_decimal(v)
+        )
+        if not CLASS_SWAP:
+            return freeze(o, PositionLimit)
+        o.__class__ = PositionLimit
+        built: PositionLimit = o
+        return built
+
+    @staticmethod
+    def of(model: PositionLimit) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PositionLimitWire(
+            model.id,
+            model.account_number,
+            model.equity_option_order_size,
+            model.equity_order_size,
+            model.future_option_order_size,
+            model.future_order_size,
+            model.underlying_opening_order_limit,
+            model.equity_option_position_size,
+            model.equity_position_size,
+            model.future_option_position_size,
+            model.future_position_size,
+            None if (v := model.event_contract_notional_order_limit) is None else decimal_text(v),
+            None if (v := model.event_contract_total_notional_position_value) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SpanRowBuilder = mutable_builder(SpanRow)
+
+
+class SpanRowWire(Wire, rename="kebab"):
+    """Wire form of `SpanRow`."""
+
+    file_date: date | None = None
+    row_index: int | None = None
+    exchange: str | None = None
+    row_data: str | None = None
+
+    def build(self) -> SpanRow:
+        """Return the frozen model with these values."""
+        o = _SpanRowBuilder()
+        o.extra = EMPTY
+        o.file_date = self.file_date
+        o.row_index = self.row_index
+        o.exchange = self.exchange
+        o.row_data = self.row_data
+        if not CLASS_SWAP:
+            return freeze(o, SpanRow)
+        o.__class__ = SpanRow
+        built: SpanRow = o
+        return built
+
+    @staticmethod
+    def of(model: SpanRow) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SpanRowWire(
+            model.file_date,
+            model.row_index,
+            model.exchange,
+            model.row_data,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EffectiveMarginRequirementBuilder = mutable_builder(EffectiveMarginRequirement)
+
+
+class EffectiveMarginRequirementWire(Wire, rename="kebab"):
+    """Wire form of `EffectiveMarginRequirement`."""
+
+    underlying_symbol: str | None = None
+    long_equity_initial: DecimalText | None = None
+    long_equity_maintenance: DecimalText | None = None
+    short_equity_initial: DecimalText | None = None
+    short_equity_maintenance: DecimalText | None = None
+    naked_option_standard: DecimalText | None = None
+    naked_option_minimum: DecimalText | None = None
+    naked_option_floor: DecimalText | None = None
+    clearing_identifier: str | None = None
+    is_deleted: bool | None = None
+
+    def build(self) -> EffectiveMarginRequirement:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _EffectiveMarginRequirementBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.long_equity_initial = None if (v := self.long_equity_initial) is None else read_decimal(v)
+        o.long_equity_maintenance = None if (v := self.long_equity_maintenance) is None else read_decimal(v)
+        o.short_equity_initial = None if (v := self.short_equity_initial) is None else read_decimal(v)
+        o.short_equity_maintenance = None if (v := self.short_equity_maintenance) is None else read_decimal(v)
+        o.naked_option_standard = None if (v := self.naked_option_standard) is None else read_decimal(v)
+        o.naked_option_minimum = None if (v := self.naked_option_minimum) is None else read_decimal(v)
+        o.naked_option_floor = None if (v := self.naked_option_floor) is None else read_decimal(v)
+        o.clearing_identifier = self.clearing_identifier
+        o.is_deleted = self.is_deleted
+        if not CLASS_SWAP:
+            return freeze(o, EffectiveMarginRequirement)
+        o.__class__ = EffectiveMarginRequirement
+        built: EffectiveMarginRequirement = o
+        return built
+
+    @staticmethod
+    def of(model: EffectiveMarginRequirement) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = EffectiveMarginRequirementWire(
+            model.underlying_symbol,
+            None if (v := model.long_equity_initial) is None else decimal_text(v),
+            None if (v := model.long_equity_maintenance) is None else decimal_text(v),
+            None if (v := model.short_equity_initial) is None else decimal_text(v),
+            None if (v := model.short_equity_maintenance) is None else decimal_text(v),
+            None if (v := model.naked_option_standard) is None else decimal_text(v),
+            None if (v := model.naked_option_minimum) is None else decimal_text(v),
+            None if (v := model.naked_option_floor) is None else decimal_text(v),
+            model.clearing_identifier,
+            model.is_deleted,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_MarginConfigurationBuilder = mutable_builder(MarginConfiguration)
+
+
+class MarginConfigurationWire(Wire, rename="kebab"):
+    """Wire form of `MarginConfiguration`."""
+
+    risk_free_rate: Decimal | None = None
+
+    def build(self) -> MarginConfiguration:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _MarginConfigurationBuilder()
+        o.extra = EMPTY
+        o.risk_free_rate = None if (v := self.risk_free_rate) is None else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, MarginConfiguration)
+        o.__class__ = MarginConfiguration
+        built: MarginConfiguration = o
+        return built
+
+    @staticmethod
+    def of(model: MarginConfiguration) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = MarginConfigurationWire(
+            None if (v := model.risk_free_rate) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TotalFeesBuilder = mutable_builder(TotalFees)
+
+
+class TotalFeesWire(Wire, rename="kebab"):
+    """Wire form of `TotalFees`."""
+
+    total_fees: DecimalText | None = None
+    total_fees_effect: PriceEffect | None = None
+
+    def build(self) -> TotalFees:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TotalFeesBuilder()
+        o.extra = EMPTY
+        o.total_fees = None if (v := self.total_fees) is None else read_decimal(v)
+        o.total_fees_effect = self.total_fees_effect
+        if not CLASS_SWAP:
+            return freeze(o, TotalFees)
+        o.__class__ = TotalFees
+        built: TotalFees = o
+        return built
+
+    @staticmethod
+    def of(model: TotalFees) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TotalFeesWire(
+            None if (v := model.total_fees) is None else decimal_text(v),
+            model.total_fees_effect,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureBuilder = mutable_builder(Future)
+
+
+class FutureWire(Wire, rename="kebab"):
+    """Wire form of `Future`."""
+
+    symbol: str | None = None
+    product_code: str | None = None
+    contract_size: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    notional_multiplier: DecimalText | None = None
+    main_fraction: DecimalText | None = None
+    sub_fraction: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    last_trade_date: date | None = None
+    expiration_date: date | None = None
+    closing_only_date: date | None = None
+    first_notice_date: date | None = None
+    active: bool | None = None
+    active_month: bool | None = None
+    next_active_month: bool | None = None
+    is_closing_only: bool | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+    product_group: str | None = None
+    exchange: str | None = None
+    roll_target_symbol: str | None = None
+    exchange_symbol: str | None = None
+    security_id: str | None = None
+    streamer_exchange_code: str | None = None
+    streamer_symbol: str | None = None
+    back_month_first_calendar_symbol: bool | None = None
+    is_tradeable: bool | None = None
+    true_underlying_symbol: str | None = None
+    exchange_data: dict[str, Any] | None = None
+    future_etf_equivalent: FutureEtfEquivalentWire | None = None
+    future_product: FutureProductWire | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    option_tick_sizes: list[TickSizeWire] | None = None
+    spread_tick_sizes: list[TickSizeWire] | None = None
+
+    def build(self) -> Future:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.product_code = self.product_code
+        o.contract_size = None if (v := self.contract_size) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
+        o.main_fraction = None if (v := self.main_fraction) is None else read_decimal(v)
+        o.sub_fraction = None if (v := self.sub_fraction) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.last_trade_date = self.last_trade_date
+        o.expiration_date = self.expiration_date
+        o.closing_only_date = self.closing_only_date
+        o.first_notice_date = self.first_notice_date
+        o.active = self.active
+        o.active_month = self.active_month
+        o.next_active_month = self.next_active_month
+        o.is_closing_only = self.is_closing_only
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        o.product_group = self.product_group
+        o.exchange = self.exchange
+        o.roll_target_symbol = self.roll_target_symbol
+        o.exchange_symbol = self.exchange_symbol
+        o.security_id = self.security_id
+        o.streamer_exchange_code = self.streamer_exchange_code
+        o.streamer_symbol = self.streamer_symbol
+        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
+        o.is_tradeable = self.is_tradeable
+        o.true_underlying_symbol = self.true_underlying_symbol
+        o.exchange_data = None if (v := self.exchange_data) is None else raw_object(v)
+        o.future_etf_equivalent = None if (v := self.future_etf_equivalent) is None else v.build()
+        o.future_product = None if (v := self.future_product) is None else v.build()
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.option_tick_sizes = None if (v := self.option_tick_sizes) is None else tuple([item.build() for item in v])
+        o.spread_tick_sizes = None if (v := self.spread_tick_sizes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, Future)
+        o.__class__ = Future
+        built: Future = o
+        return built
+
+    @staticmethod
+    def of(model: Future) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureWire(
+            model.symbol,
+            model.product_code,
+            None if (v := model.contract_size) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            None if (v := model.notional_multiplier) is None else decimal_text(v),
+            None if (v := model.main_fraction) is None else decimal_text(v),
+            None if (v := model.sub_fraction) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.last_trade_date,
+            model.expiration_date,
+            model.closing_only_date,
+            model.first_notice_date,
+            model.active,
+            model.active_month,
+            model.next_active_month,
+            model.is_closing_only,
+            model.stops_trading_at,
+            model.expires_at,
+            model.product_group,
+            model.exchange,
+            model.roll_target_symbol,
+            model.exchange_symbol,
+            model.security_id,
+            model.streamer_exchange_code,
+            model.streamer_symbol,
+            model.back_month_first_calendar_symbol,
+            model.is_tradeable,
+            model.true_underlying_symbol,
+            None if (v := model.exchange_data) is None else dict(v),
+            None if (v := model.future_etf_equivalent) is None else FutureEtfEquivalentWire.of(v),
+            None if (v := model.future_product) is None else FutureProductWire.of(v),
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.option_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.spread_tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureProductBuilder = mutable_builder(FutureProduct)
+
+
+class FutureProductWire(Wire, rename="kebab"):
+    """Wire form of `FutureProduct`."""
+
+    root_symbol: str | None = None
+    code: str | None = None
+    description: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearport_code: str | None = None
+    legacy_code: str | None = None
+    exchange: str | None = None
+    legacy_exchange_code: str | None = None
+    product_type: str | None = None
+    listed_months: tuple[str, ...] | None = None
+    active_months: tuple[str, ...] | None = None
+    notional_multiplier: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    base_tick: int | None = None
+    sub_tick: int | None = None
+    streamer_exchange_code: str | None = None
+    small_notional: bool | None = None
+    back_month_first_calendar_symbol: bool | None = None
+    first_notice: bool | None = None
+    cash_settled: bool | None = None
+    contract_limit: int | None = None
+    security_group: str | None = None
+    price_format: str | None = None
+    product_subtype: str | None = None
+    true_underlying_code: str | None = None
+    underlying_description: str | None = None
+    underlying_identifier: str | None = None
+    market_sector: str | None = None
+    supported: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
+    option_products: list[FutureOptionProductWire] | None = None
+    roll: FutureRollWire | None = None
+
+    def build(self) -> FutureProduct:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureProductBuilder()
+        o.extra = EMPTY
+        o.root_symbol = self.root_symbol
+        o.code = self.code
+        o.description = self.description
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearport_code = self.clearport_code
+        o.legacy_code = self.legacy_code
+        o.exchange = self.exchange
+        o.legacy_exchange_code = self.legacy_exchange_code
+        o.product_type = self.product_type
+        o.listed_months = self.listed_months
+        o.active_months = self.active_months
+        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.base_tick = self.base_tick
+        o.sub_tick = self.sub_tick
+        o.streamer_exchange_code = self.streamer_exchange_code
+        o.small_notional = self.small_notional
+        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
+        o.first_notice = self.first_notice
+        o.cash_settled = self.cash_settled
+        o.contract_limit = self.contract_limit
+        o.security_group = self.security_group
+        o.price_format = self.price_format
+        o.product_subtype = self.product_subtype
+        o.true_underlying_code = self.true_underlying_code
+        o.underlying_description = self.underlying_description
+        o.underlying_identifier = self.underlying_identifier
+        o.market_sector = self.market_sector
+        o.supported = self.supported
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
+        o.option_products = None if (v := self.option_products) is None else tuple([item.build() for item in v])
+        o.roll = None if (v := self.roll) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, FutureProduct)
+        o.__class__ = FutureProduct
+        built: FutureProduct = o
+        return built
+
+    @staticmethod
+    def of(model: FutureProduct) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureProductWire(
+            model.root_symbol,
+            model.code,
+            model.description,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            model.clearport_code,
+            model.legacy_code,
+            model.exchange,
+            model.legacy_exchange_code,
+            model.product_type,
+            model.listed_months,
+            model.active_months,
+            None if (v := model.notional_multiplier) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.base_tick,
+            model.sub_tick,
+            model.streamer_exchange_code,
+            model.small_notional,
+            model.back_month_first_calendar_symbol,
+            model.first_notice,
+            model.cash_settled,
+            model.contract_limit,
+            model.security_group,
+            model.price_format,
+            model.product_subtype,
+            model.true_underlying_code,
+            model.underlying_description,
+            model.underlying_identifier,
+            model.market_sector,
+            model.supported,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
+            None if (v := model.option_products) is None else [FutureOptionProductWire.of(item) for item in v],
+            None if (v := model.roll) is None else FutureRollWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureRollBuilder = mutable_builder(FutureRoll)
+_SHARED_FUTUREROLL: dict[tuple[Any, ...], FutureRoll] = {}
+
+
+class FutureRollWire(Wire, rename="kebab"):
+    """Wire form of `FutureRoll`."""
+
+    name: str | None = None
+    active_count: int | None = None
+    cash_settled: bool | None = None
+    business_days_offset: int | None = None
+    first_notice: bool | None = None
+
+    def build(self) -> FutureRoll:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.name,
+            self.active_count,
+            self.cash_settled,
+            self.business_days_offset,
+            self.first_notice,
+        )
+        shared: FutureRoll | None = _SHARED_FUTUREROLL.get(key)
+        return share(_SHARED_FUTUREROLL, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> FutureRoll:
+        """Return the frozen model with these values, not shared."""
+        o = _FutureRollBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        o.active_count = self.active_count
+        o.cash_settled = self.cash_settled
+        o.business_days_offset = self.business_days_offset
+        o.first_notice = self.first_notice
+        if not CLASS_SWAP:
+            return freeze(o, FutureRoll)
+        o.__class__ = FutureRoll
+        built: FutureRoll = o
+        return built
+
+    @staticmethod
+    def of(model: FutureRoll) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = FutureRollWire(
+            model.name,
+            model.active_count,
+            model.cash_settled,
+            model.business_days_offset,
+            model.first_notice,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureEtfEquivalentBuilder = mutable_builder(FutureEtfEquivalent)
+
+
+class FutureEtfEquivalentWire(Wire, rename="kebab"):
+    """Wire form of `FutureEtfEquivalent`."""
+
+    symbol: str | None = None
+    share_quantity: int | None = None
+
+    def build(self) -> FutureEtfEquivalent:
+        """Return the frozen model with these values."""
+        o = _FutureEtfEquivalentBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.share_quantity = self.share_quantity
+        if not CLASS_SWAP:
+            return freeze(o, FutureEtfEquivalent)
+        o.__class__ = FutureEtfEquivalent
+        built: FutureEtfEquivalent = o
+        return built
+
+    @staticmethod
+    def of(model: FutureEtfEquivalent) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = FutureEtfEquivalentWire(
+            model.symbol,
+            model.share_quantity,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TradingCutoffBuilder = mutable_builder(TradingCutoff)
+_SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], TradingCutoff] = {}
+
+
+class TradingCutoffWire(Wire, rename="kebab"):
+    """Wire form of `TradingCutoff`."""
+
+    offset_seconds: int | None = None
+    timezone: str | None = None
+    timing: str | None = None
+
+    def build(self) -> TradingCutoff:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.offset_seconds,
+            self.timezone,
+            self.timing,
+        )
+        shared: TradingCutoff | None = _SHARED_TRADINGCUTOFF.get(key)
+        return share(_SHARED_TRADINGCUTOFF, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> TradingCutoff:
+        """Return the frozen model with these values, not shared."""
+        o = _TradingCutoffBuilder()
+        o.extra = EMPTY
+        o.offset_seconds = self.offset_seconds
+        o.timezone = self.timezone
+        o.timing = self.timing
+        if not CLASS_SWAP:
+            return freeze(o, TradingCutoff)
+        o.__class__ = TradingCutoff
+        built: TradingCutoff = o
+        return built
+
+    @staticmethod
+    def of(model: TradingCutoff) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = TradingCutoffWire(
+            model.offset_seconds,
+            model.timezone,
+            model.timing,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FutureOptionProductDetailsBuilder = mutable_builder(FutureOptionProductDetails)
+
+
+class FutureOptionProductDetailsWire(Wire, rename="kebab"):
+    """Wire form of `FutureOptionProductDetails`."""
+
+    root_symbol: str | None = None
+    cash_settled: bool | None = None
+    code: str | None = None
+    legacy_code: str | None = None
+    clearport_code: str | None = None
+    clearing_code: str | None = None
+    clearing_exchange_code: str | None = None
+    clearing_price_multiplier: DecimalText | None = None
+    is_rollover: bool | None = None
+    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
+    display_factor: DecimalText | None = None
+    exchange: str | None = None
+    product_type: str | None = None
+    expiration_type: str | None = None
+    settlement_delay_days: int | None = None
+    is_am_settled: bool | None = None
+    product_subtype: str | None = None
+    itm_rule: str | None = None
+    market_sector: str | None = None
+    supported: bool | None = None
+    future_product: FutureProductWire | None = None
+
+    def build(self) -> FutureOptionProductDetails:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FutureOptionProductDetailsBuilder()
+        o.extra = EMPTY
+        o.root_symbol = self.root_symbol
+        o.cash_settled = self.cash_settled
+        o.code = self.code
+        o.legacy_code = self.legacy_code
+        o.clearport_code = self.clearport_code
+        o.clearing_code = self.clearing_code
+        o.clearing_exchange_code = self.clearing_exchange_code
+        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
+        o.is_rollover = self.is_rollover
+        o.futures_trading_cutoff_times = (
+            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+        )
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.exchange = self.exchange
+        o.product_type = self.product_type
+        o.expiration_type = self.expiration_type
+        o.settlement_delay_days = self.settlement_delay_days
+        o.is_am_settled = self.is_am_settled
+        o.product_subtype = self.product_subtype
+        o.itm_rule = self.itm_rule
+        o.market_sector = self.market_sector
+        o.supported = self.supported
+        o.future_product = None if (v := self.future_product) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, FutureOptionProductDetails)
+        o.__class__ = FutureOptionProductDetails
+        built: FutureOptionProductDetails = o
+        return built
+
+    @staticmethod
+    def of(model: FutureOptionProductDetails) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FutureOptionProductDetailsWire(
+            model.root_symbol,
+            model.cash_settled,
+            model.code,
+            model.legacy_code,
+            model.clearport_code,
+            model.clearing_code,
+            model.clearing_exchange_code,
+            None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
+            model.is_rollover,
+            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
+            None if (v := model.display_factor) is None else decimal_text(v),
+            model.exchange,
+            model.product_type,
+            model.expiration_type,
+            model.settlement_delay_days,
+            model.is_am_settled,
+            model.product_subtype,
+            model.itm_rule,
+            model.market_sector,
+            model.supported,
+            None if (v := model.future_product) is None else FutureProductWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CryptocurrencyBuilder = mutable_builder(Cryptocurrency)
+
+
+class CryptocurrencyWire(Wire, rename="kebab"):
+    """Wire form of `Cryptocurrency`."""
+
+    id: int | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    short_description: str | None = None
+    description: str | None = None
+    is_closing_only: bool | None = None
+    active: bool | None = None
+    tick_size: DecimalText | None = None
+    streamer_symbol: str | None = None
+    destination_venue_symbols: list[DestinationVenueSymbolWire] | None = None
+
+    def build(self) -> Cryptocurrency:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CryptocurrencyBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.short_description = self.short_description
+        o.description = self.description
+        o.is_closing_only = self.is_closing_only
+        o.active = self.active
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.streamer_symbol = self.streamer_symbol
+        o.destination_venue_symbols = (
+            None if (v := self.destination_venue_symbols) is None else tuple([item.build() for item in v])
+        )
+        if not CLASS_SWAP:
+            return freeze(o, Cryptocurrency)
+        o.__class__ = Cryptocurrency
+        built: Cryptocurrency = o
+        return built
+
+    @staticmethod
+    def of(model: Cryptocurrency) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CryptocurrencyWire(
+            model.id,
+            model.symbol,
+            model.instrument_type,
+            model.short_description,
+            model.description,
+            model.is_closing_only,
+            model.active,
+            None if (v := model.tick_size) is None else decimal_text(v),
+            model.streamer_symbol,
+            None
+            if (v := model.destination_venue_symbols) is None
+            else [DestinationVenueSymbolWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_DestinationVenueSymbolBuilder = mutable_builder(DestinationVenueSymbol)
+
+
+class DestinationVenueSymbolWire(Wire, rename="kebab"):
+    """Wire form of `DestinationVenueSymbol`."""
+
+    id: int | None = None
+    symbol: str | None = None
+    destination_venue: str | None = None
+    max_quantity_precision: int | None = None
+    max_price_precision: int | None = None
+    routable: bool | None = None
+
+    def build(self) -> DestinationVenueSymbol:
+        """Return the frozen model with these values."""
+        o = _DestinationVenueSymbolBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.symbol = self.symbol
+        o.destination_venue = self.destination_venue
+        o.max_quantity_precision = self.max_quantity_precision
+        o.max_price_precision = self.max_price_precision
+        o.routable = self.routable
+        if not CLASS_SWAP:
+            return freeze(o, DestinationVenueSymbol)
+        o.__class__ = DestinationVenueSymbol
+        built: DestinationVenueSymbol = o
+        return built
+
+    @staticmethod
+    def of(model: DestinationVenueSymbol) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = DestinationVenueSymbolWire(
+            model.id,
+            model.symbol,
+            model.destination_venue,
+            model.max_quantity_precision,
+            model.max_price_precision,
+            model.routable,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CurrencyPairBuilder = mutable_builder(CurrencyPair)
+
+
+class CurrencyPairWire(Wire, rename="kebab"):
+    """Wire form of `CurrencyPair`."""
+
+    id: int | None = None
+    description: str | None = None
+    dx_symbol: str | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+
+    def build(self) -> CurrencyPair:
+        """Return the frozen model with these values."""
+        o = _CurrencyPairBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.description = self.description
+        o.dx_symbol = self.dx_symbol
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        if not CLASS_SWAP:
+            return freeze(o, CurrencyPair)
+        o.__class__ = CurrencyPair
+        built: CurrencyPair = o
+        return built
+
+    @staticmethod
+    def of(model: CurrencyPair) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = CurrencyPairWire(
+            model.id,
+            model.description,
+            model.dx_symbol,
+            model.symbol,
+            model.instrument_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_QuantityDecimalPrecisionBuilder = mutable_builder(QuantityDecimalPrecision)
+
+
+class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
+    """Wire form of `QuantityDecimalPrecision`."""
+
+    instrument_type: InstrumentType | None = None
+    symbol: str | None = None
+    value: int | None = None
+    minimum_increment_precision: int | None = None
+
+    def build(self) -> QuantityDecimalPrecision:
+        """Return the frozen model with these values."""
+        o = _QuantityDecimalPrecisionBuilder()
+        o.extra = EMPTY
+        o.instrument_type = self.instrument_type
+        o.symbol = self.symbol
+        o.value = self.value
+        o.minimum_increment_precision = self.minimum_increment_precision
+        if not CLASS_SWAP:
+            return freeze(o, QuantityDecimalPrecision)
+        o.__class__ = QuantityDecimalPrecision
+        built: QuantityDecimalPrecision = o
+        return built
+
+    @staticmethod
+    def of(model: QuantityDecimalPrecision) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = QuantityDecimalPrecisionWire(
+            model.instrument_type,
+            model.symbol,
+            model.value,
+            model.minimum_increment_precision,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CompactOptionChainBuilder = mutable_builder(CompactOptionChain)
+
+
+class CompactOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `CompactOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_chain_type: str | None = None
+    settlement_type: str | None = None
+    shares_per_contract: int | None = None
+    expiration_type: str | None = None
+    deliverables: list[DeliverableWire] | None = None
+    symbols: tuple[str, ...] | None = None
+    streamer_symbols: tuple[str, ...] | None = None
+
+    def build(self) -> CompactOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CompactOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_chain_type = self.option_chain_type
+        o.settlement_type = self.settlement_type
+        o.shares_per_contract = self.shares_per_contract
+        o.expiration_type = self.expiration_type
+        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
+        o.symbols = self.symbols
+        o.streamer_symbols = self.streamer_symbols
+        if not CLASS_SWAP:
+            return freeze(o, CompactOptionChain)
+        o.__class__ = CompactOptionChain
+        built: CompactOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: CompactOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CompactOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_chain_type,
+            model.settlement_type,
+            model.shares_per_contract,
+            model.expiration_type,
+            None if (v := model.deliverables) is None else [DeliverableWire.of(item) for item in v],
+            model.symbols,
+            model.streamer_symbols,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NestedOptionChainBuilder = mutable_builder(NestedOptionChain)
+
+
+class NestedOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `NestedOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_chain_type: str | None = None
+    shares_per_contract: int | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    deliverables: list[DeliverableWire] | None = None
+    expirations: list[OptionExpirationWire] | None = None
+
+    def build(self) -> NestedOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NestedOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_chain_type = self.option_chain_type
+        o.shares_per_contract = self.shares_per_contract
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
+        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, NestedOptionChain)
+        o.__class__ = NestedOptionChain
+        built: NestedOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: NestedOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NestedOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_chain_type,
+            model.shares_per_contract,
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.deliverables) is None else [DeliverableWire.of(item) for item in v],
+            None if (v := model.expirations) is None else [OptionExpirationWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OptionExpirationBuilder = mutable_builder(OptionExpiration)
+
+
+class OptionExpirationWire(Wire, rename="kebab"):
+    """Wire form of `OptionExpiration`."""
+
+    expiration_type: str | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    settlement_type: str | None = None
+    strikes: list[OptionStrikeWire] | None = None
+
+    def build(self) -> OptionExpiration:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OptionExpirationBuilder()
+        o.extra = EMPTY
+        o.expiration_type = self.expiration_type
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.settlement_type = self.settlement_type
+        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, OptionExpiration)
+        o.__class__ = OptionExpiration
+        built: OptionExpiration = o
+        return built
+
+    @staticmethod
+    def of(model: OptionExpiration) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OptionExpirationWire(
+            model.expiration_type,
+            model.expiration_date,
+            model.days_to_expiration,
+            model.settlement_type,
+            None if (v := model.strikes) is None else [OptionStrikeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OptionStrikeBuilder = mutable_builder(OptionStrike)
+
+
+class OptionStrikeWire(Wire, rename="kebab"):
+    """Wire form of `OptionStrike`."""
+
+    strike_price: DecimalText | None = None
+    call: str | None = None
+    call_streamer_symbol: str | None = None
+    put: str | None = None
+    put_streamer_symbol: str | None = None
+
+    def build(self) -> OptionStrike:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OptionStrikeBuilder()
+        o.extra = EMPTY
+        o.strike_price = None if (v := self.strike_price) is None else read_decimal(v)
+        o.call = self.call
+        o.call_streamer_symbol = self.call_streamer_symbol
+        o.put = self.put
+        o.put_streamer_symbol = self.put_streamer_symbol
+        if not CLASS_SWAP:
+            return freeze(o, OptionStrike)
+        o.__class__ = OptionStrike
+        built: OptionStrike = o
+        return built
+
+    @staticmethod
+    def of(model: OptionStrike) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OptionStrikeWire(
+            None if (v := model.strike_price) is None else decimal_text(v),
+            model.call,
+            model.call_streamer_symbol,
+            model.put,
+            model.put_streamer_symbol,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_DeliverableBuilder = mutable_builder(Deliverable)
+_SHARED_DELIVERABLE: dict[tuple[Any, ...], Deliverable] = {}
+
+
+class DeliverableWire(Wire, rename="kebab"):
+    """Wire form of `Deliverable`."""
+
+    id: int | None = None
+    root_symbol: str | None = None
+    deliverable_type: str | None = None
+    description: str | None = None
+    amount: DecimalText | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    percent: DecimalText | None = None
+
+    def build(self) -> Deliverable:
+        """Return the frozen model with these values, which rows with the same values share."""
+        key = (
+            self.id,
+            self.root_symbol,
+            self.deliverable_type,
+            self.description,
+            self.amount,
+            self.symbol,
+            self.instrument_type,
+            self.percent,
+        )
+        shared: Deliverable | None = _SHARED_DELIVERABLE.get(key)
+        return share(_SHARED_DELIVERABLE, key, self.build_new()) if shared is None else shared
+
+    def build_new(self) -> Deliverable:
+        """Return the frozen model with these values, not shared."""
+        v: Any
+        o = _DeliverableBuilder()
+        o.extra = EMPTY
+        o.id = self.id
+        o.root_symbol = self.root_symbol
+        o.deliverable_type = self.deliverable_type
+        o.description = self.description
+        o.amount = None if (v := self.amount) is None else read_decimal(v)
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.percent = None if (v := self.percent) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, Deliverable)
+        o.__class__ = Deliverable
+        built: Deliverable = o
+        return built
+
+    @staticmethod
+    def of(model: Deliverable) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = DeliverableWire(
+            model.id,
+            model.root_symbol,
+            model.deliverable_type,
+            model.description,
+            None if (v := model.amount) is None else decimal_text(v),
+            model.symbol,
+            model.instrument_type,
+            None if (v := model.percent) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NestedFuturesOptionChainBuilder = mutable_builder(NestedFuturesOptionChain)
+
+
+class NestedFuturesOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `NestedFuturesOptionChain`."""
+
+    futures: list[ChainFutureWire] | None = None
+    option_chains: list[FuturesOptionChainWire] | None = None
+
+    def build(self) -> NestedFuturesOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NestedFuturesOptionChainBuilder()
+        o.extra = EMPTY
+        o.futures = None if (v := self.futures) is None else tuple([item.build() for item in v])
+        o.option_chains = None if (v := self.option_chains) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, NestedFuturesOptionChain)
+        o.__class__ = NestedFuturesOptionChain
+        built: NestedFuturesOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: NestedFuturesOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NestedFuturesOptionChainWire(
+            None if (v := model.futures) is None else [ChainFutureWire.of(item) for item in v],
+            None if (v := model.option_chains) is None else [FuturesOptionChainWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ChainFutureBuilder = mutable_builder(ChainFuture)
+
+
+class ChainFutureWire(Wire, rename="kebab"):
+    """Wire form of `ChainFuture`."""
+
+    symbol: str | None = None
+    root_symbol: str | None = None
+    streamer_symbol: str | None = None
+    maturity_date: DateText | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    active_month: bool | None = None
+    next_active_month: bool | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+
+    def build(self) -> ChainFuture:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ChainFutureBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.root_symbol = self.root_symbol
+        o.streamer_symbol = self.streamer_symbol
+        o.maturity_date = None if (v := self.maturity_date) is None else date_or_keep(v, o, "maturity-date")
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.active_month = self.active_month
+        o.next_active_month = self.next_active_month
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        if not CLASS_SWAP:
+            return freeze(o, ChainFuture)
+        o.__class__ = ChainFuture
+        built: ChainFuture = o
+        return built
+
+    @staticmethod
+    def of(model: ChainFuture) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ChainFutureWire(
+            model.symbol,
+            model.root_symbol,
+            model.streamer_symbol,
+            None if (v := model.maturity_date) is None else v.isoformat(),
+            model.expiration_date,
+            model.days_to_expiration,
+            model.active_month,
+            model.next_active_month,
+            model.stops_trading_at,
+            model.expires_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FuturesOptionChainBuilder = mutable_builder(FuturesOptionChain)
+
+
+class FuturesOptionChainWire(Wire, rename="kebab"):
+    """Wire form of `FuturesOptionChain`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    exercise_style: str | None = None
+    expirations: list[FuturesOptionExpirationWire] | None = None
+
+    def build(self) -> FuturesOptionChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FuturesOptionChainBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.exercise_style = self.exercise_style
+        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, FuturesOptionChain)
+        o.__class__ = FuturesOptionChain
+        built: FuturesOptionChain = o
+        return built
+
+    @staticmethod
+    def of(model: FuturesOptionChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FuturesOptionChainWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.exercise_style,
+            None if (v := model.expirations) is None else [FuturesOptionExpirationWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_FuturesOptionExpirationBuilder = mutable_builder(FuturesOptionExpiration)
+
+
+class FuturesOptionExpirationWire(Wire, rename="kebab"):
+    """Wire form of `FuturesOptionExpiration`."""
+
+    underlying_symbol: str | None = None
+    root_symbol: str | None = None
+    option_root_symbol: str | None = None
+    option_contract_symbol: str | None = None
+    asset: str | None = None
+    expiration_date: date | None = None
+    days_to_expiration: int | None = None
+    expiration_type: str | None = None
+    settlement_type: str | None = None
+    notional_value: DecimalText | None = None
+    display_factor: DecimalText | None = None
+    strike_factor: DecimalText | None = None
+    stops_trading_at: Moment | None = None
+    expires_at: Moment | None = None
+    tick_sizes: list[TickSizeWire] | None = None
+    strikes: list[OptionStrikeWire] | None = None
+
+    def build(self) -> FuturesOptionExpiration:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _FuturesOptionExpirationBuilder()
+        o.extra = EMPTY
+        o.underlying_symbol = self.underlying_symbol
+        o.root_symbol = self.root_symbol
+        o.option_root_symbol = self.option_root_symbol
+        o.option_contract_symbol = self.option_contract_symbol
+        o.asset = self.asset
+        o.expiration_date = self.expiration_date
+        o.days_to_expiration = self.days_to_expiration
+        o.expiration_type = self.expiration_type
+        o.settlement_type = self.settlement_type
+        o.notional_value = None if (v := self.notional_value) is None else read_decimal(v)
+        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
+        o.strike_factor = None if (v := self.strike_factor) is None else read_decimal(v)
+        o.stops_trading_at = self.stops_trading_at
+        o.expires_at = self.expires_at
+        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
+        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, FuturesOptionExpiration)
+        o.__class__ = FuturesOptionExpiration
+        built: FuturesOptionExpiration = o
+        return built
+
+    @staticmethod
+    def of(model: FuturesOptionExpiration) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = FuturesOptionExpirationWire(
+            model.underlying_symbol,
+            model.root_symbol,
+            model.option_root_symbol,
+            model.option_contract_symbol,
+            model.asset,
+            model.expiration_date,
+            model.days_to_expiration,
+            model.expiration_type,
+            model.settlement_type,
+            None if (v := model.notional_value) is None else decimal_text(v),
+            None if (v := model.display_factor) is None else decimal_text(v),
+            None if (v := model.strike_factor) is None else decimal_text(v),
+            model.stops_trading_at,
+            model.expires_at,
+            None if (v := model.tick_sizes) is None else [TickSizeWire.of(item) for item in v],
+            None if (v := model.strikes) is None else [OptionStrikeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_InstrumentSearchHitBuilder = mutable_builder(InstrumentSearchHit)
+
+
+class InstrumentSearchHitWire(Wire, rename="kebab"):
+    """Wire form of `InstrumentSearchHit`."""
+
+    symbol: str | None = None
+    description: str | None = None
+    exchange: str | None = None
+    instrument_type: InstrumentType | None = None
+    stops_trading_at: Moment | None = None
+    category: str | None = None
+    sub_category: str | None = None
+    external_id: str | None = None
+    event_product_external_id: str | None = None
+    underlying_product: str | None = None
+    underlying_product_type: str | None = None
+    underlying_streamer_symbol: str | None = None
+    strike_types: tuple[str, ...] | None = None
+
+    def build(self) -> InstrumentSearchHit:
+        """Return the frozen model with these values."""
+        o = _InstrumentSearchHitBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.description = self.description
+        o.exchange = self.exchange
+        o.instrument_type = self.instrument_type
+        o.stops_trading_at = self.stops_trading_at
+        o.category = self.category
+        o.sub_category = self.sub_category
+        o.external_id = self.external_id
+        o.event_product_external_id = self.event_product_external_id
+        o.underlying_product = self.underlying_product
+        o.underlying_product_type = self.underlying_product_type
+        o.underlying_streamer_symbol = self.underlying_streamer_symbol
+        o.strike_types = self.strike_types
+        if not CLASS_SWAP:
+            return freeze(o, InstrumentSearchHit)
+        o.__class__ = InstrumentSearchHit
+        built: InstrumentSearchHit = o
+        return built
+
+    @staticmethod
+    def of(model: InstrumentSearchHit) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = InstrumentSearchHitWire(
+            model.symbol,
+            model.description,
+            model.exchange,
+            model.instrument_type,
+            model.stops_trading_at,
+            model.category,
+            model.sub_category,
+            model.external_id,
+            model.event_product_external_id,
+            model.underlying_product,
+            model.underlying_product_type,
+            model.underlying_streamer_symbol,
+            model.strike_types,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SymbolSearchHitBuilder = mutable_builder(SymbolSearchHit)
+
+
+class SymbolSearchHitWire(Wire, rename="kebab"):
+    """Wire form of `SymbolSearchHit`."""
+
+    symbol: str | None = None
+    description: str | None = None
+    listed_market: str | None = None
+    price_increments: str | None = None
+    trading_hours: str | None = None
+    options: bool | None = None
+    instrument_type: InstrumentType | None = None
+
+    def build(self) -> SymbolSearchHit:
+        """Return the frozen model with these values."""
+        o = _SymbolSearchHitBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.description = self.description
+        o.listed_market = self.listed_market
+        o.price_increments = self.price_increments
+        o.trading_hours = self.trading_hours
+        o.options = self.options
+        o.instrument_type = self.instrument_type
+        if not CLASS_SWAP:
+            return freeze(o, SymbolSearchHit)
+        o.__class__ = SymbolSearchHit
+        built: SymbolSearchHit = o
+        return built
+
+    @staticmethod
+    def of(model: SymbolSearchHit) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SymbolSearchHitWire(
+            model.symbol,
+            model.description,
+            model.listed_market,
+            model.price_increments,
+            model.trading_hours,
+            model.options,
+            model.instrument_type,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_MarketDataSnapshotBuilder = mutable_builder(MarketDataSnapshot)
+
+
+class MarketDataSnapshotWire(Wire, rename="kebab"):
+    """Wire form of `MarketDataSnapshot`."""
+
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    updated_at: Moment | None = None
+    bid: DecimalText | None = None
+    bid_size: DecimalText | None = None
+    ask: DecimalText | None = None
+    ask_size: DecimalText | None = None
+    mid: DecimalText | None = None
+    mark: DecimalText | None = None
+    last: DecimalText | None = None
+    last_ext: DecimalText | None = None
+    last_mkt: DecimalText | None = None
+    beta: DecimalText | None = None
+    dividend_amount: DecimalText | None = None
+    dividend_frequency: DecimalText | None = None
+    open: DecimalText | None = None
+    day_high_price: DecimalText | None = None
+    day_low_price: DecimalText | None = None
+    close: DecimalText | None = None
+    close_price_type: str | None = None
+    prev_close: DecimalText | None = None
+    prev_close_price_type: str | None = None
+    summary_date: date | None = None
+    prev_close_date: date | None = None
+    low_limit_price: DecimalText | None = None
+    high_limit_price: DecimalText | None = None
+    is_trading_halted: bool | None = None
+    trading_halted_reason: str | None = None
+    halt_start_time: Moment | int | None = None
+    halt_end_time: Moment | int | None = None
+    year_low_price: DecimalText | None = None
+    year_high_price: DecimalText | None = None
+    volume: DecimalText | None = None
+    volume_ext: DecimalText | None = None
+    volatility: DecimalText | None = None
+    delta: DecimalText | None = None
+    gamma: DecimalText | None = None
+    theta: DecimalText | None = None
+    rho: DecimalText | None = None
+    vega: DecimalText | None = None
+    theo_price: DecimalText | None = None
+    dx_mark: DecimalText | None = None
+    tick_size: DecimalText | None = None
+    open_interest: int | None = None
+    trading_halted: bool | None = None
+    last_trade_time: Moment | int | None = None
+    instrument: dict[str, Any] | None = None
+
+    def build(self) -> MarketDataSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _MarketDataSnapshotBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.updated_at = self.updated_at
+        o.bid = None if (v := self.bid) is None else read_decimal(v)
+        o.bid_size = None if (v := self.bid_size) is None else read_decimal(v)
+        o.ask = None if (v := self.ask) is None else read_decimal(v)
+        o.ask_size = None if (v := self.ask_size) is None else read_decimal(v)
+        o.mid = None if (v := self.mid) is None else read_decimal(v)
+        o.mark = None if (v := self.mark) is None else read_decimal(v)
+        o.last = None if (v := self.last) is None else read_decimal(v)
+        o.last_ext = None if (v := self.last_ext) is None else read_decimal(v)
+        o.last_mkt = None if (v := self.last_mkt) is None else read_decimal(v)
+        o.beta = None if (v := self.beta) is None else read_decimal(v)
+        o.dividend_amount = None if (v := self.dividend_amount) is None else read_decimal(v)
+        o.dividend_frequency = None if (v := self.dividend_frequency) is None else read_decimal(v)
+        o.open = None if (v := self.open) is None else read_decimal(v)
+        o.day_high_price = None if (v := self.day_high_price) is None else read_decimal(v)
+        o.day_low_price = None if (v := self.day_low_price) is None else read_decimal(v)
+        o.close = None if (v := self.close) is None else read_decimal(v)
+        o.close_price_type = self.close_price_type
+        o.prev_close = None if (v := self.prev_close) is None else read_decimal(v)
+        o.prev_close_price_type = self.prev_close_price_type
+        o.summary_date = self.summary_date
+        o.prev_close_date = self.prev_close_date
+        o.low_limit_price = None if (v := self.low_limit_price) is None else read_decimal(v)
+        o.high_limit_price = None if (v := self.high_limit_price) is None else read_decimal(v)
+        o.is_trading_halted = self.is_trading_halted
+        o.trading_halted_reason = self.trading_halted_reason
+        o.halt_start_time = None if (v := self.halt_start_time) is None else epoch_or_keep(v, o, "halt-start-time")
+        o.halt_end_time = None if (v := self.halt_end_time) is None else epoch_or_keep(v, o, "halt-end-time")
+        o.year_low_price = None if (v := self.year_low_price) is None else read_decimal(v)
+        o.year_high_price = None if (v := self.year_high_price) is None else read_decimal(v)
+        o.volume = None if (v := self.volume) is None else read_decimal(v)
+        o.volume_ext = None if (v := self.volume_ext) is None else read_decimal(v)
+        o.volatility = None if (v := self.volatility) is None else read_decimal(v)
+        o.delta = None if (v := self.delta) is None else read_decimal(v)
+        o.gamma = None if (v := self.gamma) is None else read_decimal(v)
+        o.theta = None if (v := self.theta) is None else read_decimal(v)
+        o.rho = None if (v := self.rho) is None else read_decimal(v)
+        o.vega = None if (v := self.vega) is None else read_decimal(v)
+        o.theo_price = None if (v := self.theo_price) is None else read_decimal(v)
+        o.dx_mark = None if (v := self.dx_mark) is None else read_decimal(v)
+        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
+        o.open_interest = self.open_interest
+        o.trading_halted = self.trading_halted
+        o.last_trade_time = None if (v := self.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
+        o.instrument = None if (v := self.instrument) is None else raw_object(v)
+        if not CLASS_SWAP:
+            return freeze(o, MarketDataSnapshot)
+        o.__class__ = MarketDataSnapshot
+        built: MarketDataSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: MarketDataSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = MarketDataSnapshotWire(
+            model.symbol,
+            model.instrument_type,
+            model.updated_at,
+            None if (v := model.bid) is None else decimal_text(v),
+            None if (v := model.bid_size) is None else decimal_text(v),
+            None if (v := model.ask) is None else decimal_text(v),
+            None if (v := model.ask_size) is None else decimal_text(v),
+            None if (v := model.mid) is None else decimal_text(v),
+            None if (v := model.mark) is None else decimal_text(v),
+            None if (v := model.last) is None else decimal_text(v),
+            None if (v := model.last_ext) is None else decimal_text(v),
+            None if (v := model.last_mkt) is None else decimal_text(v),
+            None if (v := model.beta) is None else decimal_text(v),
+            None if (v := model.dividend_amount) is None else decimal_text(v),
+            None if (v := model.dividend_frequency) is None else decimal_text(v),
+            None if (v := model.open) is None else decimal_text(v),
+            None if (v := model.day_high_price) is None else decimal_text(v),
+            None if (v := model.day_low_price) is None else decimal_text(v),
+            None if (v := model.close) is None else decimal_text(v),
+            model.close_price_type,
+            None if (v := model.prev_close) is None else decimal_text(v),
+            model.prev_close_price_type,
+            model.summary_date,
+            model.prev_close_date,
+            None if (v := model.low_limit_price) is None else decimal_text(v),
+            None if (v := model.high_limit_price) is None else decimal_text(v),
+            model.is_trading_halted,
+            model.trading_halted_reason,
+            model.halt_start_time,
+            model.halt_end_time,
+            None if (v := model.year_low_price) is None else decimal_text(v),
+            None if (v := model.year_high_price) is None else decimal_text(v),
+            None if (v := model.volume) is None else decimal_text(v),
+            None if (v := model.volume_ext) is None else decimal_text(v),
+            None if (v := model.volatility) is None else decimal_text(v),
+            None if (v := model.delta) is None else decimal_text(v),
+            None if (v := model.gamma) is None else decimal_text(v),
+            None if (v := model.theta) is None else decimal_text(v),
+            None if (v := model.rho) is None else decimal_text(v),
+            None if (v := model.vega) is None else decimal_text(v),
+            None if (v := model.theo_price) is None else decimal_text(v),
+            None if (v := model.dx_mark) is None else decimal_text(v),
+            None if (v := model.tick_size) is None else decimal_text(v),
+            model.open_interest,
+            model.trading_halted,
+            model.last_trade_time,
+            None if (v := model.instrument) is None else dict(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_QuoteTokenBuilder = mutable_builder(QuoteToken)
+
+
+class QuoteTokenWire(Wire, rename="kebab"):
+    """Wire form of `QuoteToken`."""
+
+    token: str | None = None
+    dxlink_url: str | None = None
+    level: str | None = None
+    websocket_url: str | None = None
+    issued_at: Moment | None = None
+    expires_at: Moment | None = None
+
+    def build(self) -> QuoteToken:
+        """Return the frozen model with these values."""
+        o = _QuoteTokenBuilder()
+        o.extra = EMPTY
+        o.token = self.token
+        o.dxlink_url = self.dxlink_url
+        o.level = self.level
+        o.websocket_url = self.websocket_url
+        o.issued_at = self.issued_at
+        o.expires_at = self.expires_at
+        if not CLASS_SWAP:
+            return freeze(o, QuoteToken)
+        o.__class__ = QuoteToken
+        built: QuoteToken = o
+        return built
+
+    @staticmethod
+    def of(model: QuoteToken) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = QuoteTokenWire(
+            model.token,
+            model.dxlink_url,
+            model.level,
+            model.websocket_url,
+            model.issued_at,
+            model.expires_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_UnderlyingMetricsBuilder = mutable_builder(UnderlyingMetrics)
+
+
+class UnderlyingMetricsWire(Wire, rename="kebab"):
+    """Wire form of `UnderlyingMetrics`."""
+
+    symbol: str | None = None
+    implied_volatility_index: DecimalText | None = None
+    implied_volatility_index_15_day: DecimalText | None = None
+    implied_volatility_index_5_day_change: DecimalText | None = None
+    implied_volatility_index_rank: DecimalText | None = None
+    tos_implied_volatility_index_rank: DecimalText | None = None
+    tw_implied_volatility_index_rank: DecimalText | None = None
+    tos_implied_volatility_index_rank_updated_at: Moment | None = None
+    implied_volatility_index_rank_source: str | None = None
+    implied_volatility_percentile: DecimalText | None = None
+    implied_volatility_updated_at: Moment | None = None
+    liquidity_value: DecimalText | None = None
+    liquidity_rank: DecimalText | None = None
+    liquidity_rating: int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    option_expiration_implied_volatilities: list[ExpirationVolatilityWire] | None = None
+    liquidity_running_state: LiquidityStateWire | None = None
+    beta: DecimalText | None = None
+    beta_updated_at: Moment | None = None
+    corr_spy_3month: DecimalText | None = None
+    dividend_rate_per_share: DecimalText | None = None
+    annual_dividend_per_share: DecimalText | None = None
+    dividend_yield: DecimalText | None = None
+    dividend_ex_date: date | None = None
+    dividend_next_date: date | None = None
+    dividend_pay_date: date | None = None
+    dividend_updated_at: Moment | None = None
+    earnings: ExpectedEarningsWire | None = None
+    listed_market: str | None = None
+    lendability: Lendability | None = None
+    borrow_rate: DecimalText | None = None
+    market_cap: DecimalText | int | None = None
+    implied_volatility_30_day: DecimalText | None = None
+    historical_volatility_30_day: DecimalText | None = None
+    historical_volatility_60_day: DecimalText | None = None
+    historical_volatility_90_day: DecimalText | None = None
+    iv_hv_30_day_difference: DecimalText | None = None
+    price_earnings_ratio: DecimalText | None = None
+    earnings_per_share: DecimalText | None = None
+    sector: str | None = None
+    industry: str | None = None
+    implied_volatility_60_day: DecimalText | None = None
+    implied_volatility_90_day: DecimalText | None = None
+
+    def build(self) -> UnderlyingMetrics:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _UnderlyingMetricsBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.implied_volatility_index = None if (v := self.implied_volatility_index) is None else read_decimal(v)
+        o.implied_volatility_index_15_day = (
+            None if (v := self.implied_volatility_index_15_day) is None else read_decimal(v)
+        )
+        o.implied_volatility_index_5_day_change = (
+            None if (v := self.implied_volatility_index_5_day_change) is None else read_decimal(v)
+        )
+        o.implied_volatility_index_rank = None if (v := self.implied_volatility_index_rank) is None else read_decimal(v)
+        o.tos_implied_volatility_index_rank = (
+            None if (v := self.tos_implied_volatility_index_rank) is None else read_decimal(v)
+        )
+        o.tw_implied_volatility_index_rank = (
+            None if (v := self.tw_implied_volatility_index_rank) is None else read_decimal(v)
+        )
+        o.tos_implied_volatility_index_rank_updated_at = self.tos_implied_volatility_index_rank_updated_at
+        o.implied_volatility_index_rank_source = self.implied_volatility_index_rank_source
+        o.implied_volatility_percentile = None if (v := self.implied_volatility_percentile) is None else read_decimal(v)
+        o.implied_volatility_updated_at = self.implied_volatility_updated_at
+        o.liquidity_value = None if (v := self.liquidity_value) is None else read_decimal(v)
+        o.liquidity_rank = None if (v := self.liquidity_rank) is None else read_decimal(v)
+        o.liquidity_rating = self.liquidity_rating
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        o.option_expiration_implied_volatilities = (
+            None if (v := self.option_expiration_implied_volatilities) is None else tuple([item.build() for item in v])
+        )
+        o.liquidity_running_state = None if (v := self.liquidity_running_state) is None else v.build()
+        o.beta = None if (v := self.beta) is None else read_decimal(v)
+        o.beta_updated_at = self.beta_updated_at
+        o.corr_spy_3month = None if (v := self.corr_spy_3month) is None else read_decimal(v)
+        o.dividend_rate_per_share = None if (v := self.dividend_rate_per_share) is None else read_decimal(v)
+        o.annual_dividend_per_share = None if (v := self.annual_dividend_per_share) is None else read_decimal(v)
+        o.dividend_yield = None if (v := self.dividend_yield) is None else read_decimal(v)
+        o.dividend_ex_date = self.dividend_ex_date
+        o.dividend_next_date = self.dividend_next_date
+        o.dividend_pay_date = self.dividend_pay_date
+        o.dividend_updated_at = self.dividend_updated_at
+        o.earnings = None if (v := self.earnings) is None else v.build()
+        o.listed_market = self.listed_market
+        o.lendability = self.lendability
+        o.borrow_rate = None if (v := self.borrow_rate) is None else read_decimal(v)
+        o.market_cap = None if (v := self.market_cap) is None else read_decimal(v)
+        o.implied_volatility_30_day = None if (v := self.implied_volatility_30_day) is None else read_decimal(v)
+        o.historical_volatility_30_day = None if (v := self.historical_volatility_30_day) is None else read_decimal(v)
+        o.historical_volatility_60_day = None if (v := self.historical_volatility_60_day) is None else read_decimal(v)
+        o.historical_volatility_90_day = None if (v := self.historical_volatility_90_day) is None else read_decimal(v)
+        o.iv_hv_30_day_difference = None if (v := self.iv_hv_30_day_difference) is None else read_decimal(v)
+        o.price_earnings_ratio = None if (v := self.price_earnings_ratio) is None else read_decimal(v)
+        o.earnings_per_share = None if (v := self.earnings_per_share) is None else read_decimal(v)
+        o.sector = self.sector
+        o.industry = self.industry
+        o.implied_volatility_60_day = None if (v := self.implied_volatility_60_day) is None else read_decimal(v)
+        o.implied_volatility_90_day = None if (v := self.implied_volatility_90_day) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, UnderlyingMetrics)
+        o.__class__ = UnderlyingMetrics
+        built: UnderlyingMetrics = o
+        return built
+
+    @staticmethod
+    def of(model: UnderlyingMetrics) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = UnderlyingMetricsWire(
+            model.symbol,
+            None if (v := model.implied_volatility_index) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_15_day) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_5_day_change) is None else decimal_text(v),
+            None if (v := model.implied_volatility_index_rank) is None else decimal_text(v),
+            None if (v := model.tos_implied_volatility_index_rank) is None else decimal_text(v),
+            None if (v := model.tw_implied_volatility_index_rank) is None else decimal_text(v),
+            model.tos_implied_volatility_index_rank_updated_at,
+            model.implied_volatility_index_rank_source,
+            None if (v := model.implied_volatility_percentile) is None else decimal_text(v),
+            model.implied_volatility_updated_at,
+            None if (v := model.liquidity_value) is None else decimal_text(v),
+            None if (v := model.liquidity_rank) is None else decimal_text(v),
+            model.liquidity_rating,
+            model.created_at,
+            model.updated_at,
+            None
+            if (v := model.option_expiration_implied_volatilities) is None
+            else [ExpirationVolatilityWire.of(item) for item in v],
+            None if (v := model.liquidity_running_state) is None else LiquidityStateWire.of(v),
+            None if (v := model.beta) is None else decimal_text(v),
+            model.beta_updated_at,
+            None if (v := model.corr_spy_3month) is None else decimal_text(v),
+            None if (v := model.dividend_rate_per_share) is None else decimal_text(v),
+            None if (v := model.annual_dividend_per_share) is None else decimal_text(v),
+            None if (v := model.dividend_yield) is None else decimal_text(v),
+            model.dividend_ex_date,
+            model.dividend_next_date,
+            model.dividend_pay_date,
+            model.dividend_updated_at,
+            None if (v := model.earnings) is None else ExpectedEarningsWire.of(v),
+            model.listed_market,
+            model.lendability,
+            None if (v := model.borrow_rate) is None else decimal_text(v),
+            None if (v := model.market_cap) is None else decimal_text(v),
+            None if (v := model.implied_volatility_30_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_30_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_60_day) is None else decimal_text(v),
+            None if (v := model.historical_volatility_90_day) is None else decimal_text(v),
+            None if (v := model.iv_hv_30_day_difference) is None else decimal_text(v),
+            None if (v := model.price_earnings_ratio) is None else decimal_text(v),
+            None if (v := model.earnings_per_share) is None else decimal_text(v),
+            model.sector,
+            model.industry,
+            None if (v := model.implied_volatility_60_day) is None else decimal_text(v),
+            None if (v := model.implied_volatility_90_day) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExpirationVolatilityBuilder = mutable_builder(ExpirationVolatility)
+
+
+class ExpirationVolatilityWire(Wire, rename="kebab"):
+    """Wire form of `ExpirationVolatility`."""
+
+    expiration_date: DateText | None = None
+    option_chain_type: str | None = None
+    settlement_type: str | None = None
+    implied_volatility: DecimalText | None = None
+
+    def build(self) -> ExpirationVolatility:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ExpirationVolatilityBuilder()
+        o.extra = EMPTY
+        o.expiration_date = None if (v := self.expiration_date) is None else date_or_keep(v, o, "expiration-date")
+        o.option_chain_type = self.option_chain_type
+        o.settlement_type = self.settlement_type
+        o.implied_volatility = None if (v := self.implied_volatility) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, ExpirationVolatility)
+        o.__class__ = ExpirationVolatility
+        built: ExpirationVolatility = o
+        return built
+
+    @staticmethod
+    def of(model: ExpirationVolatility) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ExpirationVolatilityWire(
+            None if (v := model.expiration_date) is None else v.isoformat(),
+            model.option_chain_type,
+            model.settlement_type,
+            None if (v := model.implied_volatility) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_LiquidityStateBuilder = mutable_builder(LiquidityState)
+
+
+class LiquidityStateWire(Wire, rename="kebab"):
+    """Wire form of `LiquidityState`."""
+
+    sum: DecimalText | None = None
+    count: int | None = None
+    started_at: Moment | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> LiquidityState:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _LiquidityStateBuilder()
+        o.extra = EMPTY
+        o.sum = None if (v := self.sum) is None else read_decimal(v)
+        o.count = self.count
+        o.started_at = self.started_at
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, LiquidityState)
+        o.__class__ = LiquidityState
+        built: LiquidityState = o
+        return built
+
+    @staticmethod
+    def of(model: LiquidityState) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = LiquidityStateWire(
+            None if (v := model.sum) is None else decimal_text(v),
+            model.count,
+            model.started_at,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExpectedEarningsBuilder = mutable_builder(ExpectedEarnings)
+
+
+class ExpectedEarningsWire(Wire, rename="kebab"):
+    """Wire form of `ExpectedEarnings`."""
+
+    visible: bool | None = None
+    expected_report_date: date | None = None
+    estimated: bool | None = None
+    late_flag: int | None = None
+    quarter_end_date: date | None = None
+    actual_eps: DecimalText | None = None
+    consensus_estimate: DecimalText | None = None
+    time_of_day: str | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> ExpectedEarnings:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ExpectedEarningsBuilder()
+        o.extra = EMPTY
+        o.visible = self.visible
+        o.expected_report_date = self.expected_report_date
+        o.estimated = self.estimated
+        o.late_flag = self.late_flag
+        o.quarter_end_date = self.quarter_end_date
+        o.actual_eps = None if (v := self.actual_eps) is None else read_decimal(v)
+        o.consensus_estimate = None if (v := self.consensus_estimate) is None else read_decimal(v)
+        o.time_of_day = self.time_of_day
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, ExpectedEarnings)
+        o.__class__ = ExpectedEarnings
+        built: ExpectedEarnings = o
+        return built
+
+    @staticmethod
+    def of(model: ExpectedEarnings) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ExpectedEarningsWire(
+            model.visible,
+            model.expected_report_date,
+            model.estimated,
+            model.late_flag,
+            model.quarter_end_date,
+            None if (v := model.actual_eps) is None else decimal_text(v),
+            None if (v := model.consensus_estimate) is None else decimal_text(v),
+            model.time_of_day,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PairsWatchlistBuilder = mutable_builder(PairsWatchlist)
+
+
+class PairsWatchlistWire(Wire, rename="kebab"):
+    """Wire form of `PairsWatchlist`."""
+
+    name: str | None = None
+    pairs_equations: list[PairsEquationWire] | None = None
+    order_index: int | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+
+    def build(self) -> PairsWatchlist:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PairsWatchlistBuilder()
+        o.extra = EMPTY
+        o.name = self.name
+        o.pairs_equations = None if (v := self.pairs_equations) is None else tuple([item.build() for item in v])
+        o.order_index = self.order_index
+        o.created_at = self.created_at
+        o.updated_at = self.updated_at
+        if not CLASS_SWAP:
+            return freeze(o, PairsWatchlist)
+        o.__class__ = PairsWatchlist
+        built: PairsWatchlist = o
+        return built
+
+    @staticmethod
+    def of(model: PairsWatchlist) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PairsWatchlistWire(
+            model.name,
+            None if (v := model.pairs_equations) is None else [PairsEquationWire.of(item) for item in v],
+            model.order_index,
+            model.created_at,
+            model.updated_at,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_PairsEquationBuilder = mutable_builder(PairsEquation)
+
+
+class PairsEquationWire(Wire, rename="kebab"):
+    """Wire form of `PairsEquation`."""
+
+    left_action: str | None = None
+    left_symbol: str | None = None
+    left_quantity: DecimalText | int | None = None
+    right_action: str | None = None
+    right_symbol: str | None = None
+    right_quantity: DecimalText | int | None = None
+
+    def build(self) -> PairsEquation:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _PairsEquationBuilder()
+        o.extra = EMPTY
+        o.left_action = self.left_action
+        o.left_symbol = self.left_symbol
+        o.left_quantity = None if (v := self.left_quantity) is None else read_decimal(v)
+        o.right_action = self.right_action
+        o.right_symbol = self.right_symbol
+        o.right_quantity = None if (v := self.right_quantity) is None else read_decimal(v)
+        if not CLASS_SWAP:
+            return freeze(o, PairsEquation)
+        o.__class__ = PairsEquation
+        built: PairsEquation = o
+        return built
+
+    @staticmethod
+    def of(model: PairsEquation) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = PairsEquationWire(
+            model.left_action,
+            model.left_symbol,
+            None if (v := model.left_quantity) is None else decimal_text(v),
+            model.right_action,
+            model.right_symbol,
+            None if (v := model.right_quantity) is None else decimal_text(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NewComplexOrderBuilder = mutable_builder(NewComplexOrder)
+
+
+class NewComplexOrderWire(Wire, rename="kebab"):
+    """Wire form of `NewComplexOrder`."""
+
+    type: ComplexOrderType | None = None
+    orders: list[NewOrderWire] | None = None
+    trigger_order: NewOrderWire | None = None
+    ratio_price_comparator: Comparator | None = None
+    ratio_price_threshold: DecimalText | None = None
+    ratio_price_is_threshold_based_on_notional: bool | None = None
+    source: str | None = None
+
+    def build(self) -> NewComplexOrder:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NewComplexOrderBuilder()
+        o.extra = EMPTY
+        o.type = self.type
+        o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
+        o.trigger_order = None if (v := self.trigger_order) is None else v.build()
+        o.ratio_price_comparator = self.ratio_price_comparator
+        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
+        o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
+        o.source = self.source
+        if not CLASS_SWAP:
+            return freeze(o, NewComplexOrder)
+        o.__class__ = NewComplexOrder
+        built: NewComplexOrder = o
+        return built
+
+    @staticmethod
+    def of(model: NewComplexOrder) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NewComplexOrderWire(
+            model.type,
+            None if (v := model.orders) is None else [NewOrderWire.of(item) for item in v],
+            None if (v := model.trigger_order) is None else NewOrderWire.of(v),
+            model.ratio_price_comparator,
+            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            model.ratio_price_is_threshold_based_on_notional,
+            model.source,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: Mapping[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -3296,4 +7346,54 @@ WIRES: Mapping[type[Any], type[Wire]] = {
     TokenRequest: TokenRequestWire,
     TokenResponse: TokenResponseWire,
     TokenErrorBody: TokenErrorBodyWire,
+    CustomerAccount: CustomerAccountWire,
+    Account: AccountWire,
+    Customer: CustomerWire,
+    Address: AddressWire,
+    CustomerSuitability: CustomerSuitabilityWire,
+    Person: PersonWire,
+    Entity: EntityWire,
+    EntityOfficer: EntityOfficerWire,
+    EntitySuitability: EntitySuitabilityWire,
+    PermittedAccountType: PermittedAccountTypeWire,
+    PermittedMarginType: PermittedMarginTypeWire,
+    TradingStatus: TradingStatusWire,
+    AccountBalance: AccountBalanceWire,
+    NetLiqOhlc: NetLiqOhlcWire,
+    Position: PositionWire,
+    PositionLimit: PositionLimitWire,
+    SpanRow: SpanRowWire,
+    EffectiveMarginRequirement: EffectiveMarginRequirementWire,
+    MarginConfiguration: MarginConfigurationWire,
+    TotalFees: TotalFeesWire,
+    Future: FutureWire,
+    FutureProduct: FutureProductWire,
+    FutureRoll: FutureRollWire,
+    FutureEtfEquivalent: FutureEtfEquivalentWire,
+    TradingCutoff: TradingCutoffWire,
+    FutureOptionProductDetails: FutureOptionProductDetailsWire,
+    Cryptocurrency: CryptocurrencyWire,
+    DestinationVenueSymbol: DestinationVenueSymbolWire,
+    CurrencyPair: CurrencyPairWire,
+    QuantityDecimalPrecision: QuantityDecimalPrecisionWire,
+    CompactOptionChain: CompactOptionChainWire,
+    NestedOptionChain: NestedOptionChainWire,
+    OptionExpiration: OptionExpirationWire,
+    OptionStrike: OptionStrikeWire,
+    Deliverable: DeliverableWire,
+    NestedFuturesOptionChain: NestedFuturesOptionChainWire,
+    ChainFuture: ChainFutureWire,
+    FuturesOptionChain: FuturesOptionChainWire,
+    FuturesOptionExpiration: FuturesOptionExpirationWire,
+    InstrumentSearchHit: InstrumentSearchHitWire,
+    SymbolSearchHit: SymbolSearchHitWire,
+    MarketDataSnapshot: MarketDataSnapshotWire,
+    QuoteToken: QuoteTokenWire,
+    UnderlyingMetrics: UnderlyingMetricsWire,
+    ExpirationVolatility: ExpirationVolatilityWire,
+    LiquidityState: LiquidityStateWire,
+    ExpectedEarnings: ExpectedEarningsWire,
+    PairsWatchlist: PairsWatchlistWire,
+    PairsEquation: PairsEquationWire,
+    NewComplexOrder: NewComplexOrderWire,
 }

@@ -12,67 +12,162 @@ from decimal import Decimal
 from brokerage_async.operation import Executor, Pager
 
 from .models import (
+    Account,
+    AccountBalance,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
+    Customer,
+    CustomerAccount,
     Dividend,
     EarningsReport,
+    EffectiveMarginRequirement,
     Equity,
     EquityOption,
+    Future,
     FutureOption,
+    FutureOptionProductDetails,
+    FutureProduct,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
+    MarginConfiguration,
     MarginDryRun,
     MarginOrder,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
+    NetLiqOhlc,
+    NetLiqRange,
+    NewComplexOrder,
     NewOrder,
     NewQuoteAlert,
     NewWatchlist,
+    OptionType,
     Order,
     OrderEdit,
     OrderStatus,
     PairsEdit,
+    PairsWatchlist,
     PlacedOrderResponse,
+    Position,
+    PositionLimit,
+    QuantityDecimalPrecision,
     QuoteAlert,
+    QuoteToken,
     SortOrder,
+    SpanRow,
+    SymbolSearchHit,
+    TimeOfDay,
+    TotalFees,
+    TradingStatus,
     Transaction,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
 )
 from .operations import (
+    ACCOUNTS_CUSTOMER,
+    ACCOUNTS_GET,
+    ACCOUNTS_LIST,
+    ACCOUNTS_TRADING_STATUS,
+    BALANCES_GET,
+    BALANCES_LIST,
+    BALANCES_NET_LIQ_HISTORY,
+    BALANCES_SNAPSHOTS,
+    COMPLEX_ORDERS_CANCEL,
+    COMPLEX_ORDERS_DRY_RUN,
     COMPLEX_ORDERS_EDIT_PAIRS,
+    COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
     COMPLEX_ORDERS_GET,
+    COMPLEX_ORDERS_LIST,
+    COMPLEX_ORDERS_LIVE,
+    COMPLEX_ORDERS_SUBMIT,
+    INSTRUMENTS_ACTIVE_EQUITIES,
+    INSTRUMENTS_CRYPTOCURRENCIES,
+    INSTRUMENTS_CRYPTOCURRENCY,
+    INSTRUMENTS_CURRENCY_PAIRS,
     INSTRUMENTS_EQUITIES,
+    INSTRUMENTS_EQUITY,
+    INSTRUMENTS_EQUITY_OPTION,
     INSTRUMENTS_EQUITY_OPTIONS,
+    INSTRUMENTS_FUTURE,
+    INSTRUMENTS_FUTURE_OPTION,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCT,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE,
+    INSTRUMENTS_FUTURE_OPTION_PRODUCTS,
+    INSTRUMENTS_FUTURE_OPTIONS,
+    INSTRUMENTS_FUTURE_PRODUCT,
+    INSTRUMENTS_FUTURE_PRODUCTS,
+    INSTRUMENTS_FUTURES,
     INSTRUMENTS_FUTURES_OPTION_CHAIN,
+    INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS,
     INSTRUMENTS_WARRANT,
+    INSTRUMENTS_WARRANTS,
     MARGIN_DRY_RUN,
+    MARGIN_EFFECTIVE_REQUIREMENT,
+    MARGIN_PUBLIC_CONFIGURATION,
     MARGIN_REQUIREMENTS,
+    MARKET_DATA_BY_TYPE,
+    MARKET_DATA_GET,
+    MARKET_DATA_QUOTE_TOKEN,
     MARKET_METRICS_DIVIDENDS,
     MARKET_METRICS_EARNINGS_REPORTS,
+    MARKET_METRICS_LIST,
     MARKET_TIME_CURRENT_SESSIONS,
     MARKET_TIME_EQUITY_HOLIDAYS,
+    MARKET_TIME_EQUITY_SESSION,
+    MARKET_TIME_FUTURES_HOLIDAYS,
+    MARKET_TIME_FUTURES_SESSION,
+    MARKET_TIME_FUTURES_SESSIONS,
+    MARKET_TIME_NEXT_EQUITY_SESSION,
+    MARKET_TIME_NEXT_FUTURES_SESSION,
+    MARKET_TIME_PREVIOUS_EQUITY_SESSION,
+    MARKET_TIME_PREVIOUS_FUTURES_SESSION,
     MARKET_TIME_SESSIONS,
+    OPTION_CHAINS_COMPACT,
+    OPTION_CHAINS_FLAT,
+    OPTION_CHAINS_NESTED,
+    OPTION_CHAINS_NESTED_FUTURES,
     ORDERS_CANCEL,
     ORDERS_DRY_RUN,
     ORDERS_EDIT,
     ORDERS_EDIT_DRY_RUN,
+    ORDERS_GET,
     ORDERS_LIST,
     ORDERS_LIST_LIVE,
     ORDERS_LIVE,
     ORDERS_REPLACE,
     ORDERS_SEARCH,
     ORDERS_SUBMIT,
+    POSITIONS_LIST,
     QUOTE_ALERTS_CANCEL,
     QUOTE_ALERTS_CREATE,
     QUOTE_ALERTS_LIST,
+    RISK_POSITION_LIMIT,
+    RISK_SPAN_ROWS,
+    SEARCH_INSTRUMENTS,
+    SEARCH_SYMBOLS,
+    TRANSACTIONS_GET,
     TRANSACTIONS_LIST,
+    TRANSACTIONS_TOTAL_FEES,
     WATCHLISTS_CREATE,
+    WATCHLISTS_DELETE,
+    WATCHLISTS_GET,
+    WATCHLISTS_GET_PAIRS,
+    WATCHLISTS_GET_PUBLIC,
     WATCHLISTS_LIST,
+    WATCHLISTS_LIST_PAIRS,
+    WATCHLISTS_LIST_PUBLIC,
+    WATCHLISTS_REPLACE,
 )
 
 __all__ = [
@@ -86,6 +181,13 @@ __all__ = [
     "Margin",
     "Watchlists",
     "QuoteAlerts",
+    "Accounts",
+    "Balances",
+    "Positions",
+    "Risk",
+    "OptionChains",
+    "MarketData",
+    "Search",
 ]
 
 
@@ -178,9 +280,212 @@ class MarketTime:
         call = MARKET_TIME_EQUITY_HOLIDAYS.bind()
         return await self._executor.execute(call)
 
+    async def equity_session(self, *, current_time: datetime | None = None) -> CurrentMarketSession:
+        """Return the current session of the stock exchanges.
+
+        Outside of any session the times may be absent.
+
+        Args:
+            current_time: Time to look at; by default now.
+
+        Returns:
+            Current session with its neighbours.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/current``: recorded from the service, not in the service document.
+        """
+        call = MARKET_TIME_EQUITY_SESSION.bind(current_time=current_time)
+        return await self._executor.execute(call)
+
+    async def next_equity_session(self, *, date: date | None = None) -> MarketSession:
+        """Return the next session of the stock exchanges.
+
+        A session on the given day counts as next.
+
+        Args:
+            date: Day to start from; by default today.
+
+        Returns:
+            Session on or after the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/next``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_NEXT_EQUITY_SESSION.bind(date=date)
+        return await self._executor.execute(call)
+
+    async def previous_equity_session(self, *, date: date | None = None) -> MarketSession:
+        """Return the previous session of the stock exchanges.
+
+        A session on the given day does not count.
+
+        Args:
+            date: Day to start from; by default today.
+
+        Returns:
+            Session before the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/equities/sessions/previous``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_PREVIOUS_EQUITY_SESSION.bind(date=date)
+        return await self._executor.execute(call)
+
+    async def futures_sessions(self) -> list[CurrentMarketSession]:
+        """List the current session of each futures exchange.
+
+        Outside of any session the times may be absent.
+
+        Returns:
+            Current session of each exchange.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /market-time/futures/sessions/current``: published by the service, not in the service document.
+        """
+        call = MARKET_TIME_FUTURES_SESSIONS.bind()
+        return await self._executor.execute(call)
+
+    async def futures_session(self, instrument_collection: InstrumentCollection | str) -> CurrentMarketSession:
+        """Return the current session of one futures exchange.
+
+        Outside of any session the times may be absent.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+
+        Returns:
+            Current session with its neighbours.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/futures/sessions/current/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_FUTURES_SESSION.bind(instrument_collection=instrument_collection)
+        return await self._executor.execute(call)
+
+    async def next_futures_session(
+        self, instrument_collection: InstrumentCollection | str, *, date: date | None = None
+    ) -> MarketSession:
+        """Return the next session of one futures exchange.
+
+        A session on the given day counts as next.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+            date: Day to start from; by default today.
+
+        Returns:
+            Session on or after the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/futures/sessions/next/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_NEXT_FUTURES_SESSION.bind(instrument_collection=instrument_collection, date=date)
+        return await self._executor.execute(call)
+
+    async def previous_futures_session(
+        self, instrument_collection: InstrumentCollection | str, *, date: date | None = None
+    ) -> MarketSession:
+        """Return the previous session of one futures exchange.
+
+        A session on the given day does not count.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+            date: Day to start from; by default today.
+
+        Returns:
+            Session before the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/futures/sessions/previous/{instrument_collection}``: published by the service, not in the
+        service document.
+        """
+        call = MARKET_TIME_PREVIOUS_FUTURES_SESSION.bind(instrument_collection=instrument_collection, date=date)
+        return await self._executor.execute(call)
+
+    async def futures_holidays(self, instrument_collection: InstrumentCollection | str) -> HolidayCalendar:
+        """Return the holidays and half days of one futures exchange.
+
+        The result is one calendar, even if the service wraps it in a list.
+
+        Args:
+            instrument_collection: Futures exchange, `CME` or `CFE`.
+
+        Returns:
+            Holiday calendar.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /market-time/futures/holidays/{instrument_collection}``: published by the service, not in the service
+        document.
+        """
+        call = MARKET_TIME_FUTURES_HOLIDAYS.bind(instrument_collection=instrument_collection)
+        return await self._executor.execute(call)
+
 
 class MarketMetrics:
-    """Past earnings and dividends."""
+    """Volatility, liquidity, past earnings and dividends."""
 
     __slots__ = ("_executor",)
 
@@ -189,7 +494,7 @@ class MarketMetrics:
 
     async def earnings_reports(
         self, symbol: str, start_date: date, *, end_date: date | None = None
-    ) -> list[EarningsReport]:
+    ) -> builtins.list[EarningsReport]:
         """List the past earnings reports of an underlying.
 
         The range runs from start-date to end-date, or to today.
@@ -217,7 +522,7 @@ class MarketMetrics:
         call = MARKET_METRICS_EARNINGS_REPORTS.bind(symbol=symbol, start_date=start_date, end_date=end_date)
         return await self._executor.execute(call)
 
-    async def dividends(self, symbol: str) -> list[Dividend]:
+    async def dividends(self, symbol: str) -> builtins.list[Dividend]:
         """List the past dividends of an underlying.
 
         The list covers the whole history known to the service.
@@ -242,9 +547,36 @@ class MarketMetrics:
         call = MARKET_METRICS_DIVIDENDS.bind(symbol=symbol)
         return await self._executor.execute(call)
 
+    async def list(self, symbols: Sequence[str]) -> builtins.list[UnderlyingMetrics]:
+        """List the volatility, liquidity and earnings of underlyings.
+
+        Symbols without data are missing or come with few fields. Clients in use ask for at most 100 symbols at a
+        time.
+
+        Args:
+            symbols: Symbols of the underlyings, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Metrics of the underlyings.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /market-metrics``: recorded from the service, not in the service document.
+        """
+        call = MARKET_METRICS_LIST.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
 
 class Instruments:
-    """Equities, equity options, futures options and warrants."""
+    """Equities, options, futures, cryptocurrencies and warrants."""
 
     __slots__ = ("_executor",)
 
@@ -373,6 +705,483 @@ class Instruments:
         call = INSTRUMENTS_FUTURES_OPTION_CHAIN.bind(symbol=symbol)
         return await self._executor.execute(call)
 
+    async def equity(self, symbol: str) -> Equity:
+        """Return one equity.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the equity, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Equity with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/equities/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_EQUITY.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    def active_equities(
+        self,
+        *,
+        lendability: Lendability | str | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[Equity]:
+        """List the equities that are currently traded.
+
+        The list holds more than ten thousand equities, over many pages.
+
+        Args:
+            lendability: Only equities with this lendability.
+            per_page: Equities per page, at most 5000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `Equity` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/equities/active``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_ACTIVE_EQUITIES.bind(lendability=lendability, per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def equity_option(self, symbol: str, *, active: bool | None = None) -> EquityOption:
+        """Return one equity option.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: OCC symbol, such as `AAPL  260612C00110000`.
+            active: True to exclude flex options and options with non-standard terms.
+
+        Returns:
+            Option with the given symbol.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/equity-options/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_EQUITY_OPTION.bind(symbol=symbol, active=active)
+        return await self._executor.execute(call)
+
+    def futures(
+        self,
+        *,
+        symbols: Sequence[str] | None = None,
+        product_codes: Sequence[str] | None = None,
+        exchange: str | None = None,
+        security_ids: Sequence[str] | None = None,
+        only_active_futures: bool | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[Future]:
+        """List futures, by default the active ones.
+
+        The slash of a symbol is optional.
+
+        Args:
+            symbols: Only these futures, such as `/ESZ6`.
+            product_codes: Only futures of these products, such as `ES`; ignored if symbols are given.
+            exchange: Exchange that distinguishes equal security numbers.
+            security_ids: Only futures with these security numbers.
+            only_active_futures: False to include expired futures.
+            per_page: Futures per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `Future` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/futures``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURES.bind(
+            symbols=symbols,
+            product_codes=product_codes,
+            exchange=exchange,
+            security_ids=security_ids,
+            only_active_futures=only_active_futures,
+            per_page=per_page,
+            page_offset=page_offset,
+        )
+        return self._executor.paginate(call)
+
+    async def future(self, symbol: str) -> Future:
+        """Return one future.
+
+        The slash of the symbol is optional. An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the future, such as `/ESZ6`.
+
+        Returns:
+            Future with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/futures/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    def future_products(self, *, per_page: int | None = None, page_offset: int | None = None) -> Pager[FutureProduct]:
+        """List the products of futures.
+
+        Each product includes the products of the options on its futures.
+
+        Args:
+            per_page: Products per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureProduct` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-products``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_PRODUCTS.bind(per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def future_product(self, exchange: str, code: str) -> FutureProduct:
+        """Return one product of futures.
+
+        An unknown product is answered with 404.
+
+        Args:
+            exchange: Exchange, such as `CME` or `CFE`.
+            code: Code of the product, such as `ES`.
+
+        Returns:
+            Product with the given code.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-products/{exchange}/{code}``: recorded from the service, not in the service
+        document.
+        """
+        call = INSTRUMENTS_FUTURE_PRODUCT.bind(exchange=exchange, code=code)
+        return await self._executor.execute(call)
+
+    def future_option_products(
+        self, *, per_page: int | None = None, page_offset: int | None = None
+    ) -> Pager[FutureOptionProductDetails]:
+        """List the products of futures options.
+
+        Each product includes the product of its futures.
+
+        Args:
+            per_page: Products per page, at most 1000; by default 1000.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureOptionProductDetails` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-option-products``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCTS.bind(per_page=per_page, page_offset=page_offset)
+        return self._executor.paginate(call)
+
+    async def future_option_product(self, root_symbol: str) -> FutureOptionProductDetails:
+        """Return one product of futures options by its root symbol.
+
+        An unknown root symbol is answered with 404.
+
+        Args:
+            root_symbol: Root of the option symbols, such as `EW3`.
+
+        Returns:
+            Product with the given root symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-option-products/{root_symbol}``: published by the service, not in the service
+        document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCT.bind(root_symbol=root_symbol)
+        return await self._executor.execute(call)
+
+    async def future_option_product_of_exchange(self, exchange: str, root_symbol: str) -> FutureOptionProductDetails:
+        """Return one product of futures options by exchange and root symbol.
+
+        An unknown product is answered with 404.
+
+        Args:
+            exchange: Exchange, such as `CME`.
+            root_symbol: Root of the option symbols, such as `EW3`.
+
+        Returns:
+            Product with the given root symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-option-products/{exchange}/{root_symbol}``: recorded from the service, not in the
+        service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE.bind(exchange=exchange, root_symbol=root_symbol)
+        return await self._executor.execute(call)
+
+    def future_options(
+        self,
+        *,
+        symbols: Sequence[str] | None = None,
+        option_root_symbol: str | None = None,
+        expiration_date: date | None = None,
+        maturity_date: date | None = None,
+        option_type: OptionType | str | None = None,
+        strike_price: Decimal | None = None,
+        exchange: str | None = None,
+        security_ids: Sequence[str] | None = None,
+        per_page: int | None = None,
+        page_offset: int | None = None,
+    ) -> Pager[FutureOption]:
+        """List futures options.
+
+        The service may refuse this list with 403 and may ignore its filters: prefer option chains.
+
+        Args:
+            symbols: Only these options, such as `./ESZ6 EW3U6 260918P9100`.
+            option_root_symbol: Only options with this root, such as `EW3`.
+            expiration_date: Only options that expire on this day.
+            maturity_date: Only options that mature on this day.
+            option_type: Only calls or only puts.
+            strike_price: Only options with this strike price, in points.
+            exchange: Exchange that distinguishes equal security numbers.
+            security_ids: Only options with these security numbers.
+            per_page: Options per page; by default chosen by the service.
+            page_offset: Page to start from; by default 0, the first page.
+
+        Returns:
+            A pager over `FutureOption` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-options``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTIONS.bind(
+            symbols=symbols,
+            option_root_symbol=option_root_symbol,
+            expiration_date=expiration_date,
+            maturity_date=maturity_date,
+            option_type=option_type,
+            strike_price=strike_price,
+            exchange=exchange,
+            security_ids=security_ids,
+            per_page=per_page,
+            page_offset=page_offset,
+        )
+        return self._executor.paginate(call)
+
+    async def future_option(self, symbol: str) -> FutureOption:
+        """Return one futures option.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol, such as `./ESZ6 EW3U6 260918P9100`.
+
+        Returns:
+            Option with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/future-options/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_FUTURE_OPTION.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def cryptocurrencies(self, *, symbols: Sequence[str] | None = None) -> list[Cryptocurrency]:
+        """List cryptocurrencies.
+
+        Definitions are served even where trading has ended.
+
+        Args:
+            symbols: Only these pairs, such as `BTC/USD`.
+
+        Returns:
+            Matching cryptocurrencies.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/cryptocurrencies``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_CRYPTOCURRENCIES.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
+    async def cryptocurrency(self, symbol: str) -> Cryptocurrency:
+        """Return one cryptocurrency.
+
+        An unknown symbol is answered with 404.
+
+        Args:
+            symbol: Symbol of the pair, such as `BTC/USD`.
+
+        Returns:
+            Cryptocurrency with the given symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/cryptocurrencies/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_CRYPTOCURRENCY.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def warrants(self, *, symbols: Sequence[str] | None = None) -> list[Warrant]:
+        """List warrants.
+
+        The list is not paginated; it is empty in the sandbox.
+
+        Args:
+            symbols: Only these warrants.
+
+        Returns:
+            Matching warrants.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/warrants``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_WARRANTS.bind(symbols=symbols)
+        return await self._executor.execute(call)
+
+    async def quantity_decimal_precisions(self) -> list[QuantityDecimalPrecision]:
+        """List the decimal places of quantities.
+
+        A row without a symbol applies to its whole instrument type.
+
+        Returns:
+            Decimal places by instrument type and symbol.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /instruments/quantity-decimal-precisions``: recorded from the service, not in the service document.
+        """
+        call = INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS.bind()
+        return await self._executor.execute(call)
+
+    async def currency_pairs(self) -> list[CurrencyPair]:
+        """List pairs of currencies.
+
+        Currency pairs have quotes but cannot be ordered.
+
+        Returns:
+            All pairs of currencies.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /instruments/currency-pairs``: known from other clients, not in the service document.
+        """
+        call = INSTRUMENTS_CURRENCY_PAIRS.bind()
+        return await self._executor.execute(call)
+
 
 class Orders:
     """Orders: check, submit, edit, cancel and list."""
@@ -410,13 +1219,12 @@ class Orders:
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
             start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Observed, not documented.
-            start_at: Only orders from this time on. Observed, not documented.
-            end_at: Only orders up to this time. Observed, not documented.
+            end_date: Only orders up to this date. Published, not recorded.
+            start_at: Only orders from this time on. Published, not recorded.
+            end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
-                documented.
-            futures_symbol: Only orders on this future or on its options. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -507,13 +1315,12 @@ class Orders:
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
             start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Observed, not documented.
-            start_at: Only orders from this time on. Observed, not documented.
-            end_at: Only orders up to this time. Observed, not documented.
+            end_date: Only orders up to this date. Published, not recorded.
+            start_at: Only orders from this time on. Published, not recorded.
+            end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Observed, not
-                documented.
-            futures_symbol: Only orders on this future or on its options. Observed, not documented.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -573,6 +1380,31 @@ class Orders:
         call = ORDERS_DRY_RUN.bind(account_number=account_number, body=order)
         return await self._executor.execute(call)
 
+    async def get(self, account_number: str, id: int | str) -> Order:
+        """Return one order.
+
+        Unlike the lists it finds orders of any age. An unknown identifier is answered with 404.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the order.
+
+        Returns:
+            Order with the given identifier.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/orders/{id}``: published by the service, not in the service document.
+        """
+        call = ORDERS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
     async def replace(self, account_number: str, id: int | str, edit: OrderEdit) -> Order:
         """Replace a working order with a new one.
 
@@ -599,8 +1431,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
-        wire, not described there.
+        ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
+        service, not described there.
         """
         call = ORDERS_REPLACE.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -631,8 +1463,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Observed on the
-        wire, not described there.
+        ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
+        service, not described there.
         """
         call = ORDERS_EDIT.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -783,9 +1615,8 @@ class Orders:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
                 token.
             account_numbers: Account numbers; all accounts must belong to the customer.
-            page_offset: Page to start from, if the list is paginated; the first page is 0. Observed, not
-                documented.
-            per_page: Orders per page, if the list is paginated. Observed, not documented.
+            page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
+            per_page: Orders per page, if the list is paginated. Published, not recorded.
 
         Returns:
             Orders of the accounts.
@@ -888,6 +1719,191 @@ class ComplexOrders:
         )
         return await self._executor.execute(call)
 
+    async def cancel(self, account_number: str, id: int | str) -> ComplexOrder:
+        """Request the cancellation of a complex order.
+
+        All components that are not final are asked to cancel. Components at the exchange become `Cancel Requested`,
+        the others are cancelled at once.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
+
+        Returns:
+            Complex order after the request.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``DELETE /accounts/{account_number}/complex-orders/{id}``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_CANCEL.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
+    def list(
+        self, account_number: str, *, page_offset: int | None = None, per_page: int | None = None
+    ) -> Pager[ComplexOrder]:
+        """List the complex orders of an account.
+
+        The list covers complex orders in any state, however old.
+
+        Args:
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Complex orders per page, at most 200; by default 10.
+
+        Returns:
+            A pager over `ComplexOrder` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        """
+        call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, page_offset=page_offset, per_page=per_page)
+        return self._executor.paginate(call)
+
+    async def submit(self, account_number: str, complex_order: NewComplexOrder) -> PlacedOrderResponse:
+        """Submit a complex order.
+
+        The service does not deduplicate: after an unknown outcome, look for the order before submitting again.
+
+        Args:
+            account_number: Account number.
+            complex_order: Request body.
+
+        Returns:
+            Complex order and its effect on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``POST /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        """
+        call = COMPLEX_ORDERS_SUBMIT.bind(account_number=account_number, body=complex_order)
+        return await self._executor.execute(call)
+
+    async def live(self, account_number: str) -> builtins.list[ComplexOrder]:
+        """List the complex orders with a component of the current trading day.
+
+        The list covers complex orders in any state.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Complex orders of the day.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/complex-orders/live``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_LIVE.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def dry_run(self, account_number: str, complex_order: NewComplexOrder) -> PlacedOrderResponse:
+        """Check a complex order without submitting it.
+
+        Warnings mean that the order would be rejected if submitted. The complex order of the result has no
+        identifier.
+
+        Args:
+            account_number: Account number.
+            complex_order: Request body.
+
+        Returns:
+            Effect of the complex order on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``POST /accounts/{account_number}/complex-orders/dry-run``: published by the service, not in the service
+        document.
+        """
+        call = COMPLEX_ORDERS_DRY_RUN.bind(account_number=account_number, body=complex_order)
+        return await self._executor.execute(call)
+
+    async def edit_pairs_dry_run(
+        self,
+        account_number: str,
+        id: int | str,
+        *,
+        ratio_price_comparator: Comparator | str | None = None,
+        ratio_price_threshold: Decimal | None = None,
+    ) -> PlacedOrderResponse:
+        """Check a change of the trigger ratio of a PAIRS order.
+
+        An order that is not a PAIRS order, or can no longer be edited, is refused with 422.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the complex order, not of a component or trigger order.
+            ratio_price_comparator: Comparison of the price ratio with the threshold.
+            ratio_price_threshold: Trigger threshold of the price ratio.
+
+        Returns:
+            Effect of the change on the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``POST /accounts/{account_number}/complex-orders/{id}/dry-run``: published by the service, not in the
+        service document.
+        """
+        call = COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN.bind(
+            account_number=account_number,
+            id=id,
+            body=PairsEdit(
+                ratio_price_comparator=Comparator(ratio_price_comparator)
+                if isinstance(ratio_price_comparator, str)
+                else ratio_price_comparator,
+                ratio_price_threshold=ratio_price_threshold,
+            ),
+        )
+        return await self._executor.execute(call)
+
 
 class Transactions:
     """Trades and cash movements of an account."""
@@ -914,6 +1930,10 @@ class Transactions:
         action: LegAction | str | None = None,
         type: str | None = None,
         types: Sequence[str] | None = None,
+        sub_types: Sequence[str] | None = None,
+        currency: str | None = None,
+        partition_key: str | None = None,
+        futures_symbol: str | None = None,
     ) -> Pager[Transaction]:
         """List the transactions of an account.
 
@@ -934,6 +1954,10 @@ class Transactions:
             action: Only transactions with this action.
             type: Only transactions of this type, such as `Trade`; excludes types.
             types: Only transactions of one of these types; excludes type.
+            sub_types: Only transactions of these subtypes, such as `Dividend`. Published, not recorded.
+            currency: Only transactions in this currency, such as `USD`. Published, not recorded.
+            partition_key: Only transactions of this account partition. Published, not recorded.
+            futures_symbol: Only transactions in this future, such as `/ESZ6`. Published, not recorded.
 
         Returns:
             A pager over `Transaction` objects. Pages are fetched lazily.
@@ -965,12 +1989,68 @@ class Transactions:
             action=action,
             type=type,
             types=types,
+            sub_types=sub_types,
+            currency=currency,
+            partition_key=partition_key,
+            futures_symbol=futures_symbol,
         )
         return self._executor.paginate(call)
 
+    async def get(self, account_number: str, id: int | str) -> Transaction:
+        """Return one transaction of an account.
+
+        An unknown identifier is answered with 404.
+
+        Args:
+            account_number: Account number.
+            id: Identifier of the transaction.
+
+        Returns:
+            Transaction with the given identifier.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/transactions/{id}``: published by the service, not in the service document.
+        """
+        call = TRANSACTIONS_GET.bind(account_number=account_number, id=id)
+        return await self._executor.execute(call)
+
+    async def total_fees(self, account_number: str, *, date: date | None = None) -> TotalFees:
+        """Return the total fees of an account on one day.
+
+        Without a date the day is today.
+
+        Args:
+            account_number: Account number.
+            date: Day of the fees; by default today.
+
+        Returns:
+            Total fees of the day.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/transactions/total-fees``: recorded from the service, not in the service
+        document.
+        """
+        call = TRANSACTIONS_TOTAL_FEES.bind(account_number=account_number, date=date)
+        return await self._executor.execute(call)
+
 
 class Margin:
-    """Margin requirements and estimates (production only)."""
+    """Margin requirements and estimates."""
 
     __slots__ = ("_executor",)
 
@@ -1031,6 +2111,51 @@ class Margin:
         call = MARGIN_REQUIREMENTS.bind(account_number=account_number)
         return await self._executor.execute(call)
 
+    async def effective_requirement(self, account_number: str, underlying_symbol: str) -> EffectiveMarginRequirement:
+        """Return the margin requirements of an underlying in an account.
+
+        Both environments have this endpoint. An unknown account or symbol is answered with 404.
+
+        Args:
+            account_number: Account number.
+            underlying_symbol: Symbol of the underlying, such as `AAPL` or `BRK/B`.
+
+        Returns:
+            Requirements that apply to the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/margin-requirements/{underlying_symbol}/effective``: recorded from the
+        service, not in the service document.
+        """
+        call = MARGIN_EFFECTIVE_REQUIREMENT.bind(account_number=account_number, underlying_symbol=underlying_symbol)
+        return await self._executor.execute(call)
+
+    async def public_configuration(self) -> MarginConfiguration:
+        """Return the public settings of the margin calculation.
+
+        Both environments have this endpoint.
+
+        Returns:
+            Public settings.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /margin-requirements-public-configuration``: recorded from the service, not in the service document.
+        """
+        call = MARGIN_PUBLIC_CONFIGURATION.bind()
+        return await self._executor.execute(call)
+
 
 class Watchlists:
     """Named lists of symbols."""
@@ -1086,6 +2211,172 @@ class Watchlists:
         call = WATCHLISTS_LIST.bind()
         return await self._executor.execute(call)
 
+    async def get(self, watchlist_name: str) -> Watchlist:
+        """Return one watchlist of the user.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Returns:
+            Watchlist with all entries.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def replace(self, watchlist_name: str, watchlist: NewWatchlist) -> Watchlist:
+        """Replace the name and all entries of a watchlist.
+
+        The entries replace all old ones. A name that differs from the one in the path renames the list.
+
+        Args:
+            watchlist_name: Name of the list.
+            watchlist: Request body.
+
+        Returns:
+            Watchlist after the change.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``PUT /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_REPLACE.bind(watchlist_name=watchlist_name, body=watchlist)
+        return await self._executor.execute(call)
+
+    async def delete(self, watchlist_name: str) -> None:
+        """Delete a watchlist.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``DELETE /watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_DELETE.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def list_public(self, *, counts_only: bool | None = None) -> builtins.list[Watchlist]:
+        """List the watchlists that the service publishes.
+
+        With counts only, the lists come without their entries.
+
+        Args:
+            counts_only: True for the number of entries instead of the entries.
+
+        Returns:
+            Public watchlists.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /public-watchlists``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_LIST_PUBLIC.bind(counts_only=counts_only)
+        return await self._executor.execute(call)
+
+    async def get_public(self, watchlist_name: str) -> Watchlist:
+        """Return one watchlist that the service publishes.
+
+        An unknown name is answered with 404.
+
+        Args:
+            watchlist_name: Name of the list.
+
+        Returns:
+            Public watchlist with all entries.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /public-watchlists/{watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET_PUBLIC.bind(watchlist_name=watchlist_name)
+        return await self._executor.execute(call)
+
+    async def list_pairs(self) -> builtins.list[PairsWatchlist]:
+        """List the watchlists of pairs.
+
+        Lists of pairs can only be read.
+
+        Returns:
+            Watchlists of pairs.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /pairs-watchlists``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_LIST_PAIRS.bind()
+        return await self._executor.execute(call)
+
+    async def get_pairs(self, pairs_watchlist_name: str) -> PairsWatchlist:
+        """Return one watchlist of pairs.
+
+        An unknown name is answered with 404.
+
+        Args:
+            pairs_watchlist_name: Name of the list.
+
+        Returns:
+            Watchlist of pairs.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /pairs-watchlists/{pairs_watchlist_name}``: recorded from the service, not in the service document.
+        """
+        call = WATCHLISTS_GET_PAIRS.bind(pairs_watchlist_name=pairs_watchlist_name)
+        return await self._executor.execute(call)
+
 
 class QuoteAlerts:
     """Alerts on quotes that cross a threshold."""
@@ -1137,8 +2428,8 @@ class QuoteAlerts:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``POST /quote-alerts``: section Quote alerts of the service document. Observed on the wire, not described
-        there.
+        ``POST /quote-alerts``: section Quote alerts of the service document. Published by the service, not
+        described there.
         """
         call = QUOTE_ALERTS_CREATE.bind(body=alert)
         return await self._executor.execute(call)
@@ -1160,10 +2451,705 @@ class QuoteAlerts:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Observed on the
-        wire, not described there.
+        ``DELETE /quote-alerts/{alert_external_id}``: section Quote alerts of the service document. Published by the
+        service, not described there.
         """
         call = QUOTE_ALERTS_CANCEL.bind(alert_external_id=alert_external_id)
+        return await self._executor.execute(call)
+
+
+class Accounts:
+    """Customers, their accounts, and the restrictions of an account."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def customer(self, customer_id: int | str) -> Customer:
+        """Return a customer record.
+
+        The value `me` selects the owner of the token. The record is personal data: its representations show no
+        values.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+
+        Returns:
+            Customer record.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id)
+        return await self._executor.execute(call)
+
+    async def list(self, customer_id: int | str) -> builtins.list[CustomerAccount]:
+        """List a customer's accounts with the authority over each.
+
+        The list includes closed accounts; is-closed marks them.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+
+        Returns:
+            Accounts of the customer.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /customers/{customer_id}/accounts``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_LIST.bind(customer_id=customer_id)
+        return await self._executor.execute(call)
+
+    async def get(self, customer_id: int | str, account_number: str) -> Account:
+        """Return one account of a customer.
+
+        The account comes without the authority over it.
+
+        Args:
+            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
+                token.
+            account_number: Account number.
+
+        Returns:
+            Account with the given number.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /customers/{customer_id}/accounts/{account_number}``: recorded from the service, not in the service
+        document.
+        """
+        call = ACCOUNTS_GET.bind(customer_id=customer_id, account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def trading_status(self, account_number: str) -> TradingStatus:
+        """Return the restrictions and features of an account.
+
+        Before an order, look at is-closed, is-frozen and the closing-only flags.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Trading status of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/trading-status``: recorded from the service, not in the service document.
+        """
+        call = ACCOUNTS_TRADING_STATUS.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+
+class Balances:
+    """Balances of an account: current, snapshots and history."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def list(self, account_number: str) -> builtins.list[AccountBalance]:
+        """List the balances of an account, one per currency.
+
+        Older interface versions answer with a single balance; the result is a list in either case.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Current balances of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/balances``: recorded from the service, not in the service document.
+        """
+        call = BALANCES_LIST.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    async def get(self, account_number: str, currency: str) -> AccountBalance:
+        """Return the balance of an account in one currency.
+
+        A currency that the account does not hold is answered with 404.
+
+        Args:
+            account_number: Account number.
+            currency: Currency code, such as `USD`.
+
+        Returns:
+            Current balance in the currency.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/balances/{currency}``: known from other clients, not in the service
+        document.
+        """
+        call = BALANCES_GET.bind(account_number=account_number, currency=currency)
+        return await self._executor.execute(call)
+
+    def snapshots(
+        self,
+        account_number: str,
+        *,
+        page_offset: int | None = None,
+        per_page: int | None = None,
+        currency: str | None = None,
+        snapshot_date: date | None = None,
+        time_of_day: TimeOfDay | str | None = None,
+        start_date: date | None = None,
+        end_date: date | None = None,
+    ) -> Pager[AccountBalance]:
+        """List the snapshots of the balance of an account.
+
+        Snapshots are taken in the morning and after the close of the stock market. Without a day or range the list
+        holds the newest snapshot and the current balance, which has no time-of-day.
+
+        Args:
+            account_number: Account number.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Snapshots per page, at most 2000; by default 250.
+            currency: Currency code; by default `USD`.
+            snapshot_date: Only snapshots of this day; needs time-of-day and excludes a range.
+            time_of_day: Only snapshots of this time of day.
+            start_date: Only snapshots from this day on.
+            end_date: Only snapshots up to this day.
+
+        Returns:
+            A pager over `AccountBalance` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/balance-snapshots``: recorded from the service, not in the service
+        document.
+        """
+        call = BALANCES_SNAPSHOTS.bind(
+            account_number=account_number,
+            page_offset=page_offset,
+            per_page=per_page,
+            currency=currency,
+            snapshot_date=snapshot_date,
+            time_of_day=time_of_day,
+            start_date=start_date,
+            end_date=end_date,
+        )
+        return self._executor.paginate(call)
+
+    async def net_liq_history(
+        self,
+        account_number: str,
+        *,
+        time_back: NetLiqRange | str | None = None,
+        start_time: datetime | None = None,
+        end_time: datetime | None = None,
+        interval: str | None = None,
+    ) -> builtins.list[NetLiqOhlc]:
+        """List the past net liquidating values of an account.
+
+        A start time takes precedence over a range. Frequent calls are answered with 429.
+
+        Args:
+            account_number: Account number.
+            time_back: Length of the history, such as `1d` or `1y`. Published, not recorded.
+            start_time: Start of the history. Published, not recorded.
+            end_time: End of the history. Published, not recorded.
+            interval: Length of an interval; no value is documented. Published, not recorded.
+
+        Returns:
+            Intervals of the history.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /accounts/{account_number}/net-liq/history``: recorded from the service, not in the service document.
+        """
+        call = BALANCES_NET_LIQ_HISTORY.bind(
+            account_number=account_number,
+            time_back=time_back,
+            start_time=start_time,
+            end_time=end_time,
+            interval=interval,
+        )
+        return await self._executor.execute(call)
+
+
+class Positions:
+    """Positions of an account."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def list(
+        self,
+        account_number: str,
+        *,
+        symbol: str | None = None,
+        underlying_symbols: Sequence[str] | None = None,
+        instrument_type: InstrumentType | str | None = None,
+        include_closed_positions: bool | None = None,
+        include_marks: bool | None = None,
+        net_positions: bool | None = None,
+        underlying_product_code: str | None = None,
+        partition_keys: Sequence[str] | None = None,
+    ) -> builtins.list[Position]:
+        """List the positions of an account.
+
+        Closed positions stay until the nightly purge and are listed on request. Marks make the answer slower.
+
+        Args:
+            account_number: Account number.
+            symbol: Only positions in this instrument.
+            underlying_symbols: Only positions on these underlyings.
+            instrument_type: Only positions in instruments of this type.
+            include_closed_positions: True to include closed positions.
+            include_marks: True to include mark and mark-price.
+            net_positions: True to merge positions in the same instrument.
+            underlying_product_code: Only positions on futures of this product, such as `ES`.
+            partition_keys: Only positions of these account partitions.
+
+        Returns:
+            Positions of the account.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/positions``: recorded from the service, not in the service document.
+        """
+        call = POSITIONS_LIST.bind(
+            account_number=account_number,
+            symbol=symbol,
+            underlying_symbols=underlying_symbols,
+            instrument_type=instrument_type,
+            include_closed_positions=include_closed_positions,
+            include_marks=include_marks,
+            net_positions=net_positions,
+            underlying_product_code=underlying_product_code,
+            partition_keys=partition_keys,
+        )
+        return await self._executor.execute(call)
+
+
+class Risk:
+    """Position limits and SPAN margin files."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def position_limit(self, account_number: str) -> PositionLimit:
+        """Return the position limits of an account.
+
+        A limit that is absent is not reported.
+
+        Args:
+            account_number: Account number.
+
+        Returns:
+            Limits of the account.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /accounts/{account_number}/position-limit``: recorded from the service, not in the service document.
+        """
+        call = RISK_POSITION_LIMIT.bind(account_number=account_number)
+        return await self._executor.execute(call)
+
+    def span_rows(
+        self, date: date, exchange: str, *, page_offset: int | None = None, per_page: int | None = None
+    ) -> Pager[SpanRow]:
+        """List the rows of a SPAN margin file.
+
+        The rows are those of the exchange, one page at a time; large pages are large bodies.
+
+        Args:
+            date: Day of the file.
+            exchange: Exchange, `CME` or `CFE`.
+            page_offset: Page to start from; by default 0, the first page.
+            per_page: Rows per page, at most 50000; by default 1000.
+
+        Returns:
+            A pager over `SpanRow` objects. Pages are fetched lazily.
+
+        Raises (while iterating):
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /span/rows``: published by the service, not in the service document.
+        """
+        call = RISK_SPAN_ROWS.bind(date=date, exchange=exchange, page_offset=page_offset, per_page=per_page)
+        return self._executor.paginate(call)
+
+
+class OptionChains:
+    """Option chains: flat, compact and nested."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def flat(self, symbol: str) -> list[EquityOption]:
+        """List all options on an underlying.
+
+        The list covers all expirations and strikes and is not paginated: thousands of options, megabytes. An
+        underlying without options is answered with 404.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Options on the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /option-chains/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_FLAT.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def compact(self, symbol: str) -> list[CompactOptionChain]:
+        """List the symbols of all options on an underlying.
+
+        This is the shortest form of a chain: one row for each root symbol, expiration cycle and settlement.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Chains of the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /option-chains/{symbol}/compact``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_COMPACT.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def nested(self, symbol: str) -> list[NestedOptionChain]:
+        """List the option chains of an underlying by expiration and strike.
+
+        Each root symbol has its own chain: `SPX` and `SPXW`, for example.
+
+        Args:
+            symbol: Symbol of the underlying, such as `SPX` or `BRK/B`.
+
+        Returns:
+            Chains of the underlying.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /option-chains/{symbol}/nested``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_NESTED.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def nested_futures(self, symbol: str) -> NestedFuturesOptionChain:
+        """Return the option chains of a futures product by expiration and strike.
+
+        A large product has thousands of strikes, megabytes. An unknown product is answered with 404.
+
+        Args:
+            symbol: Product code of the future, such as `ES`, without a slash.
+
+        Returns:
+            Futures of the product and the chains of their options.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /futures-option-chains/{symbol}/nested``: recorded from the service, not in the service document.
+        """
+        call = OPTION_CHAINS_NESTED_FUTURES.bind(symbol=symbol)
+        return await self._executor.execute(call)
+
+
+class MarketData:
+    """Prices of instruments, and access to the market-data stream."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def by_type(
+        self,
+        *,
+        index: Sequence[str] | None = None,
+        equity: Sequence[str] | None = None,
+        equity_option: Sequence[str] | None = None,
+        future: Sequence[str] | None = None,
+        future_option: Sequence[str] | None = None,
+        cryptocurrency: Sequence[str] | None = None,
+        include_instrument: bool | None = None,
+    ) -> list[MarketDataSnapshot]:
+        """List the prices of up to 100 instruments.
+
+        Rows come in any order, and unknown symbols are missing: match the rows by symbol and type. The service
+        serves prices to funded accounts only.
+
+        Args:
+            index: Symbols of indices, such as `SPX`.
+            equity: Symbols of equities, such as `AAPL` or `BRK/B`.
+            equity_option: Symbols of equity options, as OCC symbols.
+            future: Symbols of futures, such as `/ESZ6`.
+            future_option: Symbols of futures options, such as `./ESZ6 EW3U6 260918P9100`.
+            cryptocurrency: Symbols of cryptocurrencies, such as `BTC/USD`.
+            include_instrument: True to include the definition of each instrument. Known from other clients only.
+
+        Returns:
+            Prices of the instruments.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /market-data/by-type``: recorded from the service, not in the service document.
+        """
+        call = MARKET_DATA_BY_TYPE.bind(
+            index=index,
+            equity=equity,
+            equity_option=equity_option,
+            future=future,
+            future_option=future_option,
+            cryptocurrency=cryptocurrency,
+            include_instrument=include_instrument,
+        )
+        return await self._executor.execute(call)
+
+    async def get(self, instrument_type: InstrumentType | str, symbol: str) -> MarketDataSnapshot:
+        """Return the prices of one instrument.
+
+        The service serves prices to funded accounts only.
+
+        Args:
+            instrument_type: Instrument type, such as `Equity Option` or `Index`.
+            symbol: Symbol of the instrument.
+
+        Returns:
+            Prices of the instrument.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /market-data/{instrument_type}/{symbol}``: known from other clients, not in the service document.
+        """
+        call = MARKET_DATA_GET.bind(instrument_type=instrument_type, symbol=symbol)
+        return await self._executor.execute(call)
+
+    async def quote_token(self) -> QuoteToken:
+        """Return a token for the market-data stream.
+
+        A user without a customer record is refused with code quote_streamer.customer_not_found_error. Quotes of the
+        sandbox are 15 minutes late.
+
+        Returns:
+            Token and address of the stream.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+
+        ``GET /api-quote-tokens``: recorded from the service, not in the service document.
+        """
+        call = MARKET_DATA_QUOTE_TOKEN.bind()
+        return await self._executor.execute(call)
+
+
+class Search:
+    """Search for instruments and symbols."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def instruments(
+        self,
+        *,
+        query: str | None = None,
+        types: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        exchanges: Sequence[str] | None = None,
+        instrument_sub_types: Sequence[str] | None = None,
+        from_date: date | None = None,
+        limit: int | None = None,
+    ) -> list[InstrumentSearchHit]:
+        """Search instruments by symbol, description or tag.
+
+        An empty list is a normal answer. More than 100 hits cannot be reached.
+
+        Args:
+            query: Words to search for.
+            types: Only these instrument types, such as `Equity` or `Future`.
+            categories: Only these categories of events. Published, not recorded.
+            exchanges: Only these exchanges.
+            instrument_sub_types: Only these subtypes, such as `ETF` or `Index`. Published, not recorded.
+            from_date: Only instruments that trade until this day or longer; includes expired events.
+            limit: Maximum number of hits, at most 100; by default 25.
+
+        Returns:
+            Instruments found.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+
+        ``GET /instruments/search``: recorded from the service, not in the service document.
+        """
+        call = SEARCH_INSTRUMENTS.bind(
+            query=query,
+            types=types,
+            categories=categories,
+            exchanges=exchanges,
+            instrument_sub_types=instrument_sub_types,
+            from_date=from_date,
+            limit=limit,
+        )
+        return await self._executor.execute(call)
+
+    async def symbols(self, symbol: str) -> list[SymbolSearchHit]:
+        """Search symbols by their beginning.
+
+        A search without hits may be answered with 404.
+
+        Args:
+            symbol: Symbol or its beginning, such as `BRK`.
+
+        Returns:
+            Symbols found.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: sandbox environment; nothing was sent.
+
+        ``GET /symbols/search/{symbol}``: recorded from the service, not in the service document.
+        """
+        call = SEARCH_SYMBOLS.bind(symbol=symbol)
         return await self._executor.execute(call)
 
 
@@ -1180,3 +3166,10 @@ class Endpoints:
         self.margin: Margin = Margin(executor)
         self.watchlists: Watchlists = Watchlists(executor)
         self.quote_alerts: QuoteAlerts = QuoteAlerts(executor)
+        self.accounts: Accounts = Accounts(executor)
+        self.balances: Balances = Balances(executor)
+        self.positions: Positions = Positions(executor)
+        self.risk: Risk = Risk(executor)
+        self.option_chains: OptionChains = OptionChains(executor)
+        self.market_data: MarketData = MarketData(executor)
+        self.search: Search = Search(executor)

@@ -28,7 +28,7 @@ class PriceEffect(OpenStrEnum):
 
     Amounts are unsigned: `Debit` is paid, `Credit` is received.
 
-    Observed, not documented: `None`.
+    Not in the service document: `None`.
 
     See section Order of the service document.
     """
@@ -40,6 +40,9 @@ class PriceEffect(OpenStrEnum):
 
 class InstrumentType(OpenStrEnum):
     """Type of instrument.
+
+    Not in the service document: `Index`, `Bond`, `Equity Offering`, `Mutual Fund`, `Currency Pair`,
+    `Future Product`, `Unknown`.
 
     See section Orders of the service document.
     """
@@ -53,6 +56,13 @@ class InstrumentType(OpenStrEnum):
     FUTURE_OPTION = "Future Option"
     LIQUIDITY_POOL = "Liquidity Pool"
     WARRANT = "Warrant"
+    INDEX = "Index"
+    BOND = "Bond"
+    EQUITY_OFFERING = "Equity Offering"
+    MUTUAL_FUND = "Mutual Fund"
+    CURRENCY_PAIR = "Currency Pair"
+    FUTURE_PRODUCT = "Future Product"
+    UNKNOWN = "Unknown"
 
 
 class OptionType(OpenStrEnum):
@@ -107,7 +117,7 @@ class InstrumentCollection(OpenStrEnum):
 class MarketState(OpenStrEnum):
     """State of a market within its trading day.
 
-    See section Session timings of the service document. Observed on the wire, not described there.
+    See section Session timings of the service document. Recorded from the service, not described there.
     """
 
     OPEN = "Open"
@@ -170,7 +180,7 @@ class OrderStatus(OpenStrEnum):
 
     `Filled`, `Cancelled`, `Expired` and `Rejected` are final, as are `Removed` and `Partially Removed`.
 
-    Observed, not documented: `In Flight`, `Contingent`, `Replace Requested`, `Removed`, `Partially Removed`.
+    Not in the service document: `In Flight`, `Contingent`, `Replace Requested`, `Removed`, `Partially Removed`.
 
     See section States and transitions of the service document.
     """
@@ -193,7 +203,7 @@ class OrderStatus(OpenStrEnum):
 class ContingentStatus(OpenStrEnum):
     """Pending trigger of a component of a complex order.
 
-    Observed, not documented: `Pending Condition`.
+    Not in the service document: `Pending Condition`.
 
     See section Order of the service document.
     """
@@ -270,6 +280,60 @@ class GrantType(OpenStrEnum):
     AUTHORIZATION_CODE = "authorization_code"
 
 
+class AuthorityLevel(OpenStrEnum):
+    """Authority of a customer over an account.
+
+    `trade-only` allows orders but not transfers of cash.
+
+    Recorded from the service, not in the service document.
+    """
+
+    OWNER = "owner"
+    TRADE_ONLY = "trade-only"
+    READ_ONLY = "read-only"
+
+
+class TimeOfDay(OpenStrEnum):
+    """Time of a daily snapshot.
+
+    `BOD` is the morning, `EOD` follows the close of the stock market.
+
+    Recorded from the service, not in the service document.
+    """
+
+    BOD = "BOD"
+    EOD = "EOD"
+    INTRADAY = "Intraday"
+
+
+class NetLiqRange(OpenStrEnum):
+    """Length of a history that ends now.
+
+    Published by the service, not in the service document.
+    """
+
+    DAY = "1d"
+    WEEK = "1w"
+    MONTH = "1m"
+    THREE_MONTHS = "3m"
+    SIX_MONTHS = "6m"
+    YEAR = "1y"
+    ALL = "all"
+
+
+class QuantityDirection(OpenStrEnum):
+    """Direction of a position.
+
+    `Zero` marks a closed one.
+
+    Recorded from the service, not in the service document.
+    """
+
+    LONG = "Long"
+    SHORT = "Short"
+    ZERO = "Zero"
+
+
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Pagination(Model):
     """Position of a page in the whole list.
@@ -297,6 +361,15 @@ class Pagination(Model):
     current_item_count: int | None = None
     """Items on this page; fewer than per-page on the last page only."""
 
+    previous_link: str | None = None
+    """Address of the previous page; never set. Recorded, not documented."""
+
+    next_link: str | None = None
+    """Address of the next page; never set. Recorded, not documented."""
+
+    paging_link_template: str | None = None
+    """Template of the addresses; never set. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -318,7 +391,7 @@ class ErrorDetail(Model):
     """Field or part of the request that has the problem."""
 
     reason: str | None = None
-    """Reason why validation rejected the field in domain. Observed, not documented."""
+    """Reason why validation rejected the field in domain. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -332,22 +405,22 @@ class MarketSession(Model):
     """
 
     start_at: datetime | None = None
-    """Start of the session, before regular hours. Observed, not documented."""
+    """Start of the session, before regular hours. Recorded, not documented."""
 
     open_at: datetime | None = None
-    """Start of regular hours. Observed, not documented."""
+    """Start of regular hours. Recorded, not documented."""
 
     close_at: datetime | None = None
-    """End of regular hours. Observed, not documented."""
+    """End of regular hours. Recorded, not documented."""
 
     close_at_ext: datetime | None = None
-    """End of extended hours. Observed, not documented."""
+    """End of extended hours. Recorded, not documented."""
 
     instrument_collection: InstrumentCollection | None = None
-    """Instrument collection of the session. Observed, not documented."""
+    """Instrument collection of the session. Recorded, not documented."""
 
     session_date: date | None = None
-    """Trading day of the session. Observed, not documented."""
+    """Trading day of the session. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -363,31 +436,31 @@ class CurrentMarketSession(Model):
     """
 
     start_at: datetime | None = None
-    """Start of the session, before regular hours. Observed, not documented."""
+    """Start of the session, before regular hours. Recorded, not documented."""
 
     open_at: datetime | None = None
-    """Start of regular hours. Observed, not documented."""
+    """Start of regular hours. Recorded, not documented."""
 
     close_at: datetime | None = None
-    """End of regular hours. Observed, not documented."""
+    """End of regular hours. Recorded, not documented."""
 
     close_at_ext: datetime | None = None
-    """End of extended hours. Observed, not documented."""
+    """End of extended hours. Recorded, not documented."""
 
     instrument_collection: InstrumentCollection | None = None
-    """Instrument collection of the session. Observed, not documented."""
+    """Instrument collection of the session. Recorded, not documented."""
 
     session_date: date | None = None
-    """Trading day of the session. Observed, not documented."""
+    """Trading day of the session. Recorded, not documented."""
 
     state: MarketState | None = None
-    """Current state of the market. Observed, not documented."""
+    """Current state of the market. Recorded, not documented."""
 
     next_session: MarketSession | None = None
-    """Next session. Observed, not documented."""
+    """Next session. Recorded, not documented."""
 
     previous_session: MarketSession | None = None
-    """Previous session. Observed, not documented."""
+    """Previous session. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -456,6 +529,9 @@ class TickSize(Model):
 
     threshold: Decimal | None = None
     """Upper end of the price range, in dollars; absent for the last range."""
+
+    symbol: str | None = None
+    """Symbol of the spread that the increment belongs to; spreads only. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -534,74 +610,6 @@ class EquityOption(Model):
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
-    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
-
-
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
-class FutureOptionProduct(Model):
-    """Attributes shared by all options of one futures option product.
-
-    See section Future option instrument of the service document.
-    """
-
-    cash_settled: bool | None = None
-    """Whether it settles in cash."""
-
-    code: str | None = None
-    """Code of the product."""
-
-    display_factor: Decimal | None = None
-    """Factor between the wire price and the displayed price."""
-
-    exchange: str | None = None
-    """Exchange on which it trades, such as `CME`."""
-
-    expiration_type: str | None = None
-    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
-
-    is_am_settled: bool | None = None
-    """Whether a morning price settles it."""
-
-    itm_rule: str | None = None
-    """Rule for whether an option is in the money at expiration."""
-
-    market_sector: str | None = None
-    """Market sector of the future, such as `Equity Index`."""
-
-    product_subtype: str | None = None
-    """Subtype within the product type."""
-
-    product_type: str | None = None
-    """Product type."""
-
-    root_symbol: str | None = None
-    """Root of the option symbols."""
-
-    settlement_delay_days: int | None = None
-    """Days from expiration to settlement."""
-
-    supported: bool | None = None
-    """Whether the service supports the product."""
-
-    legacy_code: str | None = None
-    """Former code of the product. Observed, not documented."""
-
-    clearport_code: str | None = None
-    """Code of the product on the clearing platform. Observed, not documented."""
-
-    clearing_code: str | None = None
-    """Code of the product at the clearing house. Observed, not documented."""
-
-    clearing_exchange_code: str | None = None
-    """Code of the exchange at the clearing house. Observed, not documented."""
-
-    clearing_price_multiplier: Decimal | None = None
-    """Factor between the wire price and the clearing price. Observed, not documented."""
-
-    is_rollover: bool | None = None
-    """Whether expiring options roll over. Observed, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -750,17 +758,17 @@ class BuyingPowerEffect(Model):
 class FeeBreakdown(Model):
     """Individual fee.
 
-    See section Placed-order response of the service document. Observed on the wire, not described there.
+    See section Placed-order response of the service document. Recorded from the service, not described there.
     """
 
     name: str | None = None
-    """Name of the fee. Observed, not documented."""
+    """Name of the fee."""
 
     value: Decimal | None = None
-    """Unsigned amount, in dollars. Observed, not documented."""
+    """Unsigned amount, in dollars."""
 
     effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -991,29 +999,29 @@ class PairsEdit(Model):
 class TransactionLot(Model):
     """Tax lot opened or closed by a transaction.
 
-    See section Transactions of the service document. Observed on the wire, not described there.
+    See section Transactions of the service document. Recorded from the service, not described there.
     """
 
     id: str | None = None
-    """Identifier of the lot. Observed, not documented."""
+    """Identifier of the lot."""
 
     transaction_id: str | None = None
-    """Transaction of the lot. Observed, not documented."""
+    """Transaction of the lot."""
 
     quantity: Decimal | None = None
-    """Quantity, in shares or contracts. Observed, not documented."""
+    """Quantity, in shares or contracts."""
 
     price: Decimal | None = None
-    """Price per unit, in dollars or points. Observed, not documented."""
+    """Price per unit, in dollars or points."""
 
     quantity_direction: str | None = None
-    """Direction of the quantity, long or short. Observed, not documented."""
+    """Direction of the quantity, long or short."""
 
     executed_at: datetime | None = None
-    """Time the lot was opened. Observed, not documented."""
+    """Time the lot was opened."""
 
     transaction_date: date | None = None
-    """Trading day on which the lot was opened. Observed, not documented."""
+    """Trading day on which the lot was opened."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1051,55 +1059,121 @@ class MarginDryRunResult(Model):
 
     Amounts are unsigned, in dollars.
 
-    See section Margin reports of the service document. Observed on the wire, not described there.
+    See section Margin reports of the service document. Recorded from the service, not described there.
     """
 
     code: str | None = None
-    """Code of the underlying. Observed, not documented."""
+    """Code of the underlying."""
 
     description: str | None = None
-    """Name of the underlying. Observed, not documented."""
+    """Name of the underlying."""
 
     underlying_symbol: str | None = None
-    """Symbol of the underlying. Observed, not documented."""
+    """Symbol of the underlying."""
 
     underlying_type: InstrumentType | None = None
-    """Instrument type of the underlying. Observed, not documented."""
+    """Instrument type of the underlying."""
 
     underlying_price: Decimal | None = None
-    """Price of the underlying used for the margin, in dollars or points. Observed, not documented."""
+    """Price of the underlying used for the margin, in dollars or points."""
 
     margin_requirement: Decimal | None = None
-    """Margin requirement, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     maintenance_requirement: Decimal | None = None
-    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     buying_power_impact: Decimal | None = None
-    """Buying power used, in dollars. Observed, not documented."""
+    """Buying power used, in dollars."""
 
     buying_power_impact_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     group_results: tuple[Mapping[str, Any], ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, hash=False
     )
-    """Margin of each group of positions, as raw JSON. Observed, not documented."""
+    """Margin of each group of positions, as raw JSON."""
 
     order_ids: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Orders taken into account. Observed, not documented."""
+    """Orders taken into account."""
 
     calculated_at: datetime | None = None
-    """Time the margin was computed. Observed, not documented."""
+    """Time the margin was computed."""
 
     marks: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
-    """Prices used, by symbol, as raw JSON. Observed, not documented."""
+    """Prices used, by symbol, as raw JSON."""
+
+    entity_count: int | None = None
+    """Number of positions and orders."""
+
+    margin_calculation_type: str | None = None
+    """Margin rules in use, such as `Reg T`."""
+
+    base_margin_requirement: Decimal | None = None
+    """Margin requirement of the positions, in dollars."""
+
+    base_margin_requirement_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    cash_adjustment: Decimal | None = None
+    """Adjustment for cash, in dollars."""
+
+    cash_adjustment_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    working_margin: Decimal | None = None
+    """Margin of working orders, in dollars."""
+
+    working_margin_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    position_margin: Decimal | None = None
+    """Margin of the positions, in dollars."""
+
+    position_margin_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    position_equity_adjustment: Decimal | None = None
+    """Adjustment for the equity of the positions, in dollars."""
+
+    position_equity_adjustment_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    cash_settlement_value: Decimal | None = None
+    """Value settled in cash, in dollars."""
+
+    cash_settlement_value_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    long_equity_value: Decimal | None = None
+    """Value of long equities, in dollars."""
+
+    long_equity_value_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    short_equity_value: Decimal | None = None
+    """Value of short equities, in dollars."""
+
+    short_equity_value_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    long_derivative_value: Decimal | None = None
+    """Value of long options, in dollars."""
+
+    short_derivative_value: Decimal | None = None
+    """Value of short options, in dollars."""
+
+    long_cryptocurrency_value: Decimal | None = None
+    """Value of long cryptocurrencies, in dollars."""
+
+    short_cryptocurrency_value: Decimal | None = None
+    """Value of short cryptocurrencies, in dollars."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1109,35 +1183,38 @@ class MarginDryRunResult(Model):
 class MarginPositionEntry(Model):
     """Position in the margin report.
 
-    See section Margin reports of the service document. Observed on the wire, not described there.
+    See section Margin reports of the service document. Recorded from the service, not described there.
     """
 
     instrument_symbol: str | None = None
-    """Symbol of the instrument. Observed, not documented."""
+    """Symbol of the instrument."""
 
     instrument_type: InstrumentType | None = None
-    """Instrument type. Observed, not documented."""
+    """Instrument type."""
 
     quantity: Decimal | None = None
-    """Quantity held, in shares or contracts. Observed, not documented."""
+    """Quantity held, in shares or contracts."""
 
     average_open_price: Decimal | None = None
-    """Average opening price, in dollars or points. Observed, not documented."""
+    """Average opening price, in dollars or points."""
 
     close_price: Decimal | None = None
-    """Previous day's closing price, in dollars or points. Observed, not documented."""
+    """Previous day's closing price, in dollars or points."""
 
     fixing_price: Decimal | None = None
-    """Settlement price, in dollars or points; None if not fixed. Observed, not documented."""
+    """Settlement price, in dollars or points; None if not fixed."""
 
     strike_price: Decimal | None = None
-    """Strike price of an option, in dollars or points. Observed, not documented."""
+    """Strike price of an option, in dollars or points."""
 
     option_type: OptionType | None = None
-    """Call or put, for an option. Observed, not documented."""
+    """Call or put, for an option."""
 
     expiration_date: date | None = None
-    """Expiration date of an option. Observed, not documented."""
+    """Expiration date of an option."""
+
+    deliverable_quantity: Decimal | None = None
+    """Quantity deliverable, in shares or contracts."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1242,20 +1319,32 @@ class QuoteAlert(Model):
 class NewQuoteAlert(Model):
     """Quote alert to create.
 
-    See section Quote alerts of the service document. Observed on the wire, not described there.
+    See section Quote alerts of the service document. Published by the service, not described there.
     """
 
     field: AlertField
-    """Quote field to watch. Observed, not documented."""
+    """Quote field to watch."""
 
     operator: AlertOperator
-    """Comparison with the threshold. Observed, not documented."""
+    """Comparison with the threshold."""
 
     symbol: str
-    """Symbol of the instrument. Observed, not documented."""
+    """Symbol of the instrument."""
 
     threshold: Decimal
-    """Threshold, in units of the field. Observed, not documented."""
+    """Threshold, in units of the field."""
+
+    threshold_numeric: Decimal | None = None
+    """Threshold as a number, in units of the field."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    dx_symbol: str | None = None
+    """Symbol of the instrument on the market-data stream."""
+
+    expires_at: str | None = None
+    """Expiry, as an ISO 8601 date-time."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1325,14 +1414,1789 @@ class TokenErrorBody(Model):
 
     Unlike other errors it has no envelope.
 
-    See section Token of the service document. Observed on the wire, not described there.
+    See section Token of the service document. Recorded from the service, not described there.
     """
 
     error_code: str | None = None
-    """Machine-readable code, such as `invalid_grant`. Observed, not documented."""
+    """Machine-readable code, such as `invalid_grant`."""
 
     error_description: str | None = None
-    """Human-readable message. Observed, not documented."""
+    """Human-readable message."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Account(Model):
+    """Brokerage account.
+
+    Closed accounts stay in the list.
+
+    Recorded from the service, not in the service document.
+    """
+
+    account_number: str | None = None
+    """Account number."""
+
+    account_type_name: str | None = None
+    """Type of account, such as `Individual`, `Joint` or `Roth IRA`."""
+
+    closed_at: datetime | None = None
+    """Time the account was closed; closed accounts only. Published, not recorded."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    day_trader_status: bool | None = None
+    """Whether the account is a day trader's."""
+
+    ext_account_id: str | None = None
+    """Identifier of the account in another system. Published, not recorded."""
+
+    ext_crm_id: str | None = None
+    """Identifier of the account in another system. Published, not recorded."""
+
+    external_accounts: str | None = None
+    """Linked accounts elsewhere. Published, not recorded."""
+
+    external_fdid: str | None = None
+    """Identifier of the account for trade reports. Published, not recorded."""
+
+    external_id: str | None = None
+    """External identifier."""
+
+    funding_date: date | None = None
+    """Date of the first deposit."""
+
+    futures_account_purpose: str | None = None
+    """Purpose of futures trading, such as `SPECULATING`."""
+
+    investment_objective: str | None = None
+    """Investment objective, such as `SPECULATION` or `GROWTH`."""
+
+    investment_time_horizon: str | None = None
+    """Investment horizon, such as `SHORT_TERM`. Published, not recorded."""
+
+    is_closed: bool | None = None
+    """Whether the account is closed."""
+
+    is_firm_error: bool | None = None
+    """Whether it is an error account of the firm."""
+
+    is_firm_proprietary: bool | None = None
+    """Whether it is the firm's own account."""
+
+    is_foreign: bool | None = None
+    """Whether the owner is foreign."""
+
+    is_futures_approved: bool | None = None
+    """Whether futures trading is approved."""
+
+    liquidity_needs: str | None = None
+    """Liquidity needs of the owner. Published, not recorded."""
+
+    margin_or_cash: str | None = None
+    """`Margin` or `Cash`."""
+
+    nickname: str | None = None
+    """Name given by the owner."""
+
+    opened_at: datetime | None = None
+    """Time the account was opened."""
+
+    regulatory_domain: str | None = None
+    """Regulatory domain, such as `USA`. Published, not recorded."""
+
+    risk_tolerance: str | None = None
+    """Risk tolerance, such as `LOW`. Published, not recorded."""
+
+    submitting_user_id: str | None = None
+    """User who submitted the application. Published, not recorded."""
+
+    suitable_options_level: str | None = None
+    """Permitted option strategies, such as `No Restrictions` or `Defined Risk Spreads`."""
+
+    is_test_drive: bool | None = None
+    """Whether it is a trial account."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Address(Model):
+    """Postal address.
+
+    Recorded from the service, not in the service document.
+    """
+
+    city: str | None = attrs.field(default=None, repr=False)
+    """City."""
+
+    country: str | None = attrs.field(default=None, repr=False)
+    """Country."""
+
+    is_domestic: bool | None = attrs.field(default=None, repr=False)
+    """Whether the address is domestic."""
+
+    is_foreign: bool | None = attrs.field(default=None, repr=False)
+    """Whether the address is foreign."""
+
+    postal_code: str | None = attrs.field(default=None, repr=False)
+    """Postal code."""
+
+    state_region: str | None = attrs.field(default=None, repr=False)
+    """State or region."""
+
+    street_one: str | None = attrs.field(default=None, repr=False)
+    """Line of the street address."""
+
+    street_three: str | None = attrs.field(default=None, repr=False)
+    """Line of the street address."""
+
+    street_two: str | None = attrs.field(default=None, repr=False)
+    """Line of the street address."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CustomerSuitability(Model):
+    """Financial situation and trading experience of a customer.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the record."""
+
+    annual_net_income: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    liquid_net_worth: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    net_worth: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    covered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
+
+    futures_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
+
+    stock_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
+
+    uncovered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
+
+    customer_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the customer. Published, not recorded."""
+
+    employer_name: str | None = attrs.field(default=None, repr=False)
+    """Employer."""
+
+    job_title: str | None = attrs.field(default=None, repr=False)
+    """Job title."""
+
+    occupation: str | None = attrs.field(default=None, repr=False)
+    """Occupation."""
+
+    employment_status: str | None = attrs.field(default=None, repr=False)
+    """Employment status, such as `EMPLOYED`."""
+
+    marital_status: str | None = attrs.field(default=None, repr=False)
+    """Marital status, such as `MARRIED`."""
+
+    number_of_dependents: int | None = attrs.field(default=None, repr=False)
+    """Number of dependents."""
+
+    tax_bracket: str | None = attrs.field(default=None, repr=False)
+    """Tax bracket. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Person(Model):
+    """Natural person behind a customer record.
+
+    Recorded from the service, not in the service document.
+    """
+
+    external_id: str | None = attrs.field(default=None, repr=False)
+    """External identifier."""
+
+    first_name: str | None = attrs.field(default=None, repr=False)
+    """Given name."""
+
+    last_name: str | None = attrs.field(default=None, repr=False)
+    """Family name."""
+
+    middle_name: str | None = attrs.field(default=None, repr=False)
+    """Middle name."""
+
+    prefix_name: str | None = attrs.field(default=None, repr=False)
+    """Title before the name."""
+
+    suffix_name: str | None = attrs.field(default=None, repr=False)
+    """Suffix after the name."""
+
+    birth_country: str | None = attrs.field(default=None, repr=False)
+    """Country code."""
+
+    citizenship_country: str | None = attrs.field(default=None, repr=False)
+    """Country code."""
+
+    birth_date: date | None = attrs.field(default=None, repr=False)
+    """Date of birth."""
+
+    usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
+    """Type of citizenship."""
+
+    visa_expiration_date: date | None = attrs.field(default=None, repr=False)
+    """Last day of the visa."""
+
+    visa_type: str | None = attrs.field(default=None, repr=False)
+    """Type of visa."""
+
+    employer_name: str | None = attrs.field(default=None, repr=False)
+    """Employer."""
+
+    employment_status: str | None = attrs.field(default=None, repr=False)
+    """Employment status."""
+
+    job_title: str | None = attrs.field(default=None, repr=False)
+    """Job title."""
+
+    marital_status: str | None = attrs.field(default=None, repr=False)
+    """Marital status."""
+
+    number_of_dependents: int | None = attrs.field(default=None, repr=False)
+    """Number of dependents."""
+
+    occupation: str | None = attrs.field(default=None, repr=False)
+    """Occupation."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class EntityOfficer(Model):
+    """Officer of a legal entity.
+
+    Published by the service, not in the service document.
+    """
+
+    id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the officer."""
+
+    external_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the officer."""
+
+    first_name: str | None = attrs.field(default=None, repr=False)
+    """Given name."""
+
+    last_name: str | None = attrs.field(default=None, repr=False)
+    """Family name."""
+
+    middle_name: str | None = attrs.field(default=None, repr=False)
+    """Middle name."""
+
+    prefix_name: str | None = attrs.field(default=None, repr=False)
+    """Title before the name."""
+
+    suffix_name: str | None = attrs.field(default=None, repr=False)
+    """Suffix after the name."""
+
+    address: Address | None = attrs.field(default=None, repr=False)
+    """Address."""
+
+    birth_country: str | None = attrs.field(default=None, repr=False)
+    """Country code."""
+
+    citizenship_country: str | None = attrs.field(default=None, repr=False)
+    """Country code."""
+
+    birth_date: date | None = attrs.field(default=None, repr=False)
+    """Date of birth."""
+
+    email: str | None = attrs.field(default=None, repr=False)
+    """E-mail address."""
+
+    employer_name: str | None = attrs.field(default=None, repr=False)
+    """Employer."""
+
+    employment_status: str | None = attrs.field(default=None, repr=False)
+    """Employment status."""
+
+    home_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Telephone."""
+
+    mobile_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Telephone."""
+
+    work_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Telephone."""
+
+    is_foreign: bool | None = attrs.field(default=None, repr=False)
+    """Whether the officer is foreign."""
+
+    job_title: str | None = attrs.field(default=None, repr=False)
+    """Job title."""
+
+    marital_status: str | None = attrs.field(default=None, repr=False)
+    """Marital status."""
+
+    number_of_dependents: int | None = attrs.field(default=None, repr=False)
+    """Number of dependents."""
+
+    occupation: str | None = attrs.field(default=None, repr=False)
+    """Occupation."""
+
+    owner_of_record: bool | None = attrs.field(default=None, repr=False)
+    """Whether the officer is an owner of record."""
+
+    relationship_to_entity: str | None = attrs.field(default=None, repr=False)
+    """Relationship to the entity."""
+
+    tax_number: str | None = attrs.field(default=None, repr=False)
+    """Tax number."""
+
+    tax_number_type: str | None = attrs.field(default=None, repr=False)
+    """Type of tax number."""
+
+    usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
+    """Type of citizenship."""
+
+    visa_expiration_date: date | None = attrs.field(default=None, repr=False)
+    """Last day of the visa."""
+
+    visa_type: str | None = attrs.field(default=None, repr=False)
+    """Type of visa."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class EntitySuitability(Model):
+    """Financial situation and trading experience of a legal entity.
+
+    Published by the service, not in the service document.
+    """
+
+    id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the record."""
+
+    annual_net_income: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    liquid_net_worth: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    net_worth: Decimal | None = attrs.field(default=None, repr=False)
+    """Amount, in dollars."""
+
+    covered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience."""
+
+    futures_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience."""
+
+    stock_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience."""
+
+    uncovered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
+    """Trading experience."""
+
+    entity_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the entity."""
+
+    tax_bracket: str | None = attrs.field(default=None, repr=False)
+    """Tax bracket."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PermittedMarginType(Model):
+    """Type of margin that an account may have.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the type, such as `Cash`, `Reg T` or `Portfolio Margin`."""
+
+    is_margin: bool | None = None
+    """Whether it allows trading on margin."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TradingStatus(Model):
+    """Restrictions and features of an account.
+
+    An absent flag is unknown, not False.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: str | None = None
+    """Identifier of the record."""
+
+    account_number: str | None = None
+    """Account number."""
+
+    are_deep_itm_carry_options_enabled: bool | None = None
+    """Whether options deep in the money may be carried. Known from other clients only."""
+
+    are_far_otm_net_options_restricted: bool | None = None
+    """Whether options far out of the money are restricted."""
+
+    are_options_values_restricted_to_nlv: bool | None = None
+    """Whether option values are restricted to the net liquidating value. Known from other clients only."""
+
+    are_single_tick_expiring_hedges_ignored: bool | None = None
+    """Whether expiring hedges worth one tick are ignored. Known from other clients only."""
+
+    autotrade_account_type: str | None = None
+    """Type of automatic trading. Published, not recorded."""
+
+    clearing_account_number: str | None = None
+    """Account number at the clearing firm. Published, not recorded."""
+
+    clearing_aggregation_identifier: str | None = None
+    """Aggregation identifier at the clearing firm. Published, not recorded."""
+
+    cmta_override: int | None = None
+    """Clearing member code that orders carry instead of the usual one. Published, not recorded."""
+
+    day_trade_count: int | None = None
+    """Day trades in the current window; changes during the day."""
+
+    enhanced_fraud_safeguards_enabled_at: datetime | None = None
+    """Time the enhanced safeguards were enabled."""
+
+    equities_margin_calculation_type: str | None = None
+    """Margin calculation, such as `Reg T` or `Portfolio Margin`."""
+
+    ext_crm_id: str | None = None
+    """Identifier of the account in another system. Published, not recorded."""
+
+    fee_schedule_name: str | None = None
+    """Name of the fee schedule."""
+
+    futures_margin_rate_multiplier: Decimal | None = None
+    """Factor on the margin requirements of futures."""
+
+    has_intraday_equities_margin: bool | None = None
+    """Whether intraday margin applies to equities."""
+
+    is_aggregated_at_clearing: bool | None = None
+    """Whether positions are aggregated at the clearing firm."""
+
+    is_ascend_event_contracts_enabled: bool | None = None
+    """Whether event contracts cleared elsewhere are enabled. Published, not recorded."""
+
+    is_closed: bool | None = None
+    """Whether the account is closed."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed."""
+
+    is_cryptocurrency_closing_only: bool | None = None
+    """Whether cryptocurrency positions can only be closed."""
+
+    is_cryptocurrency_enabled: bool | None = None
+    """Whether cryptocurrencies are enabled."""
+
+    is_equity_offering_closing_only: bool | None = None
+    """Whether positions in offerings can only be closed."""
+
+    is_equity_offering_enabled: bool | None = None
+    """Whether offerings of equities are enabled."""
+
+    is_event_contracts_closing_only: bool | None = None
+    """Whether event contracts can only be closed. Known from other clients only."""
+
+    is_frozen: bool | None = None
+    """Whether the account is frozen, so that nothing can be traded."""
+
+    is_full_equity_margin_required: bool | None = None
+    """Whether equities require their full value as margin."""
+
+    is_futures_closing_only: bool | None = None
+    """Whether futures positions can only be closed."""
+
+    is_futures_enabled: bool | None = None
+    """Whether futures are enabled."""
+
+    is_futures_intra_day_enabled: bool | None = None
+    """Whether intraday margin for futures is enabled."""
+
+    is_in_day_trade_equity_maintenance_call: bool | None = None
+    """Whether a day-trade call is open."""
+
+    is_in_margin_call: bool | None = None
+    """Whether a margin call is open."""
+
+    is_non_retail: bool | None = None
+    """Whether the account is not a retail account. Published, not recorded."""
+
+    is_pattern_day_trader: bool | None = None
+    """Whether the account is flagged as a pattern day trader."""
+
+    is_portfolio_margin_enabled: bool | None = None
+    """Whether portfolio margin is enabled. Published, not recorded."""
+
+    is_risk_reducing_only: bool | None = None
+    """Whether only orders that reduce risk are accepted."""
+
+    is_roll_the_day_forward_enabled: bool | None = None
+    """Whether rolling to the next day is enabled."""
+
+    is_small_notional_futures_intra_day_enabled: bool | None = None
+    """Whether intraday margin for micro futures is enabled."""
+
+    options_level: str | None = None
+    """Permitted option strategies, such as `No Restrictions`."""
+
+    pdt_reset_on: date | None = None
+    """Date of the last reset of the pattern day trader flag. Published, not recorded."""
+
+    short_calls_enabled: bool | None = None
+    """Whether uncovered short calls are enabled."""
+
+    small_notional_futures_margin_rate_multiplier: Decimal | None = None
+    """Factor on the margin requirements of micro futures."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class AccountBalance(Model):
+    """Balances of an account in one currency, current or as of a snapshot.
+
+    Amounts without an effect field may be negative.
+
+    Recorded from the service, not in the service document.
+    """
+
+    account_number: str | None = None
+    """Account number."""
+
+    available_trading_funds: Decimal | None = None
+    """Funds free for new trades, in dollars."""
+
+    bond_margin_requirement: Decimal | None = None
+    """Margin requirement of bonds, in dollars."""
+
+    cash_available_to_withdraw: Decimal | None = None
+    """Cash that can be withdrawn, in dollars."""
+
+    cash_balance: Decimal | None = None
+    """Cash, in dollars."""
+
+    cash_settle_balance: Decimal | None = None
+    """Settled cash, in dollars."""
+
+    closed_loop_available_balance: Decimal | None = None
+    """Cash that may only return to its source, in dollars."""
+
+    cryptocurrency_margin_requirement: Decimal | None = None
+    """Margin requirement of cryptocurrencies, in dollars."""
+
+    currency: str | None = None
+    """Currency of all amounts, such as `USD`."""
+
+    day_equity_call_value: Decimal | None = None
+    """Equity call of the day, in dollars."""
+
+    day_trade_excess: Decimal | None = None
+    """Excess for day trades, in dollars."""
+
+    day_trading_buying_power: Decimal | None = None
+    """Buying power for day trades, in dollars."""
+
+    day_trading_call_value: Decimal | None = None
+    """Day-trading call, in dollars."""
+
+    derivative_buying_power: Decimal | None = None
+    """Buying power for options and futures, in dollars."""
+
+    equity_buying_power: Decimal | None = None
+    """Buying power for shares, in dollars."""
+
+    equity_offering_margin_requirement: Decimal | None = None
+    """Margin requirement of equity offerings, in dollars."""
+
+    fixed_income_security_margin_requirement: Decimal | None = None
+    """Margin requirement of fixed income, in dollars."""
+
+    futures_margin_requirement: Decimal | None = None
+    """Margin requirement of futures, in dollars."""
+
+    intraday_equities_cash_amount: Decimal | None = None
+    """Cash moved by equities today, in dollars; counts only on its effective date."""
+
+    intraday_equities_cash_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    intraday_equities_cash_effective_date: date | None = None
+    """Day for which the amount counts."""
+
+    intraday_futures_cash_amount: Decimal | None = None
+    """Cash moved by futures today, in dollars; counts only on its effective date."""
+
+    intraday_futures_cash_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    intraday_futures_cash_effective_date: date | None = None
+    """Day for which the amount counts."""
+
+    long_bond_value: Decimal | None = None
+    """Value of bonds, in dollars."""
+
+    long_cryptocurrency_value: Decimal | None = None
+    """Value of cryptocurrencies, in dollars."""
+
+    long_derivative_value: Decimal | None = None
+    """Value of long options, in dollars."""
+
+    long_equity_value: Decimal | None = None
+    """Value of long equities, in dollars."""
+
+    long_fixed_income_security_value: Decimal | None = None
+    """Value of fixed income, in dollars."""
+
+    long_futures_derivative_value: Decimal | None = None
+    """Value of long futures options, in dollars."""
+
+    long_futures_value: Decimal | None = None
+    """Value of long futures, in dollars."""
+
+    long_margineable_value: Decimal | None = None
+    """Value of long positions that count for margin, in dollars."""
+
+    maintenance_call_value: Decimal | None = None
+    """Maintenance call, in dollars."""
+
+    maintenance_requirement: Decimal | None = None
+    """Maintenance requirement, in dollars."""
+
+    margin_equity: Decimal | None = None
+    """Equity that counts for margin, in dollars."""
+
+    margin_settle_balance: Decimal | None = None
+    """Settled margin balance, in dollars."""
+
+    net_liquidating_value: Decimal | None = None
+    """Positions at their current value plus cash and pending cash, in dollars."""
+
+    pending_cash: Decimal | None = None
+    """Cash on its way, in dollars."""
+
+    pending_cash_effect: PriceEffect | None = None
+    """`Credit` for a deposit, `Debit` for a withdrawal."""
+
+    previous_date_cryptocurrency_fiat_effective_date: date | None = None
+    """Day of the cryptocurrency amount of the previous day. Published, not recorded."""
+
+    previous_day_cryptocurrency_fiat_amount: Decimal | None = None
+    """Cash of cryptocurrency trades of the previous day, in dollars."""
+
+    previous_day_cryptocurrency_fiat_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    reg_t_call_value: Decimal | None = None
+    """Reg T call, in dollars."""
+
+    short_cryptocurrency_value: Decimal | None = None
+    """Value of short cryptocurrencies, in dollars."""
+
+    short_derivative_value: Decimal | None = None
+    """Value of short options, in dollars."""
+
+    short_equity_value: Decimal | None = None
+    """Value of short equities, in dollars."""
+
+    short_futures_derivative_value: Decimal | None = None
+    """Value of short futures options, in dollars."""
+
+    short_futures_value: Decimal | None = None
+    """Value of short futures, in dollars."""
+
+    short_margineable_value: Decimal | None = None
+    """Value of short positions that count for margin, in dollars."""
+
+    sma_equity_option_buying_power: Decimal | None = None
+    """Buying power for equity options from the special memorandum account, in dollars."""
+
+    special_memorandum_account_apex_adjustment: Decimal | None = None
+    """Adjustment of the special memorandum account, in dollars."""
+
+    special_memorandum_account_value: Decimal | None = None
+    """Value of the special memorandum account, in dollars."""
+
+    total_settle_balance: Decimal | None = None
+    """Settled balance in total, in dollars."""
+
+    unsettled_cryptocurrency_fiat_amount: Decimal | None = None
+    """Unsettled cash of cryptocurrency trades, in dollars."""
+
+    unsettled_cryptocurrency_fiat_effect: PriceEffect | None = None
+    """Direction of the amount."""
+
+    used_derivative_buying_power: Decimal | None = None
+    """Buying power in use by options and futures, in dollars."""
+
+    snapshot_date: date | None = None
+    """Day of the snapshot."""
+
+    time_of_day: TimeOfDay | None = None
+    """Time of the snapshot; absent in current balances."""
+
+    reg_t_margin_requirement: Decimal | None = None
+    """Margin requirement under Reg T, in dollars."""
+
+    futures_overnight_margin_requirement: Decimal | None = None
+    """Overnight margin requirement of futures, in dollars."""
+
+    futures_intraday_margin_requirement: Decimal | None = None
+    """Intraday margin requirement of futures, in dollars."""
+
+    maintenance_excess: Decimal | None = None
+    """Equity above the maintenance requirement, in dollars; negative in a margin call."""
+
+    pending_margin_interest: Decimal | None = None
+    """Margin interest not yet booked, in dollars."""
+
+    apex_starting_day_margin_equity: Decimal | None = None
+    """Margin equity at the start of the day, in dollars."""
+
+    buying_power_adjustment: Decimal | None = None
+    """Adjustment of the buying power, in dollars."""
+
+    buying_power_adjustment_effect: PriceEffect | None = None
+    """Direction of the adjustment."""
+
+    effective_cryptocurrency_buying_power: Decimal | None = None
+    """Buying power for cryptocurrencies, in dollars."""
+
+    total_pending_liquidity_pool_rebate: Decimal | None = None
+    """Rebates not yet booked, in dollars."""
+
+    long_index_derivative_value: Decimal | None = None
+    """Value of long index options, in dollars."""
+
+    short_index_derivative_value: Decimal | None = None
+    """Value of short index options, in dollars."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NetLiqOhlc(Model):
+    """Net liquidating value of an account within one interval.
+
+    Recorded from the service, not in the service document.
+    """
+
+    open: Decimal | None = None
+    """Net liquidating value without pending cash at the start of the interval, in dollars."""
+
+    high: Decimal | None = None
+    """Net liquidating value without pending cash at the peak of the interval, in dollars."""
+
+    low: Decimal | None = None
+    """Net liquidating value without pending cash at the low of the interval, in dollars."""
+
+    close: Decimal | None = None
+    """Net liquidating value without pending cash at the end of the interval, in dollars."""
+
+    pending_cash_open: Decimal | None = None
+    """Pending cash at the start of the interval, in dollars."""
+
+    pending_cash_high: Decimal | None = None
+    """Pending cash at the peak of the interval, in dollars."""
+
+    pending_cash_low: Decimal | None = None
+    """Pending cash at the low of the interval, in dollars."""
+
+    pending_cash_close: Decimal | None = None
+    """Pending cash at the end of the interval, in dollars."""
+
+    total_open: Decimal | None = None
+    """Net liquidating value with pending cash at the start of the interval, in dollars."""
+
+    total_high: Decimal | None = None
+    """Net liquidating value with pending cash at the peak of the interval, in dollars."""
+
+    total_low: Decimal | None = None
+    """Net liquidating value with pending cash at the low of the interval, in dollars."""
+
+    total_close: Decimal | None = None
+    """Net liquidating value with pending cash at the end of the interval, in dollars."""
+
+    time: datetime | None = None
+    """Start of the interval."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Position(Model):
+    """Position of an account.
+
+    The quantity is unsigned; quantity-direction gives the side.
+
+    Recorded from the service, not in the service document.
+    """
+
+    account_number: str | None = None
+    """Account number."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    symbol: str | None = None
+    """Symbol of the instrument."""
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    quantity: Decimal | None = None
+    """Unsigned quantity, in shares or contracts."""
+
+    average_daily_market_close_price: Decimal | None = None
+    """Average of the daily closing prices, in dollars or points per unit."""
+
+    average_open_price: Decimal | None = None
+    """Average opening price, in dollars or points per unit."""
+
+    average_yearly_market_close_price: Decimal | None = None
+    """Average of the yearly closing prices, in dollars or points per unit."""
+
+    close_price: Decimal | None = None
+    """Closing price of the previous session, in dollars or points per unit."""
+
+    cost_effect: PriceEffect | None = None
+    """`Credit` for a long position, `Debit` for a short one."""
+
+    is_frozen: bool | None = None
+    """Whether the position is frozen."""
+
+    is_suppressed: bool | None = None
+    """Whether the position is hidden; obsolete."""
+
+    mark: Decimal | None = None
+    """Value of the position, in dollars; only with include-marks. Published, not recorded."""
+
+    mark_price: Decimal | None = None
+    """Price of one unit, in dollars or points; only with include-marks. Published, not recorded."""
+
+    multiplier: Decimal | None = None
+    """Number of underlying units per share or contract."""
+
+    quantity_direction: QuantityDirection | None = None
+    """Direction of the quantity."""
+
+    restricted_quantity: Decimal | None = None
+    """Quantity that cannot be traded, in shares or contracts."""
+
+    expires_at: datetime | None = None
+    """Time of expiration; options and futures only."""
+
+    deliverable_type: str | None = None
+    """Type of deliverable. Published, not recorded."""
+
+    fixing_price: Decimal | None = None
+    """Fixing price, in dollars or points per unit. Published, not recorded."""
+
+    realized_day_gain: Decimal | None = None
+    """Gain realized on realized-day-gain-date, in dollars."""
+
+    realized_day_gain_date: date | None = None
+    """Day of the gain."""
+
+    realized_day_gain_effect: PriceEffect | None = None
+    """Direction of the gain."""
+
+    realized_today: Decimal | None = None
+    """Gain realized on realized-today-date, in dollars; counts only on that day."""
+
+    realized_today_date: date | None = None
+    """Day of the gain."""
+
+    realized_today_effect: PriceEffect | None = None
+    """Direction of the gain."""
+
+    face_value: Decimal | None = None
+    """Face value of a bond, in dollars. Published, not recorded."""
+
+    par_size: Decimal | None = None
+    """Par size of a bond, in units. Published, not recorded."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    order_id: str | None = None
+    """Order that last changed the position. Published, not recorded."""
+
+    update_type: str | None = None
+    """Cause of the last change; stream messages only. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PositionLimit(Model):
+    """Limits on the orders and positions of an account.
+
+    An absent limit is not reported, which does not mean zero.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: str | None = None
+    """Identifier of the record. Published, not recorded."""
+
+    account_number: str | None = None
+    """Account number."""
+
+    equity_option_order_size: int | None = None
+    """Maximum number of contracts of equity options in one order."""
+
+    equity_order_size: int | None = None
+    """Maximum number of shares in one order."""
+
+    future_option_order_size: int | None = None
+    """Maximum number of contracts of futures options in one order."""
+
+    future_order_size: int | None = None
+    """Maximum number of futures in one order."""
+
+    underlying_opening_order_limit: int | None = None
+    """Maximum number of opening orders on one underlying."""
+
+    equity_option_position_size: int | None = None
+    """Maximum number of contracts of equity options held."""
+
+    equity_position_size: int | None = None
+    """Maximum number of shares held."""
+
+    future_option_position_size: int | None = None
+    """Maximum number of contracts of futures options held."""
+
+    future_position_size: int | None = None
+    """Maximum number of futures held."""
+
+    event_contract_notional_order_limit: Decimal | None = None
+    """Maximum value of event contracts in one order, in dollars. Known from other clients only."""
+
+    event_contract_total_notional_position_value: Decimal | None = None
+    """Maximum value of event contracts held, in dollars. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SpanRow(Model):
+    """Row of an SPAN margin file of an exchange.
+
+    Published by the service, not in the service document.
+    """
+
+    file_date: date | None = None
+    """Day of the file."""
+
+    row_index: int | None = None
+    """Position of the row in the file."""
+
+    exchange: str | None = None
+    """Exchange, `CME` or `CFE`."""
+
+    row_data: str | None = None
+    """Row as sent by the exchange: one line of fixed width."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class EffectiveMarginRequirement(Model):
+    """Margin requirements of one underlying in an account.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    long_equity_initial: Decimal | None = None
+    """Initial requirement of long shares, as a fraction: 0.5 is 50 percent."""
+
+    long_equity_maintenance: Decimal | None = None
+    """Maintenance requirement of long shares, as a fraction: 0.5 is 50 percent."""
+
+    short_equity_initial: Decimal | None = None
+    """Initial requirement of short shares, as a fraction: 0.5 is 50 percent."""
+
+    short_equity_maintenance: Decimal | None = None
+    """Maintenance requirement of short shares, as a fraction: 0.5 is 50 percent."""
+
+    naked_option_standard: Decimal | None = None
+    """Standard requirement of uncovered options, as a fraction: 0.5 is 50 percent."""
+
+    naked_option_minimum: Decimal | None = None
+    """Minimum requirement of uncovered options, as a fraction: 0.5 is 50 percent."""
+
+    naked_option_floor: Decimal | None = None
+    """Least requirement of uncovered options, in dollars per contract."""
+
+    clearing_identifier: str | None = None
+    """Identifier at the clearing firm. Published, not recorded."""
+
+    is_deleted: bool | None = None
+    """Whether the requirement is deleted. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class MarginConfiguration(Model):
+    """Public settings of the margin calculation.
+
+    Recorded from the service, not in the service document.
+    """
+
+    risk_free_rate: Decimal | None = None
+    """Rate without risk, as a fraction: 0.05 is 5 percent."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TotalFees(Model):
+    """Total fees of an account on one day.
+
+    Recorded from the service, not in the service document.
+    """
+
+    total_fees: Decimal | None = None
+    """Total fees, in dollars."""
+
+    total_fees_effect: PriceEffect | None = None
+    """Direction of the fees."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureRoll(Model):
+    """Rule by which the active month of a future moves on.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the rule, such as `equity_index`."""
+
+    active_count: int | None = None
+    """Number of active months."""
+
+    cash_settled: bool | None = None
+    """Whether the future settles in cash."""
+
+    business_days_offset: int | None = None
+    """Business days between the roll and the last trading day."""
+
+    first_notice: bool | None = None
+    """Whether the first notice day counts instead of the last trading day."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureEtfEquivalent(Model):
+    """Fund that moves like a future.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the fund."""
+
+    share_quantity: int | None = None
+    """Number of shares that correspond to one future."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TradingCutoff(Model):
+    """Time at which trading in a product ends before expiration.
+
+    Recorded from the service, not in the service document.
+    """
+
+    offset_seconds: int | None = None
+    """Seconds from the start of the day."""
+
+    timezone: str | None = None
+    """Time zone, such as `Market Zone` or `London Zone`."""
+
+    timing: str | None = None
+    """Expirations that the time applies to, such as `Default` or `Quarterly`."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class DestinationVenueSymbol(Model):
+    """Symbol of a cryptocurrency at one venue.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the symbol at the service."""
+
+    symbol: str | None = None
+    """Symbol in the spelling of the venue."""
+
+    destination_venue: str | None = None
+    """Name of the venue, in one of several spellings."""
+
+    max_quantity_precision: int | None = None
+    """Maximum decimal places of a quantity."""
+
+    max_price_precision: int | None = None
+    """Maximum decimal places of a price."""
+
+    routable: bool | None = None
+    """Whether orders can be routed there."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CurrencyPair(Model):
+    """Pair of two currencies.
+
+    Known from other clients, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the instrument at the service."""
+
+    description: str | None = None
+    """Full name."""
+
+    dx_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    symbol: str | None = None
+    """Symbol, such as `EUR/USD`."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type, `Currency Pair`."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class QuantityDecimalPrecision(Model):
+    """Decimal places of quantities of one instrument type or instrument.
+
+    Recorded from the service, not in the service document.
+    """
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    symbol: str | None = None
+    """Symbol; absent for a whole instrument type."""
+
+    value: int | None = None
+    """Decimal places of a quantity."""
+
+    minimum_increment_precision: int | None = None
+    """Decimal places of the least increment of a quantity."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OptionStrike(Model):
+    """Strike of an expiration, with the symbols of its call and put.
+
+    Recorded from the service, not in the service document.
+    """
+
+    strike_price: Decimal | None = None
+    """Strike price, in dollars per share or points of the future."""
+
+    call: str | None = None
+    """Symbol of the call."""
+
+    call_streamer_symbol: str | None = None
+    """Symbol of the call on the market-data stream."""
+
+    put: str | None = None
+    """Symbol of the put."""
+
+    put_streamer_symbol: str | None = None
+    """Symbol of the put on the market-data stream."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Deliverable(Model):
+    """Part of the delivery of an option contract.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the deliverable at the service."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols."""
+
+    deliverable_type: str | None = None
+    """Type of deliverable, such as `Shares`."""
+
+    description: str | None = None
+    """Description, such as `100 shares of XYZ`."""
+
+    amount: Decimal | None = None
+    """Amount, in shares or dollars."""
+
+    symbol: str | None = None
+    """Symbol of the delivered instrument; absent for cash."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type of the delivered instrument."""
+
+    percent: Decimal | None = None
+    """Part of the price that the deliverable accounts for, as a number of percent."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ChainFuture(Model):
+    """Future whose options are in a nested chain.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol, such as `/ESZ6`."""
+
+    root_symbol: str | None = None
+    """Root of the symbol, such as `/ES`."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    maturity_date: date | None = None
+    """Maturity date."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    active_month: bool | None = None
+    """Whether it is the active month of its product."""
+
+    next_active_month: bool | None = None
+    """Whether it is the next active month."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FuturesOptionExpiration(Model):
+    """Expiration of options on one future, with its strikes.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the future, such as `/ESZ6`."""
+
+    root_symbol: str | None = None
+    """Root of the future, such as `/ES`."""
+
+    option_root_symbol: str | None = None
+    """Root of the option symbols, such as `EW3`."""
+
+    option_contract_symbol: str | None = None
+    """Root and month of the options, such as `EW3U6`."""
+
+    asset: str | None = None
+    """Asset code, such as `EW3`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    notional_value: Decimal | None = None
+    """Value of one price point of one contract, in dollars."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    strike_factor: Decimal | None = None
+    """Factor between the strike in the symbol and the strike price."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the options, by price range."""
+
+    strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Strikes of the expiration; not everywhere in ascending order."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class InstrumentSearchHit(Model):
+    """Instrument found by a search.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    description: str | None = None
+    """Full name."""
+
+    exchange: str | None = None
+    """Exchange on which it trades."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends; only for instruments that expire."""
+
+    category: str | None = None
+    """Category of an event. Published, not recorded."""
+
+    sub_category: str | None = None
+    """Category within the category. Published, not recorded."""
+
+    external_id: str | None = None
+    """Identifier at the exchange. Published, not recorded."""
+
+    event_product_external_id: str | None = None
+    """Identifier of the event product at the exchange. Published, not recorded."""
+
+    underlying_product: str | None = None
+    """Product of the underlying. Published, not recorded."""
+
+    underlying_product_type: str | None = None
+    """Product type of the underlying. Published, not recorded."""
+
+    underlying_streamer_symbol: str | None = None
+    """Symbol of the underlying on the market-data stream. Published, not recorded."""
+
+    strike_types: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Kinds of strikes of an event. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SymbolSearchHit(Model):
+    """Symbol found by a search for its beginning.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    description: str | None = None
+    """Full name."""
+
+    listed_market: str | None = None
+    """Code of the listing market. Published, not recorded."""
+
+    price_increments: str | None = None
+    """Price increments, in words. Published, not recorded."""
+
+    trading_hours: str | None = None
+    """Trading hours, in words. Published, not recorded."""
+
+    options: bool | None = None
+    """Whether it has options. Published, not recorded."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class MarketDataSnapshot(Model):
+    """Prices of one instrument.
+
+    Only symbol, type and time of the last change are certain; the rest depends on the instrument and the hour.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type; may differ from the requested one for an index."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    bid: Decimal | None = None
+    """Bid price, in dollars or points."""
+
+    bid_size: Decimal | None = None
+    """Size of the bid, in shares or contracts."""
+
+    ask: Decimal | None = None
+    """Ask price, in dollars or points."""
+
+    ask_size: Decimal | None = None
+    """Size of the ask, in shares or contracts."""
+
+    mid: Decimal | None = None
+    """Middle of bid and ask, in dollars or points."""
+
+    mark: Decimal | None = None
+    """Mark price, in dollars or points."""
+
+    last: Decimal | None = None
+    """Price of the last trade, in dollars or points."""
+
+    last_ext: Decimal | None = None
+    """Price of the last trade in extended hours, in dollars or points."""
+
+    last_mkt: Decimal | None = None
+    """Price of the last trade in regular hours, in dollars or points."""
+
+    beta: Decimal | None = None
+    """Factor between the moves of the market and of the instrument."""
+
+    dividend_amount: Decimal | None = None
+    """Dividend, in dollars per share."""
+
+    dividend_frequency: Decimal | None = None
+    """Number of dividends per year."""
+
+    open: Decimal | None = None
+    """First price of the session, in dollars or points."""
+
+    day_high_price: Decimal | None = None
+    """Highest price of the session, in dollars or points."""
+
+    day_low_price: Decimal | None = None
+    """Lowest price of the session, in dollars or points."""
+
+    close: Decimal | None = None
+    """Closing price, in dollars or points; absent during the session."""
+
+    close_price_type: str | None = None
+    """Kind of closing price, such as `Regular` or `Final`."""
+
+    prev_close: Decimal | None = None
+    """Closing price of the previous session, in dollars or points."""
+
+    prev_close_price_type: str | None = None
+    """Kind of previous closing price, such as `Regular` or `Final`."""
+
+    summary_date: date | None = None
+    """Day of the session."""
+
+    prev_close_date: date | None = None
+    """Day of the previous session."""
+
+    low_limit_price: Decimal | None = None
+    """Lowest permitted price, in dollars or points."""
+
+    high_limit_price: Decimal | None = None
+    """Highest permitted price, in dollars or points."""
+
+    is_trading_halted: bool | None = None
+    """Whether trading is halted."""
+
+    trading_halted_reason: str | None = None
+    """Reason for the halt, empty without one."""
+
+    halt_start_time: datetime | None = None
+    """Start of the halt; None without one."""
+
+    halt_end_time: datetime | None = None
+    """End of the halt; None without one."""
+
+    year_low_price: Decimal | None = None
+    """Lowest price of the year, in dollars or points."""
+
+    year_high_price: Decimal | None = None
+    """Highest price of the year, in dollars or points."""
+
+    volume: Decimal | None = None
+    """Volume of the session, in shares or contracts."""
+
+    volume_ext: Decimal | None = None
+    """Volume of extended hours, in shares or contracts."""
+
+    volatility: Decimal | None = None
+    """Implied volatility of an option, as a fraction."""
+
+    delta: Decimal | None = None
+    """Delta of an option, in dollars per dollar of the underlying."""
+
+    gamma: Decimal | None = None
+    """Gamma of an option, in units of delta per dollar of the underlying."""
+
+    theta: Decimal | None = None
+    """Theta of an option, in dollars per day."""
+
+    rho: Decimal | None = None
+    """Rho of an option, in dollars per percent of interest."""
+
+    vega: Decimal | None = None
+    """Vega of an option, in dollars per percent of volatility."""
+
+    theo_price: Decimal | None = None
+    """Theoretical price of an option, in dollars or points."""
+
+    dx_mark: Decimal | None = None
+    """Mark price of the data provider, in dollars or points."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in dollars or points."""
+
+    open_interest: int | None = None
+    """Number of open contracts."""
+
+    trading_halted: bool | None = None
+    """Whether trading is halted. Published, not recorded."""
+
+    last_trade_time: datetime | None = None
+    """Time of the last trade. Published, not recorded."""
+
+    instrument: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
+    """Definition of the instrument, as raw JSON; only with include-instrument. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class QuoteToken(Model):
+    """Token and address of the market-data stream.
+
+    Recorded from the service, not in the service document.
+    """
+
+    token: str | None = attrs.field(default=None, repr=False)
+    """Token for the stream, valid for 24 hours."""
+
+    dxlink_url: str | None = None
+    """Address of the stream."""
+
+    level: str | None = None
+    """Level of the data, such as `api` or `delayed`."""
+
+    websocket_url: str | None = None
+    """Address of an older stream. Published, not recorded."""
+
+    issued_at: datetime | None = None
+    """Time of issue. Published, not recorded."""
+
+    expires_at: datetime | None = None
+    """End of validity. Published, not recorded."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExpirationVolatility(Model):
+    """Implied volatility of one expiration.
+
+    Recorded from the service, not in the service document.
+    """
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    implied_volatility: Decimal | None = None
+    """Implied volatility, as a fraction."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class LiquidityState(Model):
+    """Running average behind the liquidity of an underlying.
+
+    Recorded from the service, not in the service document.
+    """
+
+    sum: Decimal | None = None
+    """Sum of the values, in units of the service."""
+
+    count: int | None = None
+    """Number of values."""
+
+    started_at: datetime | None = None
+    """Start of the average."""
+
+    updated_at: datetime | None = None
+    """Time of the last value."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExpectedEarnings(Model):
+    """Next or last earnings report of a company.
+
+    Recorded from the service, not in the service document.
+    """
+
+    visible: bool | None = None
+    """Whether the report is shown."""
+
+    expected_report_date: date | None = None
+    """Expected day of the report."""
+
+    estimated: bool | None = None
+    """Whether the day is an estimate."""
+
+    late_flag: int | None = None
+    """Whether the report is late: 0 or 1."""
+
+    quarter_end_date: date | None = None
+    """Last day of the quarter."""
+
+    actual_eps: Decimal | None = None
+    """Reported earnings, in dollars per share."""
+
+    consensus_estimate: Decimal | None = None
+    """Expected earnings, in dollars per share."""
+
+    time_of_day: str | None = None
+    """Time of day of the report. Known from other clients only."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PairsEquation(Model):
+    """Pair of instruments, one bought and one sold.
+
+    Recorded from the service, not in the service document.
+    """
+
+    left_action: str | None = None
+    """Action on the left side, `Buy` or `Sell`."""
+
+    left_symbol: str | None = None
+    """Symbol of the left side."""
+
+    left_quantity: Decimal | None = None
+    """Quantity of the left side, in shares or contracts."""
+
+    right_action: str | None = None
+    """Action on the right side, `Buy` or `Sell`."""
+
+    right_symbol: str | None = None
+    """Symbol of the right side."""
+
+    right_quantity: Decimal | None = None
+    """Quantity of the right side, in shares or contracts."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1455,22 +3319,25 @@ class Equity(Model):
     cusip: str | None = None
     """CUSIP, nine characters."""
 
+    is_fraud_risk: bool | None = None
+    """Whether the service suspects fraud. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
-class FutureOption(Model):
-    """Listed option on a future.
+class FutureOptionProduct(Model):
+    """Attributes shared by all options of one futures option product.
 
     See section Future option instrument of the service document.
     """
 
-    active: bool | None = None
-    """Whether the service currently trades it."""
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
 
-    days_to_expiration: int | None = None
-    """Calendar days to expiration; 0 on the last day, negative afterwards."""
+    code: str | None = None
+    """Code of the product."""
 
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
@@ -1478,95 +3345,55 @@ class FutureOption(Model):
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
 
-    exercise_style: str | None = None
-    """Exercise style, such as `American` or `European`."""
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
 
-    expiration_date: date | None = None
-    """Expiration date."""
+    is_am_settled: bool | None = None
+    """Whether a morning price settles it."""
 
-    expires_at: datetime | None = None
-    """Time of expiration."""
+    itm_rule: str | None = None
+    """Rule for whether an option is in the money at expiration."""
 
-    future_price_ratio: Decimal | None = None
-    """Ratio of the option price to the future price."""
+    market_sector: str | None = None
+    """Market sector of the future, such as `Equity Index`."""
 
-    is_closing_only: bool | None = None
-    """Whether positions can only be closed, not opened."""
+    product_subtype: str | None = None
+    """Subtype within the product type."""
 
-    is_confirmed: bool | None = None
-    """Whether the exchange has confirmed it."""
-
-    is_exercisable_weekly: bool | None = None
-    """Whether it can be exercised weekly."""
-
-    is_primary_deliverable: bool | None = None
-    """Whether its future is the primary deliverable of the product."""
-
-    is_vanilla: bool | None = None
-    """Whether it is a plain option without special terms."""
-
-    last_trade_time: str | None = None
-    """Last trade time, as sent by the exchange; `0` if none."""
-
-    maturity_date: date | None = None
-    """Maturity date."""
-
-    multiplier: Decimal | None = None
-    """Dollars per price point of one contract."""
-
-    notional_value: Decimal | None = None
-    """Value of one price point of one contract, in dollars."""
-
-    option_root_symbol: str | None = None
-    """Root of the option symbol, such as `EW3`."""
-
-    option_type: OptionType | None = None
-    """Call or put."""
-
-    product_code: str | None = None
-    """Product code of the future, such as `ES`."""
+    product_type: str | None = None
+    """Product type."""
 
     root_symbol: str | None = None
-    """Root of the future's symbol, such as `/ES`."""
+    """Root of the option symbols."""
 
-    security_id: str | None = None
-    """Security number at the exchange."""
+    settlement_delay_days: int | None = None
+    """Days from expiration to settlement."""
 
-    settlement_type: str | None = None
-    """Settlement type, such as `Future`."""
+    supported: bool | None = None
+    """Whether the service supports the product."""
 
-    stops_trading_at: datetime | None = None
-    """Time trading ends."""
+    legacy_code: str | None = None
+    """Former code of the product. Recorded, not documented."""
 
-    streamer_symbol: str | None = None
-    """Symbol on the market-data stream."""
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform. Recorded, not documented."""
 
-    strike_factor: Decimal | None = None
-    """Factor between the strike in the symbol and the strike price."""
+    clearing_code: str | None = None
+    """Code of the product at the clearing house. Recorded, not documented."""
 
-    strike_price: Decimal | None = None
-    """Strike price, in price points of the future."""
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house. Recorded, not documented."""
 
-    symbol: str | None = None
-    """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price. Recorded, not documented."""
 
-    underlying_count: Decimal | None = None
-    """Futures per contract."""
+    is_rollover: bool | None = None
+    """Whether expiring options roll over. Recorded, not documented."""
 
-    underlying_symbol: str | None = None
-    """Symbol of the underlying future, such as `/ESZ6`."""
-
-    exchange_symbol: str | None = None
-    """Symbol at the exchange."""
-
-    security_exchange: str | None = None
-    """Code of the exchange of security-id."""
-
-    sx_id: str | None = None
-    """Secondary number at the exchange; `0` if none."""
-
-    future_option_product: FutureOptionProduct | None = None
-    """Product of the option."""
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1685,19 +3512,28 @@ class FeeCalculation(Model):
     """Direction of the fees."""
 
     regulatory_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Individual regulatory fees. Observed, not documented."""
+    """Individual regulatory fees. Recorded, not documented."""
 
     clearing_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Individual clearing fees. Observed, not documented."""
+    """Individual clearing fees. Recorded, not documented."""
 
     commission_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Parts of the commission. Observed, not documented."""
+    """Parts of the commission. Recorded, not documented."""
 
     proprietary_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Individual exchange fees. Observed, not documented."""
+    """Individual exchange fees. Recorded, not documented."""
 
     per_quantity: bool | None = None
-    """Whether the amounts are per share or contract instead of for the whole order. Observed, not documented."""
+    """Whether the amounts are per share or contract instead of for the whole order. Recorded, not documented."""
+
+    rebates: Decimal | None = None
+    """Rebates, in dollars. Recorded, not documented."""
+
+    rebates_effect: PriceEffect | None = None
+    """Direction of the rebates. Recorded, not documented."""
+
+    rebates_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Individual rebates. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1749,100 +3585,148 @@ class Transaction(Model):
     """Identifier of the transaction."""
 
     account_number: str | None = None
-    """Account number. Observed, not documented."""
+    """Account number. Recorded, not documented."""
 
     transaction_type: str | None = None
     """Type of transaction, such as `Trade` or `Money Movement`."""
 
     transaction_sub_type: str | None = None
-    """Subtype within the transaction type. Observed, not documented."""
+    """Subtype within the transaction type. Recorded, not documented."""
 
     transaction_date: date | None = None
-    """Trading day of the booking. Observed, not documented."""
+    """Trading day of the booking. Recorded, not documented."""
 
     executed_at: datetime | None = None
-    """Time of execution. Observed, not documented."""
+    """Time of execution. Recorded, not documented."""
 
     symbol: str | None = None
-    """Symbol of the instrument. Observed, not documented."""
+    """Symbol of the instrument. Recorded, not documented."""
 
     underlying_symbol: str | None = None
-    """Symbol of the underlying. Observed, not documented."""
+    """Symbol of the underlying. Recorded, not documented."""
 
     instrument_type: InstrumentType | None = None
-    """Instrument type. Observed, not documented."""
+    """Instrument type. Recorded, not documented."""
 
     action: LegAction | None = None
-    """Buy or sell, to open or to close. Observed, not documented."""
+    """Buy or sell, to open or to close. Recorded, not documented."""
 
     quantity: Decimal | None = None
-    """Quantity, in shares or contracts. Observed, not documented."""
+    """Quantity, in shares or contracts. Recorded, not documented."""
 
     price: Decimal | None = None
-    """Price per unit, in dollars or points. Observed, not documented."""
+    """Price per unit, in dollars or points. Recorded, not documented."""
 
     value: Decimal | None = None
-    """Amount before fees, in dollars. Observed, not documented."""
+    """Amount before fees, in dollars. Recorded, not documented."""
 
     value_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     net_value: Decimal | None = None
-    """Amount after fees, in dollars. Observed, not documented."""
+    """Amount after fees, in dollars. Recorded, not documented."""
 
     net_value_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     commission: Decimal | None = None
-    """Commission, in dollars. Observed, not documented."""
+    """Commission, in dollars. Recorded, not documented."""
 
     commission_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     clearing_fees: Decimal | None = None
-    """Clearing fees, in dollars. Observed, not documented."""
+    """Clearing fees, in dollars. Recorded, not documented."""
 
     clearing_fees_effect: PriceEffect | None = None
-    """Direction of the fees. Observed, not documented."""
+    """Direction of the fees. Recorded, not documented."""
 
     regulatory_fees: Decimal | None = None
-    """Regulatory fees, in dollars. Observed, not documented."""
+    """Regulatory fees, in dollars. Recorded, not documented."""
 
     regulatory_fees_effect: PriceEffect | None = None
-    """Direction of the fees. Observed, not documented."""
+    """Direction of the fees. Recorded, not documented."""
 
     proprietary_index_option_fees: Decimal | None = None
-    """Exchange fees on proprietary index options, in dollars. Observed, not documented."""
+    """Exchange fees on proprietary index options, in dollars. Recorded, not documented."""
 
     proprietary_index_option_fees_effect: PriceEffect | None = None
-    """Direction of the fees. Observed, not documented."""
+    """Direction of the fees. Recorded, not documented."""
 
     description: str | None = None
-    """Human-readable description. Observed, not documented."""
+    """Human-readable description. Recorded, not documented."""
 
     is_estimated_fee: bool | None = None
-    """Whether the fees are still estimates. Observed, not documented."""
+    """Whether the fees are still estimates. Recorded, not documented."""
 
     order_id: str | None = None
-    """Order behind the transaction. Observed, not documented."""
+    """Order behind the transaction. Recorded, not documented."""
 
     leg_count: int | None = None
-    """Number of legs of the order. Observed, not documented."""
+    """Number of legs of the order. Recorded, not documented."""
 
     currency: str | None = None
-    """Currency of all amounts, such as `USD`. Observed, not documented."""
+    """Currency of all amounts, such as `USD`. Recorded, not documented."""
 
     exec_id: str | None = None
-    """Identifier of the execution. Observed, not documented."""
+    """Identifier of the execution. Recorded, not documented."""
 
     ext_exec_id: str | None = None
-    """Identifier of the execution at the venue. Observed, not documented."""
+    """Identifier of the execution at the venue. Recorded, not documented."""
 
     ext_group_id: str | None = None
-    """Identifier shared by the executions of one multi-leg order. Observed, not documented."""
+    """Identifier shared by the executions of one multi-leg order. Recorded, not documented."""
 
     lots: tuple[TransactionLot, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Tax lots opened or closed by the transaction. Observed, not documented."""
+    """Tax lots opened or closed by the transaction. Recorded, not documented."""
+
+    agency_price: Decimal | None = None
+    """Price of the trade as an agent, in dollars or points per unit. Published, not recorded."""
+
+    principal_price: Decimal | None = None
+    """Price of the trade as a principal, in dollars or points per unit. Published, not recorded."""
+
+    cost_basis_reconciliation_date: date | None = None
+    """Date on which the cost basis was reconciled. Published, not recorded."""
+
+    created_at: datetime | None = None
+    """Time of the booking. Published, not recorded."""
+
+    currency_conversion_fees: Decimal | None = None
+    """Fees of a currency conversion, in dollars. Published, not recorded."""
+
+    currency_conversion_fees_effect: PriceEffect | None = None
+    """Direction of the fees. Published, not recorded."""
+
+    destination_venue: str | None = None
+    """Venue of the execution. Recorded, not documented."""
+
+    exchange: str | None = None
+    """Code of the exchange. Recorded, not documented."""
+
+    exchange_affiliation_identifier: str | None = None
+    """Identifier of the affiliation at the exchange. Recorded, not documented."""
+
+    ext_exchange_order_number: str | None = None
+    """Number of the order at the exchange. Recorded, not documented."""
+
+    ext_group_fill_id: str | None = None
+    """Identifier shared by the fills of one multi-leg order. Recorded, not documented."""
+
+    ext_global_order_number: str | None = None
+    """Number of the order across venues. Recorded, not documented."""
+
+    other_charge: Decimal | None = None
+    """Another charge, in dollars. Published, not recorded."""
+
+    other_charge_description: str | None = None
+    """Description of the other charge. Published, not recorded."""
+
+    other_charge_effect: PriceEffect | None = None
+    """Direction of the charge. Published, not recorded."""
+
+    reverses_id: str | None = None
+    """Transaction reversed by this one. Published, not recorded."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1898,35 +3782,41 @@ class MarginPositionGroup(Model):
 
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
-    See section Margin reports of the service document. Observed on the wire, not described there.
+    See section Margin reports of the service document. Recorded from the service, not described there.
     """
 
     description: str | None = None
-    """Margin strategy of the group, such as `LONG_UNDERLYING`. Observed, not documented."""
+    """Margin strategy of the group, such as `LONG_UNDERLYING`."""
 
     margin_requirement: Decimal | None = None
-    """Margin requirement, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     maintenance_requirement: Decimal | None = None
-    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     includes_working_order: bool | None = None
-    """Whether the group includes a working order. Observed, not documented."""
+    """Whether the group includes a working order."""
 
     buying_power: Decimal | None = None
-    """Buying power used, in dollars. Observed, not documented."""
+    """Buying power used, in dollars."""
 
     buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount."""
 
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Positions of the group. Observed, not documented."""
+    """Positions of the group."""
+
+    initial_requirement: Decimal | None = None
+    """Initial requirement of the positions, in dollars."""
+
+    initial_requirement_effect: PriceEffect | None = None
+    """Direction of the amount."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1954,6 +3844,21 @@ class Watchlist(Model):
     order_index: int | None = None
     """Sort position among the lists, lowest first."""
 
+    id: str | None = None
+    """Identifier of the list. Recorded, not documented."""
+
+    user_id: str | None = None
+    """Owner of the list. Recorded, not documented."""
+
+    created_at: datetime | None = None
+    """Time of creation. Recorded, not documented."""
+
+    updated_at: datetime | None = None
+    """Time of the last change. Recorded, not documented."""
+
+    watchlist_entry_count: int | None = None
+    """Number of entries, if only counts were asked for. Recorded, not documented."""
+
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1976,6 +3881,749 @@ class NewWatchlist(Model):
 
     order_index: int | None = None
     """Sort position among the lists, lowest first; by default 9999."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CustomerAccount(Model):
+    """Account of a customer, with the authority over it.
+
+    Recorded from the service, not in the service document.
+    """
+
+    account: Account | None = None
+    """Account."""
+
+    authority_level: AuthorityLevel | None = None
+    """Authority of the customer over the account."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Entity(Model):
+    """Legal entity behind a customer record.
+
+    Published by the service, not in the service document.
+    """
+
+    id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the entity."""
+
+    address: Address | None = attrs.field(default=None, repr=False)
+    """Address."""
+
+    business_nature: str | None = attrs.field(default=None, repr=False)
+    """Nature of the business."""
+
+    date_of_trust_creation: date | None = attrs.field(default=None, repr=False)
+    """Date a trust was created."""
+
+    email: str | None = attrs.field(default=None, repr=False)
+    """E-mail address."""
+
+    entity_officers: tuple[EntityOfficer, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple, repr=False
+    )
+    """Officers of the entity."""
+
+    entity_suitability: EntitySuitability | None = attrs.field(default=None, repr=False)
+    """Financial situation and experience."""
+
+    entity_type: str | None = attrs.field(default=None, repr=False)
+    """Type of entity."""
+
+    foreign_institution: str | None = attrs.field(default=None, repr=False)
+    """Foreign institution."""
+
+    grantor_birth_date: date | None = attrs.field(default=None, repr=False)
+    """Date of birth of the grantor."""
+
+    grantor_email: str | None = attrs.field(default=None, repr=False)
+    """E-mail address of the grantor."""
+
+    grantor_first_name: str | None = attrs.field(default=None, repr=False)
+    """Name of the grantor."""
+
+    grantor_last_name: str | None = attrs.field(default=None, repr=False)
+    """Name of the grantor."""
+
+    grantor_middle_name: str | None = attrs.field(default=None, repr=False)
+    """Name of the grantor."""
+
+    grantor_tax_number: str | None = attrs.field(default=None, repr=False)
+    """Tax number of the grantor."""
+
+    has_foreign_bank_affiliation: bool | None = attrs.field(default=None, repr=False)
+    """Whether the entity has that affiliation."""
+
+    has_foreign_institution_affiliation: bool | None = attrs.field(default=None, repr=False)
+    """Whether the entity has that affiliation."""
+
+    is_domestic: bool | None = attrs.field(default=None, repr=False)
+    """Whether the entity is domestic."""
+
+    legal_name: str | None = attrs.field(default=None, repr=False)
+    """Legal name."""
+
+    mailing_address: Address | None = attrs.field(default=None, repr=False)
+    """Mailing address."""
+
+    phone_number: str | None = attrs.field(default=None, repr=False)
+    """Telephone."""
+
+    secretary_name: str | None = attrs.field(default=None, repr=False)
+    """Name of the secretary."""
+
+    tax_election: str | None = attrs.field(default=None, repr=False)
+    """Tax election."""
+
+    tax_number: str | None = attrs.field(default=None, repr=False)
+    """Tax number."""
+
+    is_hedge_fund: bool | None = attrs.field(default=None, repr=False)
+    """Whether the entity is a hedge fund. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PermittedAccountType(Model):
+    """Type of account that a customer may open.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the type, such as `Individual` or `Roth IRA`."""
+
+    description: str | None = None
+    """Description of the type."""
+
+    is_tax_advantaged: bool | None = None
+    """Whether the account is tax-advantaged."""
+
+    has_multiple_owners: bool | None = None
+    """Whether the account has several owners."""
+
+    is_publicly_available: bool | None = None
+    """Whether everyone may open one."""
+
+    margin_types: tuple[PermittedMarginType, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Permitted types of margin."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureProduct(Model):
+    """Attributes shared by all futures of one product.
+
+    Recorded from the service, not in the service document.
+    """
+
+    root_symbol: str | None = None
+    """Root of the symbols, such as `/ES`."""
+
+    code: str | None = None
+    """Code of the product, such as `ES`."""
+
+    description: str | None = None
+    """Full name."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform."""
+
+    legacy_code: str | None = None
+    """Former code of the product."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    legacy_exchange_code: str | None = None
+    """Former code of the exchange."""
+
+    product_type: str | None = None
+    """Product type, `Financial` or `Physical`."""
+
+    listed_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Letters of the months with a listed future, such as `H`."""
+
+    active_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Letters of the months with an active future."""
+
+    notional_multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in points."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    base_tick: int | None = None
+    """Denominator of a fractional price. Published, not recorded."""
+
+    sub_tick: int | None = None
+    """Denominator of the second part of a fractional price. Published, not recorded."""
+
+    streamer_exchange_code: str | None = None
+    """Code of the exchange on the market-data stream, such as `XCME`."""
+
+    small_notional: bool | None = None
+    """Whether it is a micro contract."""
+
+    back_month_first_calendar_symbol: bool | None = None
+    """Whether calendar spreads name the later month first."""
+
+    first_notice: bool | None = None
+    """Whether the product has a first notice day."""
+
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
+
+    contract_limit: int | None = None
+    """Maximum number of contracts held. Published, not recorded."""
+
+    security_group: str | None = None
+    """Group of securities at the exchange."""
+
+    price_format: str | None = None
+    """Format of the displayed price. Published, not recorded."""
+
+    product_subtype: str | None = None
+    """Subtype within the product type, such as `Event`."""
+
+    true_underlying_code: str | None = None
+    """Product code of the underlying of an event product."""
+
+    underlying_description: str | None = None
+    """Name of the underlying index."""
+
+    underlying_identifier: str | None = None
+    """Symbol of the underlying index, such as `SPX`."""
+
+    market_sector: str | None = None
+    """Market sector, such as `Equity Index` or `Agriculture`."""
+
+    supported: bool | None = None
+    """Whether the service supports the product."""
+
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration."""
+
+    option_products: tuple[FutureOptionProduct, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Products of the options on its futures; product endpoints only."""
+
+    roll: FutureRoll | None = None
+    """Rule by which the active month moves on."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureOptionProductDetails(Model):
+    """Futures option product together with the product of its futures.
+
+    Recorded from the service, not in the service document.
+    """
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `EW3`, without a slash."""
+
+    cash_settled: bool | None = None
+    """Whether it settles in cash."""
+
+    code: str | None = None
+    """Code of the product."""
+
+    legacy_code: str | None = None
+    """Former code of the product."""
+
+    clearport_code: str | None = None
+    """Code of the product on the clearing platform."""
+
+    clearing_code: str | None = None
+    """Code of the product at the clearing house."""
+
+    clearing_exchange_code: str | None = None
+    """Code of the exchange at the clearing house."""
+
+    clearing_price_multiplier: Decimal | None = None
+    """Factor between the wire price and the clearing price."""
+
+    is_rollover: bool | None = None
+    """Whether expiring options roll over."""
+
+    futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Times at which trading ends before expiration."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    product_type: str | None = None
+    """Product type, such as `Physical` or `Financial`."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
+
+    settlement_delay_days: int | None = None
+    """Days from expiration to settlement."""
+
+    is_am_settled: bool | None = None
+    """Whether a morning price settles it."""
+
+    product_subtype: str | None = None
+    """Subtype within the product type, such as `Event`."""
+
+    itm_rule: str | None = None
+    """Rule for whether an option is in the money at expiration. Published, not recorded."""
+
+    market_sector: str | None = None
+    """Market sector of the future, such as `Equity Index`."""
+
+    supported: bool | None = None
+    """Whether the service supports the product."""
+
+    future_product: FutureProduct | None = None
+    """Product of the underlying futures."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Cryptocurrency(Model):
+    """Pair of a cryptocurrency and a currency.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: int | None = None
+    """Number of the instrument at the service."""
+
+    symbol: str | None = None
+    """Symbol, such as `BTC/USD`."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type, `Cryptocurrency`."""
+
+    short_description: str | None = None
+    """Short name."""
+
+    description: str | None = None
+    """Full name."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in dollars."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream, such as `BTC/USD:CXTALP`."""
+
+    destination_venue_symbols: tuple[DestinationVenueSymbol, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Symbols at the venues."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class CompactOptionChain(Model):
+    """Options of one root symbol, expiration cycle and settlement, as symbols only.
+
+    The symbols and their streamer symbols run in parallel.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `SPXW`."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    shares_per_contract: int | None = None
+    """Shares per contract."""
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Regular` or `Weekly`."""
+
+    deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Parts that one contract delivers."""
+
+    symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """OCC symbols."""
+
+    streamer_symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Symbols on the market-data stream, in the same order."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OptionExpiration(Model):
+    """Expiration of an option chain, with its strikes.
+
+    Recorded from the service, not in the service document.
+    """
+
+    expiration_type: str | None = None
+    """Expiration cycle, such as `Regular` or `Weekly`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day."""
+
+    settlement_type: str | None = None
+    """Settlement time, `AM` or `PM`."""
+
+    strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Strikes of the expiration."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FuturesOptionChain(Model):
+    """Chain of options on the futures of one product.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Root of the futures, such as `/ES`."""
+
+    root_symbol: str | None = None
+    """Root of the futures, such as `/ES`."""
+
+    exercise_style: str | None = None
+    """Exercise style, such as `American`."""
+
+    expirations: tuple[FuturesOptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Expirations of the chain."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class UnderlyingMetrics(Model):
+    """Volatility, liquidity, dividends and earnings of an underlying.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the underlying."""
+
+    implied_volatility_index: Decimal | None = None
+    """Implied volatility, as a fraction."""
+
+    implied_volatility_index_15_day: Decimal | None = None
+    """Implied volatility over 15 days, as a fraction."""
+
+    implied_volatility_index_5_day_change: Decimal | None = None
+    """Change of the implied volatility within 5 days, as a fraction."""
+
+    implied_volatility_index_rank: Decimal | None = None
+    """Rank of the implied volatility within a year, as a fraction."""
+
+    tos_implied_volatility_index_rank: Decimal | None = None
+    """Rank by another method, as a fraction."""
+
+    tw_implied_volatility_index_rank: Decimal | None = None
+    """Rank by the method of the service, as a fraction."""
+
+    tos_implied_volatility_index_rank_updated_at: datetime | None = None
+    """Time of the last change of the other rank."""
+
+    implied_volatility_index_rank_source: str | None = None
+    """Source of the rank, such as `tos`."""
+
+    implied_volatility_percentile: Decimal | None = None
+    """Percentile of the implied volatility within a year, as a fraction."""
+
+    implied_volatility_updated_at: datetime | None = None
+    """Time of the last change of the implied volatility."""
+
+    liquidity_value: Decimal | None = None
+    """Liquidity, in units of the service."""
+
+    liquidity_rank: Decimal | None = None
+    """Rank of the liquidity, as a fraction; may exceed 1."""
+
+    liquidity_rating: int | None = None
+    """Rating of the liquidity, from about 1 to 5."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    option_expiration_implied_volatilities: tuple[ExpirationVolatility, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple
+    )
+    """Implied volatility by expiration."""
+
+    liquidity_running_state: LiquidityState | None = None
+    """Running average behind the liquidity."""
+
+    beta: Decimal | None = None
+    """Factor between the moves of the market and of the underlying."""
+
+    beta_updated_at: datetime | None = None
+    """Time of the last change of beta."""
+
+    corr_spy_3month: Decimal | None = None
+    """Correlation with SPY over three months, as a fraction."""
+
+    dividend_rate_per_share: Decimal | None = None
+    """Last dividend, in dollars per share."""
+
+    annual_dividend_per_share: Decimal | None = None
+    """Dividends of a year, in dollars per share."""
+
+    dividend_yield: Decimal | None = None
+    """Dividends of a year over the price, as a fraction."""
+
+    dividend_ex_date: date | None = None
+    """Last day without the dividend."""
+
+    dividend_next_date: date | None = None
+    """Day of the next dividend; may lie in the past."""
+
+    dividend_pay_date: date | None = None
+    """Day of payment."""
+
+    dividend_updated_at: datetime | None = None
+    """Time of the last change of the dividend."""
+
+    earnings: ExpectedEarnings | None = None
+    """Next or last earnings report."""
+
+    listed_market: str | None = None
+    """Code of the listing market."""
+
+    lendability: Lendability | None = None
+    """Ease of borrowing shares."""
+
+    borrow_rate: Decimal | None = None
+    """Rate charged for borrowing shares to sell short."""
+
+    market_cap: Decimal | None = None
+    """Market capitalization, in dollars."""
+
+    implied_volatility_30_day: Decimal | None = None
+    """Implied volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_30_day: Decimal | None = None
+    """Historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_60_day: Decimal | None = None
+    """Historical volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    historical_volatility_90_day: Decimal | None = None
+    """Historical volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    iv_hv_30_day_difference: Decimal | None = None
+    """Implied minus historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
+
+    price_earnings_ratio: Decimal | None = None
+    """Ratio of the price to the earnings."""
+
+    earnings_per_share: Decimal | None = None
+    """Earnings, in dollars per share."""
+
+    sector: str | None = None
+    """Sector of the company."""
+
+    industry: str | None = None
+    """Industry of the company."""
+
+    implied_volatility_60_day: Decimal | None = None
+    """Implied volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
+    clients only."""
+
+    implied_volatility_90_day: Decimal | None = None
+    """Implied volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
+    clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class PairsWatchlist(Model):
+    """Named list of pairs of instruments.
+
+    Recorded from the service, not in the service document.
+    """
+
+    name: str | None = None
+    """Name of the list."""
+
+    pairs_equations: tuple[PairsEquation, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Pairs of the list."""
+
+    order_index: int | None = None
+    """Sort position among the lists, lowest first."""
+
+    created_at: datetime | None = None
+    """Time of creation. Known from other clients only."""
+
+    updated_at: datetime | None = None
+    """Time of the last change. Known from other clients only."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class FutureOption(Model):
+    """Listed option on a future.
+
+    See section Future option instrument of the service document.
+    """
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    days_to_expiration: int | None = None
+    """Calendar days to expiration; 0 on the last day, negative afterwards."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    exercise_style: str | None = None
+    """Exercise style, such as `American` or `European`."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    future_price_ratio: Decimal | None = None
+    """Ratio of the option price to the future price."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    is_confirmed: bool | None = None
+    """Whether the exchange has confirmed it."""
+
+    is_exercisable_weekly: bool | None = None
+    """Whether it can be exercised weekly."""
+
+    is_primary_deliverable: bool | None = None
+    """Whether its future is the primary deliverable of the product."""
+
+    is_vanilla: bool | None = None
+    """Whether it is a plain option without special terms."""
+
+    last_trade_time: str | None = None
+    """Last trade time, as sent by the exchange; `0` if none."""
+
+    maturity_date: date | None = None
+    """Maturity date."""
+
+    multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    notional_value: Decimal | None = None
+    """Value of one price point of one contract, in dollars."""
+
+    option_root_symbol: str | None = None
+    """Root of the option symbol, such as `EW3`."""
+
+    option_type: OptionType | None = None
+    """Call or put."""
+
+    product_code: str | None = None
+    """Product code of the future, such as `ES`."""
+
+    root_symbol: str | None = None
+    """Root of the future's symbol, such as `/ES`."""
+
+    security_id: str | None = None
+    """Security number at the exchange."""
+
+    settlement_type: str | None = None
+    """Settlement type, such as `Future`."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream."""
+
+    strike_factor: Decimal | None = None
+    """Factor between the strike in the symbol and the strike price."""
+
+    strike_price: Decimal | None = None
+    """Strike price, in price points of the future."""
+
+    symbol: str | None = None
+    """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
+
+    underlying_count: Decimal | None = None
+    """Futures per contract."""
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying future, such as `/ESZ6`."""
+
+    exchange_symbol: str | None = None
+    """Symbol at the exchange."""
+
+    security_exchange: str | None = None
+    """Code of the exchange of security-id."""
+
+    sx_id: str | None = None
+    """Secondary number at the exchange; `0` if none."""
+
+    future_option_product: FutureOptionProduct | None = None
+    """Product of the option."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2037,46 +4685,46 @@ class MarginGroup(Model):
     """
 
     description: str | None = None
-    """Name of the underlying. Observed, not documented."""
+    """Name of the underlying. Recorded, not documented."""
 
     code: str | None = None
-    """Code of the underlying. Observed, not documented."""
+    """Code of the underlying. Recorded, not documented."""
 
     underlying_symbol: str | None = None
-    """Symbol of the underlying. Observed, not documented."""
+    """Symbol of the underlying. Recorded, not documented."""
 
     underlying_type: InstrumentType | None = None
-    """Instrument type of the underlying. Observed, not documented."""
+    """Instrument type of the underlying. Recorded, not documented."""
 
     margin_calculation_type: str | None = None
-    """Margin rules in use, such as `Reg T`. Observed, not documented."""
+    """Margin rules in use, such as `Reg T`. Recorded, not documented."""
 
     margin_requirement: Decimal | None = None
-    """Margin requirement, in dollars. Observed, not documented."""
+    """Margin requirement, in dollars. Recorded, not documented."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     initial_requirement: Decimal | None = None
-    """Initial requirement of the positions, in dollars. Observed, not documented."""
+    """Initial requirement of the positions, in dollars. Recorded, not documented."""
 
     initial_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     maintenance_requirement: Decimal | None = None
-    """Maintenance requirement of the positions, in dollars. Observed, not documented."""
+    """Maintenance requirement of the positions, in dollars. Recorded, not documented."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     buying_power: Decimal | None = None
-    """Buying power used, in dollars. Observed, not documented."""
+    """Buying power used, in dollars. Recorded, not documented."""
 
     buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     groups: tuple[MarginPositionGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Groups of positions that are margined together. Observed, not documented."""
+    """Groups of positions that are margined together. Recorded, not documented."""
 
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Positions, if not grouped further."""
@@ -2086,6 +4734,357 @@ class MarginGroup(Model):
 
     price_decrease_percent: Decimal | None = None
     """Price fall of the underlying that the margin must cover, as a negative fraction: -0.5 is 50 percent."""
+
+    expected_price_range_up_percent: Decimal | None = None
+    """Expected rise of the underlying, as a fraction. Recorded, not documented."""
+
+    expected_price_range_down_percent: Decimal | None = None
+    """Expected fall of the underlying, as a fraction. Recorded, not documented."""
+
+    point_of_no_return_percent: Decimal | None = None
+    """Move at which the account is worth nothing, as a fraction. Recorded, not documented."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Customer(Model):
+    """Customer record.
+
+    It is personal data, so that representations show no values.
+
+    Recorded from the service, not in the service document.
+    """
+
+    id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the customer, the value `me` of the own record."""
+
+    first_name: str | None = attrs.field(default=None, repr=False)
+    """Given name."""
+
+    first_surname: str | None = attrs.field(default=None, repr=False)
+    """First family name. Published, not recorded."""
+
+    last_name: str | None = attrs.field(default=None, repr=False)
+    """Family name."""
+
+    middle_name: str | None = attrs.field(default=None, repr=False)
+    """Middle name. Published, not recorded."""
+
+    prefix_name: str | None = attrs.field(default=None, repr=False)
+    """Title before the name. Published, not recorded."""
+
+    second_surname: str | None = attrs.field(default=None, repr=False)
+    """Second family name. Published, not recorded."""
+
+    suffix_name: str | None = attrs.field(default=None, repr=False)
+    """Suffix after the name. Published, not recorded."""
+
+    address: Address | None = attrs.field(default=None, repr=False)
+    """Home address."""
+
+    customer_suitability: CustomerSuitability | None = attrs.field(default=None, repr=False)
+    """Financial situation and experience."""
+
+    mailing_address: Address | None = attrs.field(default=None, repr=False)
+    """Mailing address."""
+
+    is_foreign: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer is foreign."""
+
+    regulatory_domain: str | None = attrs.field(default=None, repr=False)
+    """Regulatory domain, such as `USA`. Published, not recorded."""
+
+    usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
+    """Type of citizenship, such as `Citizen`."""
+
+    home_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Home telephone. Published, not recorded."""
+
+    home_phone_number_details: str | None = attrs.field(default=None, repr=False)
+    """Home telephone. Published, not recorded."""
+
+    mobile_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Mobile telephone."""
+
+    mobile_phone_number_details: str | None = attrs.field(default=None, repr=False)
+    """Mobile telephone in detail. Published, not recorded."""
+
+    work_phone_number: str | None = attrs.field(default=None, repr=False)
+    """Work telephone. Published, not recorded."""
+
+    work_phone_number_details: str | None = attrs.field(default=None, repr=False)
+    """Work telephone. Published, not recorded."""
+
+    birth_date: date | None = attrs.field(default=None, repr=False)
+    """Date of birth."""
+
+    email: str | None = attrs.field(default=None, repr=False)
+    """E-mail address."""
+
+    external_id: str | None = attrs.field(default=None, repr=False)
+    """External identifier."""
+
+    foreign_tax_number: str | None = attrs.field(default=None, repr=False)
+    """Foreign tax number. Published, not recorded."""
+
+    tax_number: str | None = attrs.field(default=None, repr=False)
+    """Tax number, masked but for the last four digits."""
+
+    tax_number_type: str | None = attrs.field(default=None, repr=False)
+    """Type of tax number, such as `SSN`."""
+
+    birth_country: str | None = attrs.field(default=None, repr=False)
+    """Country code, `USA` or `US`. Published, not recorded."""
+
+    citizenship_country: str | None = attrs.field(default=None, repr=False)
+    """Country code, `USA` or `US`. Published, not recorded."""
+
+    visa_expiration_date: date | None = attrs.field(default=None, repr=False)
+    """Last day of the visa. Published, not recorded."""
+
+    visa_type: str | None = attrs.field(default=None, repr=False)
+    """Type of visa. Published, not recorded."""
+
+    agreed_to_margining: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer agreed to margin trading."""
+
+    subject_to_tax_withholding: bool | None = attrs.field(default=None, repr=False)
+    """Whether taxes are withheld."""
+
+    agreed_to_terms: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer agreed to the terms."""
+
+    signature_of_agreement: bool | None = attrs.field(default=None, repr=False)
+    """Whether the agreement is signed. Published, not recorded."""
+
+    desk_customer_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the customer in another system. Published, not recorded."""
+
+    ext_crm_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the customer in another system. Published, not recorded."""
+
+    family_member_names: str | None = attrs.field(default=None, repr=False)
+    """Names of family members. Published, not recorded."""
+
+    gender: str | None = attrs.field(default=None, repr=False)
+    """Gender. Published, not recorded."""
+
+    has_industry_affiliation: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer works in the industry."""
+
+    has_institutional_assets: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer holds institutional assets."""
+
+    has_listed_affiliation: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer is an insider of a listed company."""
+
+    has_political_affiliation: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer holds a political office."""
+
+    industry_affiliation_firm: str | None = attrs.field(default=None, repr=False)
+    """Firm of the industry affiliation. Published, not recorded."""
+
+    is_investment_adviser: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer is an investment adviser."""
+
+    listed_affiliation_symbol: str | None = attrs.field(default=None, repr=False)
+    """Symbol of the listed company. Published, not recorded."""
+
+    political_organization: str | None = attrs.field(default=None, repr=False)
+    """Political organization. Published, not recorded."""
+
+    user_id: str | None = attrs.field(default=None, repr=False)
+    """Identifier of the user. Published, not recorded."""
+
+    has_delayed_quotes: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer gets delayed quotes."""
+
+    has_pending_or_approved_application: bool | None = attrs.field(default=None, repr=False)
+    """Whether an application is pending or approved."""
+
+    is_professional: bool | None = attrs.field(default=None, repr=False)
+    """Whether the customer is a professional subscriber of quotes."""
+
+    permitted_account_types: tuple[PermittedAccountType, ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple, repr=False
+    )
+    """Types of account the customer may open."""
+
+    created_at: datetime | None = attrs.field(default=None, repr=False)
+    """Time of creation."""
+
+    entity: Entity | None = attrs.field(default=None, repr=False)
+    """Legal entity, for customers that are one. Published, not recorded."""
+
+    identifiable_type: str | None = attrs.field(default=None, repr=False)
+    """Kind of customer, such as `Person`."""
+
+    person: Person | None = attrs.field(default=None, repr=False)
+    """Person, for customers that are one."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Future(Model):
+    """Listed future.
+
+    Recorded from the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol, such as `/ESZ6`."""
+
+    product_code: str | None = None
+    """Code of the product, such as `ES`."""
+
+    contract_size: Decimal | None = None
+    """Size of one contract, in units of the product."""
+
+    tick_size: Decimal | None = None
+    """Smallest price increment, in points."""
+
+    notional_multiplier: Decimal | None = None
+    """Dollars per price point of one contract."""
+
+    main_fraction: Decimal | None = None
+    """Fraction in which the price is displayed, in points."""
+
+    sub_fraction: Decimal | None = None
+    """Second fraction in which the price is displayed, in points."""
+
+    display_factor: Decimal | None = None
+    """Factor between the wire price and the displayed price."""
+
+    last_trade_date: date | None = None
+    """Last trading day."""
+
+    expiration_date: date | None = None
+    """Expiration date."""
+
+    closing_only_date: date | None = None
+    """First day on which positions can only be closed."""
+
+    first_notice_date: date | None = None
+    """First notice day; absent for futures settled in cash."""
+
+    active: bool | None = None
+    """Whether the service currently trades it."""
+
+    active_month: bool | None = None
+    """Whether it is the active month of its product."""
+
+    next_active_month: bool | None = None
+    """Whether it is the next active month."""
+
+    is_closing_only: bool | None = None
+    """Whether positions can only be closed, not opened."""
+
+    stops_trading_at: datetime | None = None
+    """Time trading ends."""
+
+    expires_at: datetime | None = None
+    """Time of expiration."""
+
+    product_group: str | None = None
+    """Group of products at the exchange, such as `CME_ES`."""
+
+    exchange: str | None = None
+    """Exchange on which it trades, such as `CME`."""
+
+    roll_target_symbol: str | None = None
+    """Future that positions roll to; absent for the last months."""
+
+    exchange_symbol: str | None = None
+    """Symbol at the exchange, such as `ESZ6`."""
+
+    security_id: str | None = None
+    """Security number at the exchange."""
+
+    streamer_exchange_code: str | None = None
+    """Code of the exchange on the market-data stream, such as `XCME`."""
+
+    streamer_symbol: str | None = None
+    """Symbol on the market-data stream, such as `/ESZ26:XCME`."""
+
+    back_month_first_calendar_symbol: bool | None = None
+    """Whether calendar spreads name the later month first."""
+
+    is_tradeable: bool | None = None
+    """Whether it can be traded."""
+
+    true_underlying_symbol: str | None = None
+    """Symbol of the underlying of an event future. Published, not recorded."""
+
+    exchange_data: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
+    """Data of the exchange, as raw JSON. Published, not recorded."""
+
+    future_etf_equivalent: FutureEtfEquivalent | None = None
+    """Fund that moves like the future."""
+
+    future_product: FutureProduct | None = None
+    """Product of the future, without its option products."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the future, by price range."""
+
+    option_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of its options, by price range."""
+
+    spread_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of its spreads, by symbol of the spread."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NestedOptionChain(Model):
+    """Options of one root symbol, by expiration and strike.
+
+    Recorded from the service, not in the service document.
+    """
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    root_symbol: str | None = None
+    """Root of the option symbols, such as `SPXW`."""
+
+    option_chain_type: str | None = None
+    """Type of option chain, such as `Standard`."""
+
+    shares_per_contract: int | None = None
+    """Shares per contract."""
+
+    tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Tick sizes of the options, by price range."""
+
+    deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Parts that one contract delivers."""
+
+    expirations: tuple[OptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Expirations, the earliest first."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NestedFuturesOptionChain(Model):
+    """Options on the futures of one product, by chain, expiration and strike.
+
+    Recorded from the service, not in the service document.
+    """
+
+    futures: tuple[ChainFuture, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Futures of the product."""
+
+    option_chains: tuple[FuturesOptionChain, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Chains of options, usually one."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2223,16 +5222,19 @@ class Order(Model):
     """Times and conditions that route or cancel the order."""
 
     ext_client_order_id: str | None = None
-    """Identifier of the order at the exchange. Observed, not documented."""
+    """Identifier of the order at the exchange. Recorded, not documented."""
 
     ext_exchange_order_number: str | None = None
-    """Order number at the exchange. Observed, not documented."""
+    """Order number at the exchange. Recorded, not documented."""
 
     ext_global_order_number: int | None = None
-    """Order number across all systems. Observed, not documented."""
+    """Order number across all systems. Recorded, not documented."""
 
     destination_venue: str | None = None
-    """Venue of the order. Observed, not documented."""
+    """Venue of the order. Recorded, not documented."""
+
+    confirmation_status: str | None = None
+    """Status of the confirmation. Known from other clients only."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2350,7 +5352,7 @@ class MarginDryRun(Model):
     """
 
     orders: tuple[Order, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Prospective orders, as understood by the service. Observed, not documented."""
+    """Prospective orders, as understood by the service. Recorded, not documented."""
 
     last_results: MarginDryRunResult | None = None
     """Margin as last computed, at the prices of that time."""
@@ -2365,34 +5367,43 @@ class MarginDryRun(Model):
     """Change in the margin requirement, in dollars."""
 
     change_in_margin_requirement_effect: PriceEffect | None = None
-    """Direction of the change. Observed, not documented."""
+    """Direction of the change. Recorded, not documented."""
 
     change_in_buying_power: Decimal | None = None
     """Change in buying power, in dollars."""
 
     change_in_buying_power_effect: PriceEffect | None = None
-    """Direction of the change. Observed, not documented."""
+    """Direction of the change. Recorded, not documented."""
 
     current_buying_power: Decimal | None = None
     """Buying power before the order, in dollars."""
 
     current_buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     new_buying_power: Decimal | None = None
     """Buying power after the order, in dollars."""
 
     new_buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     isolated_order_margin_requirement: Decimal | None = None
-    """Margin requirement of the order on its own, in dollars. Observed, not documented."""
+    """Margin requirement of the order on its own, in dollars. Recorded, not documented."""
 
     isolated_order_margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     is_spread: bool | None = None
-    """Whether the order counts as a spread. Observed, not documented."""
+    """Whether the order counts as a spread. Recorded, not documented."""
+
+    isolated_order_buying_power_effect: Decimal | None = None
+    """Effect of the order on its own on buying power, in dollars. Recorded, not documented."""
+
+    isolated_order_buying_power_effect_effect: PriceEffect | None = None
+    """Direction of the amount. Recorded, not documented."""
+
+    order_ids: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Orders taken into account, such as `dry-run-0`. Recorded, not documented."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2408,70 +5419,102 @@ class MarginRequirements(Model):
     """
 
     account_number: str | None = None
-    """Account number. Observed, not documented."""
+    """Account number. Recorded, not documented."""
 
     description: str | None = None
-    """Heading of the report, such as `Total`. Observed, not documented."""
+    """Heading of the report, such as `Total`. Recorded, not documented."""
 
     margin_calculation_type: str | None = None
-    """Margin rules in use, such as `Reg T`. Observed, not documented."""
+    """Margin rules in use, such as `Reg T`. Recorded, not documented."""
 
     option_level: str | None = None
-    """Option trading permission of the account, such as `No Restrictions`. Observed, not documented."""
+    """Option trading permission of the account, such as `No Restrictions`. Recorded, not documented."""
 
     margin_requirement: Decimal | None = None
     """Margin requirement, in dollars."""
 
     margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     initial_requirement: Decimal | None = None
-    """Initial requirement of the positions, in dollars. Observed, not documented."""
+    """Initial requirement of the positions, in dollars. Recorded, not documented."""
 
     initial_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement of the positions, in dollars."""
 
     maintenance_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     margin_equity: Decimal | None = None
     """Equity that counts towards margin, in dollars."""
 
     margin_equity_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     option_buying_power: Decimal | None = None
-    """Buying power for options, in dollars. Observed, not documented."""
+    """Buying power for options, in dollars. Recorded, not documented."""
 
     option_buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     reg_t_margin_requirement: Decimal | None = None
-    """Margin requirement under Regulation T, in dollars. Observed, not documented."""
+    """Margin requirement under Regulation T, in dollars. Recorded, not documented."""
 
     reg_t_margin_requirement_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     reg_t_option_buying_power: Decimal | None = None
-    """Buying power for options under Regulation T, in dollars. Observed, not documented."""
+    """Buying power for options under Regulation T, in dollars. Recorded, not documented."""
 
     reg_t_option_buying_power_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     maintenance_excess: Decimal | None = None
     """Equity in excess of the maintenance requirement, in dollars."""
 
     maintenance_excess_effect: PriceEffect | None = None
-    """Direction of the amount. Observed, not documented."""
+    """Direction of the amount. Recorded, not documented."""
 
     groups: tuple[MarginGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Groups of the report, by underlying."""
 
     last_state_timestamp: datetime | None = None
-    """Time of the account state in the report. Observed, not documented."""
+    """Time of the account state in the report. Recorded, not documented."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NewComplexOrder(Model):
+    """Complex order to check or submit.
+
+    Published by the service, not in the service document.
+    """
+
+    type: ComplexOrderType
+    """Type of the complex order."""
+
+    orders: tuple[NewOrder, ...] = attrs.field(converter=as_tuple)
+    """Component orders."""
+
+    trigger_order: NewOrder | None = None
+    """Order whose fill releases the others; required for OTOCO and OTO, not allowed for OCO and PAIRS."""
+
+    ratio_price_comparator: Comparator | None = None
+    """Comparison of the price ratio with the threshold; required for PAIRS."""
+
+    ratio_price_threshold: Decimal | None = None
+    """Trigger threshold of the price ratio; required for PAIRS."""
+
+    ratio_price_is_threshold_based_on_notional: bool | None = None
+    """True to compare amounts of money instead of prices; PAIRS only."""
+
+    source: str | None = None
+    """Name of the program that sends the order."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -2516,32 +5559,61 @@ class PlacedOrderResponse(Model):
 
 
 __all__ = [
+    "Account",
+    "AccountBalance",
+    "Address",
     "AdvancedInstructions",
     "AlertField",
     "AlertOperator",
+    "AuthorityLevel",
     "BuyingPowerEffect",
+    "ChainFuture",
+    "CompactOptionChain",
     "Comparator",
     "ComplexOrder",
     "ComplexOrderType",
     "ContingentStatus",
+    "Cryptocurrency",
+    "CurrencyPair",
     "CurrentMarketSession",
+    "Customer",
+    "CustomerAccount",
+    "CustomerSuitability",
+    "Deliverable",
+    "DestinationVenueSymbol",
     "Dividend",
     "EarningsReport",
+    "EffectiveMarginRequirement",
+    "Entity",
+    "EntityOfficer",
+    "EntitySuitability",
     "Equity",
     "EquityOption",
     "ErrorBody",
     "ErrorDetail",
+    "ExpectedEarnings",
+    "ExpirationVolatility",
     "FeeBreakdown",
     "FeeCalculation",
     "Fill",
+    "Future",
+    "FutureEtfEquivalent",
     "FutureOption",
     "FutureOptionProduct",
+    "FutureOptionProductDetails",
+    "FutureProduct",
+    "FutureRoll",
+    "FuturesOptionChain",
+    "FuturesOptionExpiration",
     "GrantType",
     "HolidayCalendar",
     "InstrumentCollection",
+    "InstrumentSearchHit",
     "InstrumentType",
     "LegAction",
     "Lendability",
+    "LiquidityState",
+    "MarginConfiguration",
     "MarginDryRun",
     "MarginDryRunResult",
     "MarginGroup",
@@ -2550,8 +5622,14 @@ __all__ = [
     "MarginPositionEntry",
     "MarginPositionGroup",
     "MarginRequirements",
+    "MarketDataSnapshot",
     "MarketSession",
     "MarketState",
+    "NestedFuturesOptionChain",
+    "NestedOptionChain",
+    "NetLiqOhlc",
+    "NetLiqRange",
+    "NewComplexOrder",
     "NewOrder",
     "NewOrderCondition",
     "NewOrderLeg",
@@ -2560,6 +5638,8 @@ __all__ = [
     "NewQuoteAlert",
     "NewWatchlist",
     "NewWatchlistEntry",
+    "OptionExpiration",
+    "OptionStrike",
     "OptionType",
     "Order",
     "OrderCondition",
@@ -2570,20 +5650,37 @@ __all__ = [
     "OrderType",
     "Pagination",
     "PairsEdit",
+    "PairsEquation",
+    "PairsWatchlist",
+    "PermittedAccountType",
+    "PermittedMarginType",
+    "Person",
     "PlacedOrderResponse",
+    "Position",
+    "PositionLimit",
     "PreflightMessage",
     "PriceComponent",
     "PriceEffect",
+    "QuantityDecimalPrecision",
+    "QuantityDirection",
     "QuoteAlert",
+    "QuoteToken",
     "RelatedOrder",
     "SortOrder",
+    "SpanRow",
+    "SymbolSearchHit",
     "TickSize",
     "TimeInForce",
+    "TimeOfDay",
     "TokenErrorBody",
     "TokenRequest",
     "TokenResponse",
+    "TotalFees",
+    "TradingCutoff",
+    "TradingStatus",
     "Transaction",
     "TransactionLot",
+    "UnderlyingMetrics",
     "Warrant",
     "Watchlist",
     "WatchlistEntry",

@@ -7,31 +7,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
+from brokerage_async.operation import BodyField, Effect, Operation, Parameter, Provenance, RequestModel, Rule, Shape
 
 from .models import (
+    Account,
+    AccountBalance,
     AdvancedInstructions,
     AlertField,
     AlertOperator,
+    CompactOptionChain,
     Comparator,
     ComplexOrder,
+    ComplexOrderType,
+    Cryptocurrency,
+    CurrencyPair,
     CurrentMarketSession,
+    Customer,
+    CustomerAccount,
     Dividend,
     EarningsReport,
+    EffectiveMarginRequirement,
     Equity,
     EquityOption,
+    Future,
     FutureOption,
+    FutureOptionProductDetails,
+    FutureProduct,
     GrantType,
     HolidayCalendar,
     InstrumentCollection,
+    InstrumentSearchHit,
     InstrumentType,
     LegAction,
     Lendability,
+    MarginConfiguration,
     MarginDryRun,
     MarginOrder,
     MarginOrderLeg,
     MarginRequirements,
+    MarketDataSnapshot,
     MarketSession,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
+    NetLiqOhlc,
+    NetLiqRange,
+    NewComplexOrder,
     NewOrder,
     NewOrderCondition,
     NewOrderLeg,
@@ -40,19 +60,31 @@ from .models import (
     NewQuoteAlert,
     NewWatchlist,
     NewWatchlistEntry,
+    OptionType,
     Order,
     OrderEdit,
     OrderStatus,
     OrderType,
     PairsEdit,
+    PairsWatchlist,
     PlacedOrderResponse,
+    Position,
+    PositionLimit,
     PriceEffect,
+    QuantityDecimalPrecision,
     QuoteAlert,
+    QuoteToken,
     SortOrder,
+    SpanRow,
+    SymbolSearchHit,
     TimeInForce,
+    TimeOfDay,
     TokenRequest,
     TokenResponse,
+    TotalFees,
+    TradingStatus,
     Transaction,
+    UnderlyingMetrics,
     Warrant,
     Watchlist,
 )
@@ -220,6 +252,7 @@ INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[FutureOption]] = Operation(
     shape=Shape.MANY,
     result=FutureOption,
     status=200,
+    identity=("symbol",),
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Instruments",
@@ -319,6 +352,22 @@ ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     section="Orders",
 )
 
+ORDERS_GET: Operation[Order] = Operation(
+    name="orders.get",
+    method="GET",
+    path="/accounts/{account_number}/orders/{id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Order,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
 ORDERS_REPLACE: Operation[Order] = Operation(
     name="orders.replace",
     method="PUT",
@@ -334,7 +383,7 @@ ORDERS_REPLACE: Operation[Order] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Orders",
 )
 
@@ -353,7 +402,7 @@ ORDERS_EDIT: Operation[Order] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Orders",
 )
 
@@ -477,6 +526,22 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
     section="Orders",
 )
 
+COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
+    name="complex_orders.cancel",
+    method="DELETE",
+    path="/accounts/{account_number}/complex-orders/{id}",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=ComplexOrder,
+    status=200,
+    scope="trade",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
 TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
     name="transactions.list",
     method="GET",
@@ -502,6 +567,10 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="action", wire="action", location="query", choices=LegAction),
         Parameter(name="type", wire="type", location="query"),
         Parameter(name="types", wire="types[]", location="query", array=True),
+        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True),
+        Parameter(name="currency", wire="currency", location="query"),
+        Parameter(name="partition_key", wire="partition-key", location="query"),
+        Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
     section="Transactions",
@@ -586,7 +655,7 @@ QUOTE_ALERTS_CREATE: Operation[QuoteAlert] = Operation(
     scope="trade",
     body=NewQuoteAlert,
     body_required=True,
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Quote alerts",
 )
 
@@ -599,8 +668,998 @@ QUOTE_ALERTS_CANCEL: Operation[None] = Operation(
     status=204,
     scope="trade",
     parameters=(Parameter(name="alert_external_id", wire="alert_external_id", location="path", required=True),),
-    observed=True,
+    provenance=Provenance.PUBLISHED,
     section="Quote alerts",
+)
+
+ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
+    name="accounts.customer",
+    method="GET",
+    path="/customers/{customer_id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Customer,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_LIST: Operation[list[CustomerAccount]] = Operation(
+    name="accounts.list",
+    method="GET",
+    path="/customers/{customer_id}/accounts",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CustomerAccount,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_GET: Operation[Account] = Operation(
+    name="accounts.get",
+    method="GET",
+    path="/customers/{customer_id}/accounts/{account_number}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Account,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+ACCOUNTS_TRADING_STATUS: Operation[TradingStatus] = Operation(
+    name="accounts.trading_status",
+    method="GET",
+    path="/accounts/{account_number}/trading-status",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=TradingStatus,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_LIST: Operation[list[AccountBalance]] = Operation(
+    name="balances.list",
+    method="GET",
+    path="/accounts/{account_number}/balances",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=AccountBalance,
+    status=200,
+    identity=("currency", "snapshot_date", "time_of_day"),
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_GET: Operation[AccountBalance] = Operation(
+    name="balances.get",
+    method="GET",
+    path="/accounts/{account_number}/balances/{currency}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=AccountBalance,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="currency", wire="currency", location="path", required=True),
+    ),
+    provenance=Provenance.CLIENT,
+)
+
+BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
+    name="balances.snapshots",
+    method="GET",
+    path="/accounts/{account_number}/balance-snapshots",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=AccountBalance,
+    status=200,
+    identity=("currency", "snapshot_date", "time_of_day"),
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=2000),
+        Parameter(name="currency", wire="currency", location="query"),
+        Parameter(name="snapshot_date", wire="snapshot-date", location="query", kind="date"),
+        Parameter(name="time_of_day", wire="time-of-day", location="query", choices=TimeOfDay),
+        Parameter(name="start_date", wire="start-date", location="query", kind="date"),
+        Parameter(name="end_date", wire="end-date", location="query", kind="date"),
+    ),
+    rules=(
+        Rule(
+            exclusive=("snapshot-date", "start-date"),
+            message="snapshot-date and start-date must not both be set: keep the day or the range.",
+        ),
+        Rule(
+            exclusive=("snapshot-date", "end-date"),
+            message="snapshot-date and end-date must not both be set: keep the day or the range.",
+        ),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
+    name="balances.net_liq_history",
+    method="GET",
+    path="/accounts/{account_number}/net-liq/history",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=NetLiqOhlc,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="time_back", wire="time-back", location="query", choices=NetLiqRange),
+        Parameter(name="start_time", wire="start-time", location="query", kind="date-time"),
+        Parameter(name="end_time", wire="end-time", location="query", kind="date-time"),
+        Parameter(name="interval", wire="interval", location="query"),
+    ),
+    rules=(
+        Rule(require_any=("time-back", "start-time"), message="time-back or start-time is required: set one of them."),
+    ),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+POSITIONS_LIST: Operation[list[Position]] = Operation(
+    name="positions.list",
+    method="GET",
+    path="/accounts/{account_number}/positions",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Position,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="symbol", wire="symbol", location="query"),
+        Parameter(name="underlying_symbols", wire="underlying-symbol[]", location="query", array=True),
+        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
+        Parameter(name="include_closed_positions", wire="include-closed-positions", location="query", kind="boolean"),
+        Parameter(name="include_marks", wire="include-marks", location="query", kind="boolean"),
+        Parameter(name="net_positions", wire="net-positions", location="query", kind="boolean"),
+        Parameter(name="underlying_product_code", wire="underlying-product-code", location="query"),
+        Parameter(name="partition_keys", wire="partition-keys[]", location="query", array=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+RISK_POSITION_LIMIT: Operation[PositionLimit] = Operation(
+    name="risk.position_limit",
+    method="GET",
+    path="/accounts/{account_number}/position-limit",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=PositionLimit,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
+    name="risk.span_rows",
+    method="GET",
+    path="/span/rows",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=SpanRow,
+    status=200,
+    identity=("file_date", "exchange", "row_index"),
+    scope="read",
+    parameters=(
+        Parameter(name="date", wire="date", location="query", kind="date", required=True),
+        Parameter(name="exchange", wire="exchange", location="query", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=50000),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
+    name="margin.effective_requirement",
+    method="GET",
+    path="/accounts/{account_number}/margin-requirements/{underlying_symbol}/effective",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=EffectiveMarginRequirement,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="underlying_symbol", wire="underlying_symbol", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+MARGIN_PUBLIC_CONFIGURATION: Operation[MarginConfiguration] = Operation(
+    name="margin.public_configuration",
+    method="GET",
+    path="/margin-requirements-public-configuration",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarginConfiguration,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+TRANSACTIONS_GET: Operation[Transaction] = Operation(
+    name="transactions.get",
+    method="GET",
+    path="/accounts/{account_number}/transactions/{id}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Transaction,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+TRANSACTIONS_TOTAL_FEES: Operation[TotalFees] = Operation(
+    name="transactions.total_fees",
+    method="GET",
+    path="/accounts/{account_number}/transactions/total-fees",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=TotalFees,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_EQUITY: Operation[Equity] = Operation(
+    name="instruments.equity",
+    method="GET",
+    path="/instruments/equities/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Equity,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
+    name="instruments.active_equities",
+    method="GET",
+    path="/instruments/equities/active",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=Equity,
+    status=200,
+    identity=("id", "symbol"),
+    scope="read",
+    parameters=(
+        Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=5000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
+    name="instruments.equity_option",
+    method="GET",
+    path="/instruments/equity-options/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=EquityOption,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="symbol", wire="symbol", location="path", required=True),
+        Parameter(name="active", wire="active", location="query", kind="boolean"),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
+    name="instruments.futures",
+    method="GET",
+    path="/instruments/futures",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=Future,
+    status=200,
+    identity=("symbol",),
+    scope="read",
+    parameters=(
+        Parameter(name="symbols", wire="symbol[]", location="query", array=True),
+        Parameter(name="product_codes", wire="product-code[]", location="query", array=True),
+        Parameter(name="exchange", wire="exchange", location="query"),
+        Parameter(name="security_ids", wire="security-id[]", location="query", array=True),
+        Parameter(name="only_active_futures", wire="only-active-futures", location="query", kind="boolean"),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE: Operation[Future] = Operation(
+    name="instruments.future",
+    method="GET",
+    path="/instruments/futures/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Future,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
+    name="instruments.future_products",
+    method="GET",
+    path="/instruments/future-products",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureProduct,
+    status=200,
+    identity=("exchange", "code"),
+    scope="read",
+    parameters=(
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
+    name="instruments.future_product",
+    method="GET",
+    path="/instruments/future-products/{exchange}/{code}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureProduct,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="exchange", wire="exchange", location="path", required=True),
+        Parameter(name="code", wire="code", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] = Operation(
+    name="instruments.future_option_products",
+    method="GET",
+    path="/instruments/future-option-products",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureOptionProductDetails,
+    status=200,
+    identity=("exchange", "root_symbol"),
+    scope="read",
+    parameters=(
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
+    name="instruments.future_option_product",
+    method="GET",
+    path="/instruments/future-option-products/{root_symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOptionProductDetails,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
+    provenance=Provenance.PUBLISHED,
+)
+
+INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[FutureOptionProductDetails] = Operation(
+    name="instruments.future_option_product_of_exchange",
+    method="GET",
+    path="/instruments/future-option-products/{exchange}/{root_symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOptionProductDetails,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="exchange", wire="exchange", location="path", required=True),
+        Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
+    name="instruments.future_options",
+    method="GET",
+    path="/instruments/future-options",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=FutureOption,
+    status=200,
+    identity=("symbol",),
+    scope="read",
+    parameters=(
+        Parameter(name="symbols", wire="symbol[]", location="query", array=True),
+        Parameter(name="option_root_symbol", wire="option-root-symbol", location="query"),
+        Parameter(name="expiration_date", wire="expiration-date", location="query", kind="date"),
+        Parameter(name="maturity_date", wire="maturity-date", location="query", kind="date"),
+        Parameter(name="option_type", wire="option-type", location="query", choices=OptionType),
+        Parameter(name="strike_price", wire="strike-price", location="query", kind="decimal"),
+        Parameter(name="exchange", wire="exchange", location="query"),
+        Parameter(name="security_ids", wire="security-id[]", location="query", array=True),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
+    name="instruments.future_option",
+    method="GET",
+    path="/instruments/future-options/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=FutureOption,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CRYPTOCURRENCIES: Operation[list[Cryptocurrency]] = Operation(
+    name="instruments.cryptocurrencies",
+    method="GET",
+    path="/instruments/cryptocurrencies",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Cryptocurrency,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CRYPTOCURRENCY: Operation[Cryptocurrency] = Operation(
+    name="instruments.cryptocurrency",
+    method="GET",
+    path="/instruments/cryptocurrencies/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Cryptocurrency,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_WARRANTS: Operation[list[Warrant]] = Operation(
+    name="instruments.warrants",
+    method="GET",
+    path="/instruments/warrants",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Warrant,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS: Operation[list[QuantityDecimalPrecision]] = Operation(
+    name="instruments.quantity_decimal_precisions",
+    method="GET",
+    path="/instruments/quantity-decimal-precisions",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=QuantityDecimalPrecision,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+INSTRUMENTS_CURRENCY_PAIRS: Operation[list[CurrencyPair]] = Operation(
+    name="instruments.currency_pairs",
+    method="GET",
+    path="/instruments/currency-pairs",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CurrencyPair,
+    status=200,
+    scope="read",
+    provenance=Provenance.CLIENT,
+)
+
+OPTION_CHAINS_FLAT: Operation[list[EquityOption]] = Operation(
+    name="option_chains.flat",
+    method="GET",
+    path="/option-chains/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=EquityOption,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_COMPACT: Operation[list[CompactOptionChain]] = Operation(
+    name="option_chains.compact",
+    method="GET",
+    path="/option-chains/{symbol}/compact",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CompactOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_NESTED: Operation[list[NestedOptionChain]] = Operation(
+    name="option_chains.nested",
+    method="GET",
+    path="/option-chains/{symbol}/nested",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=NestedOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+OPTION_CHAINS_NESTED_FUTURES: Operation[NestedFuturesOptionChain] = Operation(
+    name="option_chains.nested_futures",
+    method="GET",
+    path="/futures-option-chains/{symbol}/nested",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=NestedFuturesOptionChain,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+SEARCH_INSTRUMENTS: Operation[list[InstrumentSearchHit]] = Operation(
+    name="search.instruments",
+    method="GET",
+    path="/instruments/search",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=InstrumentSearchHit,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="query", wire="query", location="query"),
+        Parameter(name="types", wire="type", location="query", array=True, joined=True),
+        Parameter(name="categories", wire="category", location="query", array=True, joined=True),
+        Parameter(name="exchanges", wire="exchange", location="query", array=True, joined=True),
+        Parameter(name="instrument_sub_types", wire="instrument-sub-type", location="query", array=True, joined=True),
+        Parameter(name="from_date", wire="from-date", location="query", kind="date"),
+        Parameter(name="limit", wire="limit", location="query", kind="integer", minimum=1, maximum=100),
+    ),
+    provenance=Provenance.RECORDED,
+)
+
+SEARCH_SYMBOLS: Operation[list[SymbolSearchHit]] = Operation(
+    name="search.symbols",
+    method="GET",
+    path="/symbols/search/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=SymbolSearchHit,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_DATA_BY_TYPE: Operation[list[MarketDataSnapshot]] = Operation(
+    name="market_data.by_type",
+    method="GET",
+    path="/market-data/by-type",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=MarketDataSnapshot,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(name="index", wire="index", location="query", array=True, joined=True),
+        Parameter(name="equity", wire="equity", location="query", array=True, joined=True),
+        Parameter(name="equity_option", wire="equity-option", location="query", array=True, joined=True),
+        Parameter(name="future", wire="future", location="query", array=True, joined=True),
+        Parameter(name="future_option", wire="future-option", location="query", array=True, joined=True),
+        Parameter(name="cryptocurrency", wire="cryptocurrency", location="query", array=True, joined=True),
+        Parameter(name="include_instrument", wire="include-instrument", location="query", kind="boolean"),
+    ),
+    rules=(
+        Rule(
+            require_any=("index", "equity", "equity-option", "future", "future-option", "cryptocurrency"),
+            message="symbols of at least one type are required: set equity, for example.",
+        ),
+        Rule(
+            max_total=(("index", "equity", "equity-option", "future", "future-option", "cryptocurrency"), 100),
+            message="at most 100 symbols are allowed over all types: split the request.",
+        ),
+    ),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_DATA_GET: Operation[MarketDataSnapshot] = Operation(
+    name="market_data.get",
+    method="GET",
+    path="/market-data/{instrument_type}/{symbol}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketDataSnapshot,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_type", wire="instrument_type", location="path", required=True, choices=InstrumentType
+        ),
+        Parameter(name="symbol", wire="symbol", location="path", required=True),
+    ),
+    production_only=True,
+    provenance=Provenance.CLIENT,
+)
+
+MARKET_DATA_QUOTE_TOKEN: Operation[QuoteToken] = Operation(
+    name="market_data.quote_token",
+    method="GET",
+    path="/api-quote-tokens",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=QuoteToken,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_METRICS_LIST: Operation[list[UnderlyingMetrics]] = Operation(
+    name="market_metrics.list",
+    method="GET",
+    path="/market-metrics",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=UnderlyingMetrics,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="symbols", wire="symbols", location="query", array=True, joined=True, required=True),),
+    production_only=True,
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_TIME_EQUITY_SESSION: Operation[CurrentMarketSession] = Operation(
+    name="market_time.equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/current",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="current_time", wire="current-time", location="query", kind="date-time"),),
+    provenance=Provenance.RECORDED,
+)
+
+MARKET_TIME_NEXT_EQUITY_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.next_equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/next",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_PREVIOUS_EQUITY_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.previous_equity_session",
+    method="GET",
+    path="/market-time/equities/sessions/previous",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_SESSIONS: Operation[list[CurrentMarketSession]] = Operation(
+    name="market_time.futures_sessions",
+    method="GET",
+    path="/market-time/futures/sessions/current",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_SESSION: Operation[CurrentMarketSession] = Operation(
+    name="market_time.futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/current/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=CurrentMarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_NEXT_FUTURES_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.next_futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/next/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[MarketSession] = Operation(
+    name="market_time.previous_futures_session",
+    method="GET",
+    path="/market-time/futures/sessions/previous/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=MarketSession,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+        Parameter(name="date", wire="date", location="query", kind="date"),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+MARKET_TIME_FUTURES_HOLIDAYS: Operation[HolidayCalendar] = Operation(
+    name="market_time.futures_holidays",
+    method="GET",
+    path="/market-time/futures/holidays/{instrument_collection}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=HolidayCalendar,
+    status=200,
+    scope="read",
+    parameters=(
+        Parameter(
+            name="instrument_collection",
+            wire="instrument_collection",
+            location="path",
+            required=True,
+            choices=InstrumentCollection,
+        ),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+WATCHLISTS_GET: Operation[Watchlist] = Operation(
+    name="watchlists.get",
+    method="GET",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_REPLACE: Operation[Watchlist] = Operation(
+    name="watchlists.replace",
+    method="PUT",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="trade",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    body=NewWatchlist,
+    body_required=True,
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_DELETE: Operation[None] = Operation(
+    name="watchlists.delete",
+    method="DELETE",
+    path="/watchlists/{watchlist_name}",
+    effect=Effect.MUTATE,
+    shape=Shape.NONE,
+    status=200,
+    scope="trade",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_LIST_PUBLIC: Operation[list[Watchlist]] = Operation(
+    name="watchlists.list_public",
+    method="GET",
+    path="/public-watchlists",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="counts_only", wire="counts-only", location="query", kind="boolean"),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_GET_PUBLIC: Operation[Watchlist] = Operation(
+    name="watchlists.get_public",
+    method="GET",
+    path="/public-watchlists/{watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=Watchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_LIST_PAIRS: Operation[list[PairsWatchlist]] = Operation(
+    name="watchlists.list_pairs",
+    method="GET",
+    path="/pairs-watchlists",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=PairsWatchlist,
+    status=200,
+    scope="read",
+    provenance=Provenance.RECORDED,
+)
+
+WATCHLISTS_GET_PAIRS: Operation[PairsWatchlist] = Operation(
+    name="watchlists.get_pairs",
+    method="GET",
+    path="/pairs-watchlists/{pairs_watchlist_name}",
+    effect=Effect.READ,
+    shape=Shape.ONE,
+    result=PairsWatchlist,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="pairs_watchlist_name", wire="pairs_watchlist_name", location="path", required=True),),
+    provenance=Provenance.RECORDED,
+)
+
+COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
+    name="complex_orders.list",
+    method="GET",
+    path="/accounts/{account_number}/complex-orders",
+    effect=Effect.READ,
+    shape=Shape.PAGE,
+    result=ComplexOrder,
+    status=200,
+    identity=("id",),
+    scope="read",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
+    ),
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.submit",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders",
+    effect=Effect.MUTATE,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    body=NewComplexOrder,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
+    name="complex_orders.live",
+    method="GET",
+    path="/accounts/{account_number}/complex-orders/live",
+    effect=Effect.READ,
+    shape=Shape.MANY,
+    result=ComplexOrder,
+    status=200,
+    identity=("id",),
+    scope="read",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.dry_run",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders/dry-run",
+    effect=Effect.PREFLIGHT,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
+    body=NewComplexOrder,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
+)
+
+COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+    name="complex_orders.edit_pairs_dry_run",
+    method="POST",
+    path="/accounts/{account_number}/complex-orders/{id}/dry-run",
+    effect=Effect.PREFLIGHT,
+    shape=Shape.ONE,
+    result=PlacedOrderResponse,
+    status=201,
+    scope="trade",
+    parameters=(
+        Parameter(name="account_number", wire="account_number", location="path", required=True),
+        Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
+    ),
+    body=PairsEdit,
+    body_required=True,
+    provenance=Provenance.PUBLISHED,
 )
 
 #: Operations by name, such as ``orders.submit``.
@@ -621,6 +1680,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         ORDERS_SUBMIT,
         ORDERS_LIST_LIVE,
         ORDERS_DRY_RUN,
+        ORDERS_GET,
         ORDERS_REPLACE,
         ORDERS_EDIT,
         ORDERS_CANCEL,
@@ -629,6 +1689,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         ORDERS_LIVE,
         COMPLEX_ORDERS_GET,
         COMPLEX_ORDERS_EDIT_PAIRS,
+        COMPLEX_ORDERS_CANCEL,
         TRANSACTIONS_LIST,
         MARGIN_DRY_RUN,
         MARGIN_REQUIREMENTS,
@@ -637,6 +1698,68 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         QUOTE_ALERTS_LIST,
         QUOTE_ALERTS_CREATE,
         QUOTE_ALERTS_CANCEL,
+        ACCOUNTS_CUSTOMER,
+        ACCOUNTS_LIST,
+        ACCOUNTS_GET,
+        ACCOUNTS_TRADING_STATUS,
+        BALANCES_LIST,
+        BALANCES_GET,
+        BALANCES_SNAPSHOTS,
+        BALANCES_NET_LIQ_HISTORY,
+        POSITIONS_LIST,
+        RISK_POSITION_LIMIT,
+        RISK_SPAN_ROWS,
+        MARGIN_EFFECTIVE_REQUIREMENT,
+        MARGIN_PUBLIC_CONFIGURATION,
+        TRANSACTIONS_GET,
+        TRANSACTIONS_TOTAL_FEES,
+        INSTRUMENTS_EQUITY,
+        INSTRUMENTS_ACTIVE_EQUITIES,
+        INSTRUMENTS_EQUITY_OPTION,
+        INSTRUMENTS_FUTURES,
+        INSTRUMENTS_FUTURE,
+        INSTRUMENTS_FUTURE_PRODUCTS,
+        INSTRUMENTS_FUTURE_PRODUCT,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCTS,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCT,
+        INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE,
+        INSTRUMENTS_FUTURE_OPTIONS,
+        INSTRUMENTS_FUTURE_OPTION,
+        INSTRUMENTS_CRYPTOCURRENCIES,
+        INSTRUMENTS_CRYPTOCURRENCY,
+        INSTRUMENTS_WARRANTS,
+        INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS,
+        INSTRUMENTS_CURRENCY_PAIRS,
+        OPTION_CHAINS_FLAT,
+        OPTION_CHAINS_COMPACT,
+        OPTION_CHAINS_NESTED,
+        OPTION_CHAINS_NESTED_FUTURES,
+        SEARCH_INSTRUMENTS,
+        SEARCH_SYMBOLS,
+        MARKET_DATA_BY_TYPE,
+        MARKET_DATA_GET,
+        MARKET_DATA_QUOTE_TOKEN,
+        MARKET_METRICS_LIST,
+        MARKET_TIME_EQUITY_SESSION,
+        MARKET_TIME_NEXT_EQUITY_SESSION,
+        MARKET_TIME_PREVIOUS_EQUITY_SESSION,
+        MARKET_TIME_FUTURES_SESSIONS,
+        MARKET_TIME_FUTURES_SESSION,
+        MARKET_TIME_NEXT_FUTURES_SESSION,
+        MARKET_TIME_PREVIOUS_FUTURES_SESSION,
+        MARKET_TIME_FUTURES_HOLIDAYS,
+        WATCHLISTS_GET,
+        WATCHLISTS_REPLACE,
+        WATCHLISTS_DELETE,
+        WATCHLISTS_LIST_PUBLIC,
+        WATCHLISTS_GET_PUBLIC,
+        WATCHLISTS_LIST_PAIRS,
+        WATCHLISTS_GET_PAIRS,
+        COMPLEX_ORDERS_LIST,
+        COMPLEX_ORDERS_SUBMIT,
+        COMPLEX_ORDERS_LIVE,
+        COMPLEX_ORDERS_DRY_RUN,
+        COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
     )
 }
 
@@ -760,6 +1883,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
             ),
             Rule(
+                when={
+                    "legs[].instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
+                    )
+                },
+                forbid=("legs[].instrument-type",),
+                message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
+            ),
+            Rule(
                 when={"time-in-force": ("GTD",)},
                 require=("gtc-date",),
                 message="gtc-date is required for time in force GTD: set the last working day of the order.",
@@ -871,6 +2009,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
+            ),
+            Rule(
+                when={
+                    "legs[].instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
+                    )
+                },
+                forbid=("legs[].instrument-type",),
+                message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
             ),
             Rule(
                 when={"time-in-force": ("GTD",)},
@@ -993,6 +2146,21 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
                 message="underlying-instrument-type must be Equity, Equity Option, Future, Future Option or Cryptocurrency for a margin estimate.",
             ),
             Rule(
+                when={
+                    "underlying-instrument-type": (
+                        "Index",
+                        "Bond",
+                        "Equity Offering",
+                        "Mutual Fund",
+                        "Currency Pair",
+                        "Future Product",
+                        "Unknown",
+                    )
+                },
+                forbid=("underlying-instrument-type",),
+                message="underlying-instrument-type must be Equity, Equity Option, Future, Future Option or Cryptocurrency for a margin estimate.",
+            ),
+            Rule(
                 positive=("legs[].quantity",),
                 library=True,
                 message="quantity must be greater than zero: the action of the leg sets the side.",
@@ -1041,6 +2209,64 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             BodyField(name="operator", wire="operator", kind="string", required=True, choices=AlertOperator),
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
             BodyField(name="threshold", wire="threshold", kind="decimal", required=True),
+            BodyField(name="threshold_numeric", wire="threshold-numeric", kind="decimal"),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="dx_symbol", wire="dx-symbol", kind="string"),
+            BodyField(name="expires_at", wire="expires-at", kind="string"),
+        ),
+    ),
+    NewComplexOrder: RequestModel(
+        fields=(
+            BodyField(name="type", wire="type", kind="string", required=True, choices=ComplexOrderType),
+            BodyField(
+                name="orders", wire="orders", kind="object", array=True, required=True, min_items=1, model=NewOrder
+            ),
+            BodyField(name="trigger_order", wire="trigger-order", kind="object", model=NewOrder),
+            BodyField(name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=Comparator),
+            BodyField(name="ratio_price_threshold", wire="ratio-price-threshold", kind="decimal"),
+            BodyField(
+                name="ratio_price_is_threshold_based_on_notional",
+                wire="ratio-price-is-threshold-based-on-notional",
+                kind="boolean",
+            ),
+            BodyField(name="source", wire="source", kind="string"),
+        ),
+        rules=(
+            Rule(
+                when={"type": ("OTOCO", "OTO")},
+                require=("trigger-order",),
+                message="trigger-order is required for OTOCO and OTO orders: set the order whose fill releases the others.",
+            ),
+            Rule(
+                when={"type": ("OCO", "PAIRS")},
+                forbid=("trigger-order",),
+                message="trigger-order is not allowed for OCO and PAIRS orders: move it to orders, or choose OTOCO or OTO.",
+            ),
+            Rule(
+                when={"type": ("OTOCO", "OCO", "PAIRS")},
+                min_items=("orders", 2),
+                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: add the other one.",
+            ),
+            Rule(
+                when={"type": ("OTOCO", "OCO", "PAIRS")},
+                max_items=("orders", 2),
+                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: remove the others.",
+            ),
+            Rule(
+                when={"type": ("OTO",)},
+                max_items=("orders", 3),
+                message="orders must have at most 3 items in OTO orders: split it into several orders.",
+            ),
+            Rule(
+                when={"type": ("PAIRS",)},
+                require=("ratio-price-comparator", "ratio-price-threshold"),
+                message="ratio-price-comparator and ratio-price-threshold are required for PAIRS orders: set both.",
+            ),
+            Rule(
+                positive=("ratio-price-threshold",),
+                library=True,
+                message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
+            ),
         ),
     ),
 }

@@ -12,7 +12,7 @@ import typer
 
 from .._generated import endpoints
 from .._generated.operations import OPERATIONS
-from .._values import read_integer
+from .._values import read_decimal, read_integer
 from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
 from ..operation import BoundCall, Effect, Operation, Parameter, Shape
@@ -36,7 +36,7 @@ async def describe(names: list[str]) -> None:
     if not names:
         for known in OPERATIONS.values():
             if known.scope is not None:
-                typer.echo(f"{known.name:32} {known.method:6} {known.path}")
+                typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
 
 
 async def perform(
@@ -163,6 +163,7 @@ def boolean(text: str) -> bool:
 READERS: dict[str, Callable[[str], object]] = {
     "integer": read_integer,
     "boolean": boolean,
+    "decimal": read_decimal,
     "date": datetime.date.fromisoformat,
     "date-time": datetime.datetime.fromisoformat,
 }

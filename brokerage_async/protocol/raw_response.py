@@ -33,8 +33,8 @@ class RawResponse(Generic[T]):
     status: int
     headers: Mapping[str, str] = attrs.field(repr=False, hash=False)
     body: bytes = attrs.field(repr=lambda body: f"<{len(body)} bytes>")
-    _operation: Operation[T] = attrs.field(repr=False)
-    _strict: bool = attrs.field(default=False, repr=False)
+    _operation: Operation[T] = attrs.field(alias="operation", repr=False)
+    _strict: bool = attrs.field(alias="strict", default=False, repr=False)
 
     @classmethod
     def of(cls, operation: Operation[T], response: Response, *, strict: bool = False) -> RawResponse[T]:

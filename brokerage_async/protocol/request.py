@@ -198,9 +198,10 @@ _INTEGER_BITS = 128
 
 
 def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:
-    """Encode a query in the order of the parameters; None values are left out, arrays repeat their key.
+    """Encode a query in the order of the parameters; None values are left out.
 
-    Keys stand as documented (``status[]=Live&status[]=Filled``); values are percent-encoded, a space as ``%20``.
+    Arrays repeat their key, or are joined by commas. Keys stand as documented (``status[]=Live&status[]=Filled``);
+    values are percent-encoded, a space as ``%20``.
 
     Raises:
         InvalidRequestError: a value has no form in a query.
@@ -214,7 +215,8 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
         if parameter.array:
             if not validation.is_array(value):
                 raise _no_form(wire, value)
-            pairs.extend(f"{wire}={_encode(encode_scalar(wire, item))}" for item in value)
+            items = [_encode(encode_scalar(wire, item)) for item in value]
+            pairs.extend([f"{wire}={','.join(items)}"] if parameter.joined else [f"{wire}={item}" for item in items])
         else:
             pairs.append(f"{wire}={_encode(encode_scalar(wire, value))}")
     return "&".join(pairs)

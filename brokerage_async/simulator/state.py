@@ -22,14 +22,20 @@ from .._generated.models import (
 from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
 from .api.access import Access
+from .api.accounts import Accounts as AccountHandlers
+from .api.balances import Balances
 from .api.complex_orders import ComplexOrders
 from .api.instruments import Instruments
 from .api.margin import Margin
+from .api.market_data import MarketData
 from .api.market_metrics import MarketMetrics
 from .api.market_time import MarketTime
 from .api.oauth import OAuth
+from .api.option_chains import OptionChains
 from .api.orders import Orders
+from .api.positions import Positions
 from .api.quote_alerts import QuoteAlerts
+from .api.search import Search
 from .api.transactions import Transactions
 from .api.watchlists import Watchlists
 from .api.wire import Dialect
@@ -100,9 +106,15 @@ class State:
         access = Access(self.accounts)
         return {
             "oauth": OAuth(self.authorization_server),
+            "accounts": AccountHandlers(access, self.dialect, self.settings.start),
+            "balances": Balances(access, self.margin_calculator, self.prices),
+            "positions": Positions(access, self.prices, self.dialect, self.settings.start),
             "market_time": MarketTime(self.dialect, self.settings.start),
             "market_metrics": MarketMetrics(self.catalogue, self.random),
             "instruments": Instruments(self.catalogue),
+            "option_chains": OptionChains(self.catalogue),
+            "search": Search(self.catalogue),
+            "market_data": MarketData(self.catalogue, self.prices),
             "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),

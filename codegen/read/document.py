@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import yaml
 
-_BOOLEAN = re.compile(r"true|false")
+_BOOLEAN = re.compile(r"(?:true|false)\Z")
 
 
 class SchemaError(Exception):

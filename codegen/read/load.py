@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..naming import constant, snake
+import attrs
+
+from ..naming import constant, pascal, snake
 from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
 from .types import read_type
-from .vocabulary import check_vocabulary
+from .vocabulary import check_section, check_vocabulary, provenance_of
 
 __all__ = ["SchemaError", "load"]
 
@@ -60,6 +62,9 @@ def load(folder: Path) -> Spec:
     for operation in operations:
         if operation.namespace not in namespaces:
             root.problem(f"tags must list {operation.namespace!r}, the namespace of {operation.name}")
+    for namespace in namespaces:
+        if pascal(namespace) in (models.keys() | enums.keys()):
+            root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
     if document.problems:
         raise SchemaError(sorted(document.problems))
     return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces, digest=document.digest)
@@ -72,8 +77,7 @@ def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict
         return
     if not node.string("description"):
         node.problem("description is missing")
-    if not node.string("x-section"):
-        node.problem("x-section is missing: name the section of the service document")
+    check_section(node)
     if "enum" in node.members:
         enums[name] = _read_enum(name, node)
     elif node.members.get("type") == "object" and "properties" in node.members:
@@ -105,7 +109,7 @@ def _read_enum(name: str, node: Node) -> Enum:
         section=node.string("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
         observed_values=observed_values,
-        observed=node.members.get("x-provenance") == "observed",
+        provenance=provenance_of(node),
     )
 
 
@@ -116,7 +120,7 @@ def _read_model(name: str, node: Node) -> Model:
     for wire, _ in properties.items() if properties else ():
         written = properties.unresolved(wire) if properties else None
         if written is not None:
-            fields.append(_read_field(wire, written, wire in required))
+            fields.append(_read_field(wire, written, node, wire in required))
     wires = {field.wire for field in fields}
     for wire in required:
         if wire not in wires:
@@ -127,8 +131,8 @@ def _read_model(name: str, node: Node) -> Model:
     for reserved in sorted(RESERVED & set(names)):
         node.problem(f"a property yields the Python name {reserved!r}, which the generated classes reserve")
     shared = bool(node.members.get("x-shared"))
-    if shared and any(field.type.array or field.aliases or field.type.kind in ("model", "object") for field in fields):
-        node.problem("x-shared requires scalar fields without aliases")
+    if shared and any(field.aliases or "mapping" in field.type.wire for field in fields):
+        node.problem("x-shared requires fields without aliases and mappings")
     return Model(
         name=name,
         description=node.string("description"),
@@ -138,7 +142,7 @@ def _read_model(name: str, node: Node) -> Model:
         identity=_read_identity(node, fields),
         shared=shared,
         restates=_read_restatement(node, wires),
-        observed=node.members.get("x-provenance") == "observed",
+        provenance=provenance_of(node),
     )
 
 
@@ -147,7 +151,8 @@ def _read_identity(node: Node, fields: list[Field]) -> tuple[str, ...] | None:
     written = node.members.get("x-identity")
     if written is None:
         return None
-    scalars = {field.wire: field.name for field in fields if not field.type.array and field.type.kind in SCALARS}
+    single = (field for field in fields if not field.type.array)
+    scalars = {field.wire: field.name for field in single if field.type.kind in (*SCALARS, "enum")}
     if not isinstance(written, list) or any(wire not in list(scalars) for wire in written):
         node.problem(f"x-identity must list scalar properties, got {written!r}")
         return ()
@@ -180,16 +185,17 @@ def _check_restatements(root: Node, models: dict[str, Model]) -> None:
                     root.problem(f"x-restates of {model.name}: {source} has no {field.wire} of that type")
 
 
-def _read_field(wire: str, written: Node, required: bool) -> Field:
+def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
     node = written.resolved()
+    type_ = read_type(written)
     if "description" not in written.members:
         written.problem("description is missing")
     return Field(
         name=snake(wire),
         wire=wire,
-        type=read_type(written),
+        type=attrs.evolve(type_, secret=True) if owner.members.get("x-personal") else type_,
         description=node.string("description"),
         required=required,
-        observed=written.members.get("x-provenance") == "observed",
+        provenance=provenance_of(written, owner),
         aliases=tuple(written.members.get("x-aliases", ())),
     )

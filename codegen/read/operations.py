@@ -9,6 +9,7 @@ from ..spec import Enum, Model, Operation, Parameter
 from .document import Node
 from .rules import read_rules
 from .types import read_type
+from .vocabulary import check_section, provenance_of
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -43,9 +44,10 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
     if not is_operation_id(name):
         node.problem(f"operationId must have the form namespace.method, got {name!r}")
         name = f"unnamed.{method}_{snake(path)}"
-    for key in ("summary", "x-section", "x-effect"):
+    for key in ("summary", "x-effect"):
         if not node.string(key):
             node.problem(f"{key} is missing")
+    check_section(node)
     parameters = _read_parameters(path, node)
     status, shape, result, returns = _read_result(node)
     identity = models[result].identity if result in models and shape in ("page", "many") else None
@@ -76,7 +78,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
-        observed=node.members.get("x-provenance") == "observed",
+        provenance=provenance_of(node),
     )
 
 
@@ -101,12 +103,15 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
             type=read_type(schema),
             description=written.string("description"),
             required=bool(written.members.get("required")),
-            observed=written.members.get("x-provenance") == "observed",
+            provenance=provenance_of(written, node),
+            joined=written.members.get("explode") is False,
         )
-        if parameter.type.kind in ("model", "object", "decimal"):
+        if parameter.type.kind in ("model", "object"):
             schema.problem(f"unsupported kind {parameter.type.kind} for a parameter")
-        if parameter.type.array != wire.endswith("[]"):
-            written.problem("name must end in [] for an array, and for nothing else")
+        if parameter.joined and (not parameter.type.array or location != "query"):
+            written.problem("explode: false requires an array in the query")
+        if wire.endswith("[]") != (parameter.type.array and not parameter.joined):
+            written.problem("name must end in [] for an array with a repeated key, and for nothing else")
         parameters.append(parameter)
     in_path = {parameter.wire for parameter in parameters if parameter.location == "path"}
     for missing in sorted(set(re.findall(r"{([^}]+)}", path)) ^ in_path):

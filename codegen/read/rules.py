@@ -11,15 +11,19 @@ _DEMANDS = (
     "require",
     "forbid",
     "require-value",
+    "require-any",
     "exclusive",
     "distinct",
     "max-items",
+    "min-items",
+    "max-total",
     "span",
     "positive",
     "not-negative",
 )
 _NAMING_FIELDS = {
-    "when", "unless", "require-value", "max-items", "require", "forbid", "exclusive", "positive", "not-negative",
+    "when", "unless", "require-value", "max-items", "min-items", "require", "require-any", "forbid", "exclusive",
+    "positive", "not-negative",
 }  # fmt: skip
 _KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}
 
@@ -63,9 +67,11 @@ def _argument(node: Node, key: str, value: Any) -> object:
             return {str(name): tuple(map(str, values)) for name, values in value.items()}
         if key == "distinct":
             return str(value)
-        if key == "max-items":
-            [(name, most)] = value.items()
-            return (str(name), int(most))
+        if key in ("max-items", "min-items"):
+            [(name, number)] = value.items()
+            return (str(name), int(number))
+        if key == "max-total":
+            return (tuple(map(str, value["of"])), int(value["at-most"]))
         if key == "span":
             return (str(value["from"]), str(value["to"]), int(value["months"]))
         return tuple(map(str, value))
@@ -81,6 +87,8 @@ def _referenced_fields(rule: dict[str, Any]) -> set[str]:
             fields.update(map(str, value) if isinstance(value, (dict, list)) else ())
         elif key == "distinct":
             fields.add(str(value))
+        elif key == "max-total" and isinstance(value, dict):
+            fields.update(map(str, value.get("of", ())))
         elif key == "span" and isinstance(value, dict):
             fields.update(str(value[end]) for end in ("from", "to") if end in value)
     return fields

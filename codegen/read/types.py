@@ -16,7 +16,7 @@ _WIRE_FORMS = {
     "boolean": {"string"},
     "decimal": {"integer", "number", "nan", "empty"},
     "date": {"empty", "date-text"},
-    "date-time": {"epoch-ms", "empty"},
+    "date-time": {"epoch-ms", "empty", "loose", "minus-one"},
     "enum": {"empty"},
     "model": set[str](),
     "object": set[str](),

@@ -7,8 +7,8 @@ from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
-PROVENANCES = ("documented", "observed", "library")
-WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "mapping")
+PROVENANCES = ("documented", "recorded", "published", "client", "library")
+WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "loose", "minus-one", "mapping")
 
 #: RFC 6749 fixes the property names of token bodies, which have underscores.
 UNDERSCORED_FILES = ("oauth.yaml",)
@@ -24,6 +24,7 @@ EXTENSIONS = {
     "x-observed",
     "x-open-enum",
     "x-paginated",
+    "x-personal",
     "x-provenance",
     "x-python-name",
     "x-restates",
@@ -44,7 +45,20 @@ _CHOICES = {
     "x-paginated": (True,),
     "x-flatten-body": (True,),
     "x-shared": (True,),
+    "x-personal": (True,),
 }
+
+
+def provenance_of(node: Node, owner: Node | None = None) -> str:
+    """Return the provenance of a node: its own, else that of its owner, else ``documented``."""
+    inherited = "documented" if owner is None else provenance_of(owner)
+    return str(node.members.get("x-provenance", inherited))
+
+
+def check_section(node: Node) -> None:
+    """Record a documented operation or component without the section that describes it."""
+    if not node.string("x-section") and provenance_of(node) == "documented":
+        node.problem("x-section is missing: name the section of the service document, or set x-provenance")
 
 
 def check_vocabulary(document: Document) -> None:

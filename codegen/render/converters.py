@@ -27,7 +27,8 @@ _PLAIN = {
 class FieldSource:
     """Source of one field: its wire type, and the expressions that read and write ``v``.
 
-    The template handles ``None``. An empty ``read`` or ``write`` means that the value passes unchanged.
+    The template handles ``None``. A shared model is found by the wire values of its ``hashable`` fields and by the read
+    values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
     """
 
     name: str
@@ -37,6 +38,7 @@ class FieldSource:
     write: str
     aliases: tuple[tuple[str, str], ...]
     required: bool
+    hashable: bool
 
 
 def render(spec: Spec, environment: Environment) -> str:
@@ -64,6 +66,7 @@ def _view(field: Field) -> FieldSource:
         write=write,
         aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
         required=field.required,
+        hashable=field.type.kind not in ("model", "object") and not (field.type.array and read),
     )
 
 
@@ -87,7 +90,9 @@ def _single(field: Field) -> tuple[str, str, str]:
             return _decimal(forms, key)
         case "date" if forms:
             return "DateText", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
-        case "date-time" if "empty" in forms:
+        case "date-time" if "minus-one" in forms:
+            return "Moment | int", f'epoch_or_keep(v, o, "{key}")', ""
+        case "date-time" if forms & {"empty", "loose"}:
             return "MomentText | int", f'moment_or_keep(v, o, "{key}")', "v.isoformat()"
         case "date-time" if forms:
             return "Moment | int", "v if isinstance(v, datetime) else read_epoch(v)", ""

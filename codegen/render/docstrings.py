@@ -32,22 +32,51 @@ def fill(paragraph: str, indent: str = "", hanging: str | None = None) -> str:
     return filled.replace(_GLUE, " ")
 
 
-def with_provenance(description: str, observed: bool) -> str:
-    """Return the description, marked as undocumented if ``observed``."""
-    return f"{description} Observed, not documented." if observed else description
+#: Notes on facts of one field or parameter that the service document does not contain, by provenance.
+_NOTES = {
+    "recorded": "Recorded, not documented.",
+    "published": "Published, not recorded.",
+    "client": "Known from other clients only.",
+}
+_SOURCES = {
+    "recorded": "Recorded from the service",
+    "published": "Published by the service",
+    "client": "Known from other clients",
+}
+
+
+def with_provenance(description: str, provenance: str, owner: str = "documented") -> str:
+    """Return the description, with a note if its provenance differs from that of its owner."""
+    return f"{description} {_NOTES[provenance]}" if provenance in _NOTES and provenance != owner else description
+
+
+def source_of_operation(request: str, section: str, provenance: str) -> str:
+    """Return the sentences on the source of an operation with the given request line."""
+    if section:
+        described = "" if provenance not in _SOURCES else f" {_SOURCES[provenance]}, not described there."
+        return f"{request}: section {section} of the service document.{described}"
+    return f"{request}: {_SOURCES[provenance].lower()}, not in the service document."
+
+
+def source(section: str, provenance: str) -> str:
+    """Return the sentences on the source of a component."""
+    if provenance not in _SOURCES:
+        return f"See section {section} of the service document."
+    if section:
+        return f"See section {section} of the service document. {_SOURCES[provenance]}, not described there."
+    return f"{_SOURCES[provenance]}, not in the service document."
 
 
 def class_docstring(
-    description: str, section: str, *, observed: bool = False, observed_values: tuple[str, ...] = ()
+    description: str, section: str, *, provenance: str = "documented", observed_values: tuple[str, ...] = ()
 ) -> str:
     """Return the docstring of a model or enumeration; its first sentence gets the first line."""
     summary, stop, details = description.partition(". ")
     values = ", ".join(f"`{value}`" for value in observed_values)
-    unlisted = " Observed on the wire, not described there." if observed else ""
     blocks = (
         f"{summary}{stop.strip()}",
         details,
-        f"Observed, not documented: {values}." if values and not observed else "",
-        f"See section {section} of the service document.{unlisted}",
+        f"Not in the service document: {values}." if values and provenance == "documented" else "",
+        source(section, provenance),
     )
     return "\n\n".join(fill(block) for block in blocks if block)

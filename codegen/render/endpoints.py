@@ -133,18 +133,18 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
     if raised := _raise_lines(operation):
         heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
         blocks.append("\n".join([heading, *raised]))
-    observed = " Observed on the wire, not described there." if operation.observed else ""
-    source = f"``{operation.method} {operation.path}``: section {operation.section} of the service document.{observed}"
-    blocks.append(docstrings.fill(source))
+    request = f"``{operation.method} {operation.path}``"
+    blocks.append(docstrings.fill(docstrings.source_of_operation(request, operation.section, operation.provenance)))
     return "\n\n".join(blocks)
 
 
 def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
     after: list[Parameter | Field] = [each for each in operation.parameters if not each.required]
-    lines = [_entry(each.name, each.description, each.observed) for each in operation.parameters if each.required]
+    owner = operation.provenance
+    lines = [_entry(each, owner) for each in operation.parameters if each.required]
     if operation.body and not flat:
-        lines.append(_entry(operation.body_name, "Request body.", False))
-    return lines + [_entry(each.name, each.description, each.observed) for each in (*after, *flat)]
+        lines.append(docstrings.fill(f"{operation.body_name}: Request body.", "    ", "        "))
+    return lines + [_entry(each, owner) for each in (*after, *flat)]
 
 
 def _raise_lines(operation: Operation) -> list[str]:
@@ -168,6 +168,6 @@ def _refusals(operation: Operation) -> list[str]:
     return [cause for cause, applies in causes.items() if applies]
 
 
-def _entry(name: str, description: str, observed: bool) -> str:
-    entry = f"{name}: {docstrings.with_provenance(description, observed)}"
+def _entry(each: Parameter | Field, owner: str) -> str:
+    entry = f"{each.name}: {docstrings.with_provenance(each.description, each.provenance, owner)}"
     return docstrings.fill(entry, "    ", "        ")

@@ -108,7 +108,7 @@ def _enum(enum: Enum) -> dict[str, Any]:
     return {
         "type": "string",
         "description": docstrings.class_docstring(
-            enum.description, enum.section, observed=enum.observed, observed_values=enum.observed_values
+            enum.description, enum.section, provenance=enum.provenance, observed_values=enum.observed_values
         ),
         "enum": [value for _, value in enum.members],
         "x-enum-varnames": [name for name, _ in enum.members],
@@ -118,19 +118,20 @@ def _enum(enum: Enum) -> dict[str, Any]:
 def _object(model: Model) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": docstrings.class_docstring(model.description, model.section, observed=model.observed),
+        "description": docstrings.class_docstring(model.description, model.section, provenance=model.provenance),
         "required": [field.wire for field in model.fields if field.required],
-        "properties": {field.wire: _property(field) for field in model.fields},
+        "properties": {field.wire: _property(field, model.provenance) for field in model.fields},
     }
 
 
-def _property(field: Field) -> dict[str, Any]:
+def _property(field: Field, owner: str) -> dict[str, Any]:
     schema = _type(field.type)
     if field.type.array:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    return {**schema, "description": docstrings.fill(docstrings.with_provenance(field.description, field.observed))}
+    description = docstrings.with_provenance(field.description, field.provenance, owner)
+    return {**schema, "description": docstrings.fill(description)}
 
 
 def _type(type_: Type) -> dict[str, Any]:

@@ -49,6 +49,8 @@ def _parameter(parameter: Parameter) -> str:
         arguments.append(f'kind="{kind}"')
     if parameter.type.array:
         arguments.append("array=True")
+    if parameter.joined:
+        arguments.append("joined=True")
     if parameter.required:
         arguments.append("required=True")
     arguments += _bounds(parameter.type)

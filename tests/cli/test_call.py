@@ -52,6 +52,8 @@ def test_list_names_every_operation_that_can_be_called() -> None:
     for operation in OPERATIONS.values():
         assert (operation.name in output) is (operation.scope is not None)
         assert (operation.path in output) is (operation.scope is not None)
+    [line] = [line for line in output.splitlines() if line.startswith("balances.get ")]
+    assert line.split() == ["balances.get", "client", "GET", "/accounts/{account_number}/balances/{currency}"]
 
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS.values() if each.scope is not None])

@@ -234,6 +234,10 @@ class TestQueries:
             "types[]=one%201&types[]=two&types[]=3&types[]=Desc"
         )
 
+    def test_a_joined_array_is_one_value_with_commas(self) -> None:
+        symbols = query("symbols", array=True, joined=True)
+        assert encode_query((symbols,), {"symbols": ["AAPL", "BRK/B"]}) == "symbols=AAPL,BRK%2FB"
+
     def test_decimals_are_written_without_exponent(self) -> None:
         assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
 

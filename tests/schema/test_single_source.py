@@ -28,7 +28,11 @@ DISTINCTIVE = {key for key in KEYS if "-" in key or "[" in key}
 
 ALLOWED = {
     "brokerage_async/http/pager.py": {"page-offset", "per-page"},  # keys of pagination
-    "brokerage_async/cli/order_tables.py": {"account-number", "external-identifier"},  # JSON of the console
+    "brokerage_async/cli/order_tables.py": {
+        "account-number",
+        "external-identifier",
+        "opened-at",
+    },  # JSON of the console
     "brokerage_async/simulator/api/margin.py": {"account-number"},  # in an error message
     # The peers of the benchmarks write their requests by hand.
     "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities", "/oauth/token"},

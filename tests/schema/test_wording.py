@@ -28,8 +28,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 }
 
 VERBS = {
-    "Cancel", "Change", "Check", "Create", "Estimate", "Exchange", "List", "Replace", "Request", "Return", "Search",
-    "Submit",
+    "Cancel", "Change", "Check", "Create", "Delete", "Estimate", "Exchange", "List", "Replace", "Request", "Return",
+    "Search", "Submit",
 }  # fmt: skip
 CLAUSES = ("What", "When", "Where", "Which", "Who", "Whose", "Why", "How", "A ", "An ", "The ")
 UNITS = r"(?i)\b(dollars|points|shares|contracts|units|fraction|factor|ratio|futures per|number of)\b"

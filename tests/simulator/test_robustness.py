@@ -18,7 +18,7 @@ from tests.simulator.harness import Harness, leg, limit
 HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
 ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
 
-STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
+STATUSES = {200, 201, 204, 400, 401, 403, 404, 422, 501}
 
 atoms = (
     st.none()
@@ -91,6 +91,7 @@ GUESSES = {
     "string": ["AAPL", "Filled", "Asc", "Equity", HARNESS.account],
     "integer": ["0", "1", "200", "-1", "9" * 30],
     "identifier": ["1"],
+    "decimal": ["1.5", "-0", "1E9", "NaN"],
     "boolean": ["true", "false"],
     "date": ["2026-06-10", "0001-01-01", "9999-12-31", "2026-02-30"],
     "date-time": ["2026-06-10T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],

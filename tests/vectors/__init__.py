@@ -4,7 +4,23 @@ Shapes follow the documented interface (and, where ``observed`` is set, what ser
 value is invented. The same exchanges are replayed without I/O, over real HTTP, and against the simulator.
 """
 
-from tests.vectors import accounts, errors, instruments, market, orders, tokens, users, variants
+from tests.vectors import (
+    accounts,
+    chains,
+    complex_orders,
+    customers,
+    errors,
+    holdings,
+    instruments,
+    lists,
+    market,
+    orders,
+    prices,
+    products,
+    tokens,
+    users,
+    variants,
+)
 from tests.vectors.exchange import Exchange
 
 EXCHANGES: tuple[Exchange, ...] = (
@@ -12,6 +28,13 @@ EXCHANGES: tuple[Exchange, ...] = (
     *instruments.EXCHANGES,
     *orders.EXCHANGES,
     *accounts.EXCHANGES,
+    *customers.EXCHANGES,
+    *holdings.EXCHANGES,
+    *complex_orders.EXCHANGES,
+    *products.EXCHANGES,
+    *chains.EXCHANGES,
+    *prices.EXCHANGES,
+    *lists.EXCHANGES,
     *users.EXCHANGES,
     *tokens.EXCHANGES,
     *variants.EXCHANGES,

@@ -151,6 +151,8 @@ def _check_value(found: _Problems, field: Parameter | BodyField, value: object, 
                 found.add("more_problems", "may have more problems than listed", stem)
                 break
             _check_single(found, field, item, f"{stem}[{index}]")
+            if isinstance(field, Parameter) and field.joined and isinstance(item, str) and "," in item:
+                found.add("value_not_allowed", "must not contain a comma, which separates values", f"{stem}[{index}]")
 
 
 def _too_few(field: Parameter | BodyField, least: int) -> str:

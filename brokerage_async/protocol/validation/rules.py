@@ -130,6 +130,26 @@ def _required(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]
                 yield "required", place
 
 
+def _required_any(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
+    if all(values.get(address) is None for address in rule.require_any):
+        yield "required", rule.require_any[0]
+
+
+def _too_few(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
+    if rule.min_items is not None:
+        array, least = rule.min_items
+        if values.get(array) is not None and len(_items(values, array)) < least:
+            yield "too_few_items", array
+
+
+def _too_many_in_total(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
+    if rule.max_total is not None:
+        arrays, most = rule.max_total
+        sizes = {array: len(_items(values, array)) for array in arrays}
+        if sum(sizes.values()) > most:
+            yield "too_many_items", [array for array, size in sizes.items() if size][-1]
+
+
 def _forbidden(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     for address in rule.forbid:
         for place, value in _fields(values, address, index):
@@ -194,6 +214,9 @@ _DEMANDS = {
     "require": _required,
     "forbid": _forbidden,
     "require_value": _of_value,
+    "require_any": _required_any,
+    "min_items": _too_few,
+    "max_total": _too_many_in_total,
     "exclusive": _exclusive,
     "distinct": _distinct,
     "span": _span,

@@ -22,11 +22,12 @@ from ..market.prices import PRICE_INTERVAL, Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
-__all__ = ["BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
+__all__ = ["UNCOVERED", "BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
-_UNCOVERED = Decimal("0.2")
+UNCOVERED = Decimal("0.2")
+"""Part of the underlying's value that an uncovered short option requires."""
 _MAINTENANCE = Decimal("0.6")
 
 Holding = tuple[Instrument, Decimal]
@@ -90,7 +91,7 @@ def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: 
                 total += paired * _spread_loss(long.instrument, short, price_of)
                 long.quantity -= paired
                 uncovered -= paired
-        total += max(_ZERO, uncovered) * _UNCOVERED * spot * short.multiplier
+        total += max(_ZERO, uncovered) * UNCOVERED * spot * short.multiplier
     return total + sum(
         (long.quantity * price_of(long.instrument) * long.instrument.multiplier for long in longs), _ZERO
     )

@@ -26,6 +26,11 @@ class Access:
             raise RefusedError.not_permitted()
         return account
 
+    def customer(self, request: ParsedRequest) -> tuple[Account, ...]:
+        """Return all accounts of the customer in the path, who must be the one of the token."""
+        self.accounts(request, ())
+        return self._accounts.of(request.customer)
+
     def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
         """Return the accounts of ``numbers``, which must belong to the customer in the path."""
         customer = request.path["customer_id"]

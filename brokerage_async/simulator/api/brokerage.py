@@ -27,6 +27,7 @@ from .orders import broken_rules_error
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser
 from .routes import Router, request_target, split_target
+from .unserved import UNSERVED
 from .versions import InterfaceVersions
 from .wire import Dialect, RefusedError, WireForm, bare, html
 
@@ -86,7 +87,9 @@ class Brokerage:
         self._request_parser = RequestParser(REQUEST_MODELS, dialect)
         self._router = Router(OPERATIONS.values())
         namespaces = self.state.namespaces()
-        self._handlers: Mapping[str, Handler] = {name: _handler(namespaces, name) for name in OPERATIONS}
+        self._handlers: Mapping[str, Handler] = {
+            name: _handler(namespaces, name) for name in OPERATIONS if name not in UNSERVED
+        }
 
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
@@ -150,6 +153,8 @@ class Brokerage:
             customer = self._authenticate(operation, headers.get("authorization"), arrival.now).customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise self._not_served(arrival)
+        if operation.name in UNSERVED:
+            raise RefusedError(501, "not_implemented", f"The simulator does not serve {operation.name}")
         parsed = self._parse(arrival, operation, customer, version)
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)

@@ -1,4 +1,4 @@
-"""Handlers of ``complex_orders``: reading them, and editing the ratio of a pair."""
+"""Handlers of ``complex_orders``: reading and listing them, and editing the ratio of a pair."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from ..._generated.converters import PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
+from ..market.calendar import local_date
 from ..trading.complex_orders import ComplexOrder, ComplexOrderDesk
 from ..trading.fees import Fees
 from .access import Access
 from .parsed_request import ParsedRequest
-from .wire import Dialect, RefusedError, item
+from .wire import Dialect, RefusedError, dumps, item, items
 
 __all__ = ["ComplexOrders"]
+
+_DEFAULT_PAGE = 10
 
 
 class ComplexOrders:
@@ -63,8 +66,25 @@ class ComplexOrders:
         )
         return item(placed, request.context)
 
+    def live(self, request: ParsedRequest) -> Response:
+        """Return the complex orders with a component that changed today."""
+        today = local_date(request.now)
+        found = [
+            each
+            for each in self._desk.of(self._access.account(request))
+            if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
+        ]
+        return items((dumps(each.wire(self._dialect)) for each in found), request.context)
+
     def _found(self, request: ParsedRequest) -> ComplexOrder:
         found = self._desk.get(self._access.account(request), request.path["id"])
         if found is None:
             raise RefusedError.not_found("complex order")
         return found
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return a page of the complex orders of an account, newest first."""
+        found = self._desk.of(self._access.account(request))
+        page = request.slice(len(found), default=_DEFAULT_PAGE)
+        rows = (dumps(each.wire(self._dialect)) for each in found[page.start : page.stop])
+        return items(rows, request.context, page)

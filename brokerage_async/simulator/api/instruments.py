@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
+from ..market.row_table import RowTable
 from .parsed_request import ParsedRequest
 from .wire import RefusedError, item, items
 
@@ -48,13 +50,46 @@ class Instruments:
             positions = table.select(positions, lambda row: row.active == active)
         return items(table.rows(positions), request.context)
 
+    def equity(self, request: ParsedRequest) -> Response:
+        """Return one equity."""
+        return _only(self._catalogue.equities, request)
+
+    def active_equities(self, request: ParsedRequest) -> Response:
+        """Return a page of the equities that are traded: all but the indices."""
+        table, lendability = self._catalogue.equities, request.query.get("lendability")
+        chosen = table.select(
+            range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
+        )
+        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        return items(table.rows(chosen[page.start : page.stop]), request.context, page)
+
+    def equity_option(self, request: ParsedRequest) -> Response:
+        """Return one equity option; only one with standard terms if asked for active ones."""
+        table = self._catalogue.equity_options
+        found = table.get(request.path["symbol"])
+        if found is not None and request.query.get("active", False) and not found.active:
+            raise RefusedError.not_found("instrument")
+        return _only(table, request)
+
+    def cryptocurrencies(self, request: ParsedRequest) -> Response:
+        """Return cryptocurrencies, all or by symbol."""
+        table, symbols = self._catalogue.cryptocurrencies, request.query.get("symbols")
+        positions = range(len(table)) if symbols is None else table.positions(symbols)
+        return items(table.rows(positions), request.context)
+
+    def cryptocurrency(self, request: ParsedRequest) -> Response:
+        """Return one cryptocurrency."""
+        return _only(self._catalogue.cryptocurrencies, request)
+
+    def warrants(self, request: ParsedRequest) -> Response:
+        """Return warrants, all or by symbol."""
+        table, symbols = self._catalogue.warrants, request.query.get("symbols")
+        positions = range(len(table)) if symbols is None else table.positions(symbols)
+        return items(table.rows(positions), request.context)
+
     def warrant(self, request: ParsedRequest) -> Response:
         """Return one warrant."""
-        table = self._catalogue.warrants
-        positions = table.positions([request.path["symbol"]])
-        if not positions:
-            raise RefusedError.not_found("warrant")
-        return item(table.rows(positions)[0], request.context)
+        return _only(self._catalogue.warrants, request)
 
     def futures_option_chain(self, request: ParsedRequest) -> Response:
         """Return the flat option chain of a futures product."""
@@ -62,3 +97,11 @@ class Instruments:
         if rows is None:
             raise RefusedError.not_found("futures product")
         return items([rows], request.context)
+
+
+def _only(table: RowTable[Any], request: ParsedRequest) -> Response:
+    """Return the row of the symbol in the path."""
+    positions = table.positions([request.path["symbol"]])
+    if not positions:
+        raise RefusedError.not_found("instrument")
+    return item(table.rows(positions)[0], request.context)

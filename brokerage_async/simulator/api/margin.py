@@ -11,6 +11,8 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import (
+    EffectiveMarginRequirementWire,
+    MarginConfigurationWire,
     MarginDryRunResultWire,
     MarginDryRunWire,
     MarginGroupWire,
@@ -21,7 +23,7 @@ from ..._generated.converters import (
 from ..._generated.models import MarginOrder, MarginOrderLeg
 from ...protocol.response import Response
 from ..accounts.accounts import Account
-from ..accounts.margin_calculator import BuyingPowerImpact, Holding, MarginCalculator, merged
+from ..accounts.margin_calculator import UNCOVERED, BuyingPowerImpact, Holding, MarginCalculator, merged
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, fees_of
@@ -54,6 +56,29 @@ class Margin:
         self._prices = prices
         self._order_store = order_store
         self._dialect = dialect
+
+    def effective_requirement(self, request: ParsedRequest) -> Response:
+        """Return the rules of the margin calculator for an underlying, as fractions."""
+        account, symbol = self._access.account(request), request.path["underlying_symbol"]
+        if not self._prices.is_known(symbol):
+            raise RefusedError.not_found("underlying")
+        initial = account.equity_rate
+        maintenance = self._calculator.maintenance(initial)
+        requirement = EffectiveMarginRequirementWire(
+            underlying_symbol=symbol,
+            long_equity_initial=f"{initial:f}",
+            long_equity_maintenance=f"{maintenance:f}",
+            short_equity_initial=f"{initial:f}",
+            short_equity_maintenance=f"{maintenance:f}",
+            naked_option_standard=f"{UNCOVERED:f}",
+            naked_option_minimum=f"{UNCOVERED:f}",
+            naked_option_floor="0.00",
+        )
+        return item(requirement, request.context)
+
+    def public_configuration(self, request: ParsedRequest) -> Response:
+        """Return the rate without risk, which the simulated prices do not use."""
+        return item(MarginConfigurationWire(risk_free_rate=Decimal("0.0425")), request.context)
 
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""

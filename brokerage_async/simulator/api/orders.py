@@ -65,6 +65,10 @@ class Orders:
         result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
+    def get(self, request: ParsedRequest) -> Response:
+        """Return one order of any age and status."""
+        return item(order_json(self._order(request), self._dialect), request.context)
+
     def replace(self, request: ParsedRequest) -> Response:
         """Replace a working order by a new one."""
         new = self._order_desk.replace(self._order(request), request.body, request.now)

@@ -136,13 +136,15 @@ class RequestParser:
             if parameter is None:
                 continue
             try:
-                value = _parse(parameter, raw)
+                value = (
+                    [_parse(parameter, part) for part in raw.split(",")] if parameter.joined else _parse(parameter, raw)
+                )
             except ValueError as error:
                 malformed = operation.shape is Shape.PAGE or parameter.kind in ("integer", "boolean")
                 problems.append(RequestProblem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
-                values.setdefault(parameter.name, []).append(value)
+                values.setdefault(parameter.name, []).extend(value if parameter.joined else [value])
             else:
                 values[parameter.name] = value
         missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
@@ -252,6 +254,8 @@ def _parse(parameter: Parameter, raw: str) -> Any:
             if raw not in _BOOLEANS:
                 raise ValueError("must be true or false")
             return _BOOLEANS[raw]
+        case "decimal":
+            return decimal_of(raw)
         case "date":
             return _date(raw)
         case "date-time":

@@ -29,7 +29,36 @@ class Watchlists:
         requested: NewWatchlist = request.body
         if requested.name in own:
             raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
-        wire = WatchlistWire(
+        own[requested.name] = dumps(self._wire(requested, request, len(own) + 1))
+        return item(own[requested.name], request.context, 201)
+
+    def get(self, request: ParsedRequest) -> Response:
+        """Return one watchlist of the user."""
+        return item(self._own(request)[request.path["watchlist_name"]], request.context)
+
+    def replace(self, request: ParsedRequest) -> Response:
+        """Replace the name and all entries of a watchlist."""
+        own, name, requested = self._own(request), request.path["watchlist_name"], request.body
+        if requested.name != name and requested.name in own:
+            raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
+        new = dumps(self._wire(requested, request, [*own].index(name) + 1))
+        renamed = {requested.name if key == name else key: new if key == name else row for key, row in own.items()}
+        self._rows[request.customer.number] = renamed
+        return item(new, request.context)
+
+    def delete(self, request: ParsedRequest) -> Response:
+        """Delete a watchlist and return it a last time."""
+        return item(self._own(request).pop(request.path["watchlist_name"]), request.context)
+
+    def _own(self, request: ParsedRequest) -> dict[str, bytes]:
+        """Return the watchlists of the user, which include the one in the path."""
+        own = self._rows.get(request.customer.number, {})
+        if request.path["watchlist_name"] not in own:
+            raise RefusedError.not_found("watchlist")
+        return own
+
+    def _wire(self, requested: NewWatchlist, request: ParsedRequest, number: int) -> WatchlistWire:
+        return WatchlistWire(
             name=requested.name,
             group_name=requested.group_name,
             order_index=_ORDER_INDEX if requested.order_index is None else requested.order_index,
@@ -37,10 +66,8 @@ class Watchlists:
                 WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
                 for entry in requested.watchlist_entries
             ],
-            cms_id=f"{request.customer.number}-{len(own) + 1}",
+            cms_id=f"{request.customer.number}-{number}",
         )
-        own[requested.name] = dumps(wire)
-        return item(own[requested.name], request.context, 201)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return every watchlist of the user, with its entries."""

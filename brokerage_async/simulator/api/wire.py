@@ -42,7 +42,6 @@ WireForm = Literal["observed", "documented"]
 
 _JSON_HEADERS = {"content-type": "application/json"}
 _CENT = Decimal("0.01")
-_PAGE_LINKS = ("previous-link", "next-link", "paging-link-template")
 _encoder = msgspec.json.Encoder(decimal_format="string")
 _decoder = msgspec.json.Decoder()
 
@@ -188,7 +187,7 @@ class Slice:
             total_pages=-(-self.total // self.size),
             current_item_count=self.count,
         )
-        return complete(counts) | dict.fromkeys(_PAGE_LINKS)
+        return complete(counts)
 
 
 def item(data: Any, context: str, status: int = 200) -> Response:

@@ -13,11 +13,12 @@ import attrs
 
 from ..._generated.models import InstrumentCollection, MarketState
 
-__all__ = ["CALENDARS", "Calendar", "TradingSession", "half_days", "holidays", "local_date", "local_epoch"]
+__all__ = ["CALENDARS", "YEARS", "Calendar", "TradingSession", "half_days", "holidays", "local_date", "local_epoch"]
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
-_YEARS = range(1971, 2200)
+YEARS = range(1971, 2200)
+"""Years with sessions."""
 
 
 def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
@@ -183,7 +184,7 @@ class Calendar:
 
 @lru_cache(maxsize=8192)
 def _session(calendar: Calendar, day: date) -> TradingSession | None:
-    if day.weekday() >= 5 or day.year not in _YEARS or day in holidays(day.year):
+    if day.weekday() >= 5 or day.year not in YEARS or day in holidays(day.year):
         return None
     hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
     return TradingSession(day, *(local_epoch(day, hour) for hour in hours))

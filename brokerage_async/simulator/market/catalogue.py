@@ -8,6 +8,7 @@ from functools import cached_property
 
 import attrs
 
+from ..._generated.converters import CryptocurrencyWire
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
@@ -77,6 +78,11 @@ class Catalogue:
         definitions = warrants(self._sizes.warrants, list(self.equities.definitions))
         return RowTable(definitions, lambda row: row.symbol, warrant_row)
 
+    @cached_property
+    def cryptocurrencies(self) -> RowTable[str]:
+        """All cryptocurrencies, by symbol."""
+        return RowTable(list(_CRYPTO), lambda symbol: symbol, _cryptocurrency_row)
+
     def chain(self, product_code: str) -> bytes | None:
         """Return the rows of a product's option chain, joined by commas.
 
@@ -104,6 +110,12 @@ class Catalogue:
         Well-known ones do not need the whole list.
         """
         return known_equities().get(symbol) or self.equities.get(symbol)
+
+    def is_underlying(self, symbol: str) -> bool:
+        """Return whether a symbol is that of a listed equity, future or cryptocurrency."""
+        if symbol.startswith("/"):
+            return symbol[1:-2] in FUTURES
+        return symbol in _CRYPTO or self.equity(symbol) is not None
 
     def base_price(self, underlying: str) -> Decimal:
         """Return the price level around which an underlying moves."""
@@ -140,3 +152,18 @@ class Catalogue:
         return OptionDefinition(
             symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
         ).instrument()
+
+
+def _cryptocurrency_row(symbol: str) -> CryptocurrencyWire:
+    name = symbol.partition("/")[0]
+    return CryptocurrencyWire(
+        id=list(_CRYPTO).index(symbol) + 1,
+        symbol=symbol,
+        instrument_type=InstrumentType.CRYPTOCURRENCY,
+        short_description=name,
+        description=f"{name} to USD",
+        is_closing_only=False,
+        active=True,
+        tick_size="0.01",
+        streamer_symbol=f"{symbol}:CXTALP",
+    )

@@ -55,6 +55,10 @@ class Prices:
         """Call ``listener(symbol, now)`` whenever a price is set."""
         self._listeners.append(listener)
 
+    def is_known(self, symbol: str) -> bool:
+        """Return whether an underlying is listed, rather than priced by its name alone."""
+        return self._catalogue.is_underlying(symbol)
+
     def underlying_price(self, symbol: str, now: float) -> Decimal:
         """Return the price of an underlying, to the cent (below 2 dollars: to four places)."""
         level = self._levels.get(symbol)

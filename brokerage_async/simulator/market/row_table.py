@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..._generated.converters import Wire
 from ..api.wire import dumps
@@ -42,6 +42,10 @@ class RowTable(Generic[T]):
         """Return the positions whose definition passes ``keep``."""
         definitions = self.definitions
         return [position for position in positions if keep(definitions[position])]
+
+    def wire(self, position: int) -> Any:
+        """Return the wire struct of the row at a position, not kept."""
+        return self._render(self.definitions[position])
 
     def rows(self, positions: Iterable[int]) -> list[bytes]:
         """Return the JSON of the rows at ``positions``."""

@@ -102,6 +102,10 @@ class ComplexOrderDesk:
         found = self._complex_orders.get(identifier)
         return found if found is not None and found.account is account else None
 
+    def of(self, account: Account) -> list[ComplexOrder]:
+        """Return the complex orders of an account, newest first."""
+        return [each for each in reversed(self._complex_orders.values()) if each.account is account]
+
     def open(
         self,
         kind: ComplexOrderType,

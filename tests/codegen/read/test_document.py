@@ -10,6 +10,11 @@ from codegen.read.document import Document, Node, SchemaError
 from tests.codegen.support import edit, problems_of
 
 
+def test_key_that_begins_like_a_boolean_is_a_string(tmp_path: Path) -> None:
+    (tmp_path / "openapi.yaml").write_text("{true-code: 1, falsehood: true}")
+    assert Document(tmp_path).root().members == {"true-code": 1, "falsehood": True}
+
+
 def document(folder: Path, content: str, **others: str) -> Document:
     """Write ``openapi.yaml`` and other files, and parse the folder."""
     (folder / "openapi.yaml").write_text(content)

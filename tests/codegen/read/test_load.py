@@ -17,13 +17,13 @@ SEASON = "garden.yaml: $.schemas.Season"
 
 def test_load_models_follow_the_list_of_components() -> None:
     spec = load(TOY)
-    assert list(spec.models) == ["Pagination", "Bed", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
+    assert list(spec.models) == ["Pagination", "Bed", "Gardener", "Plant", "Harvest", "NewPlant", "NewLabel", "BedEdit"]
     assert spec.namespaces == {"garden": "Plants and beds."}
     plant = {field.wire: field for field in spec.models["Plant"].fields}
     assert (plant["frost-days"].name, plant["frost-days"].type.array) == ("frost_days", True)
     assert plant["sown"].type.wire == ("date-text", "empty")
     assert plant["secret-recipe"].type.secret
-    assert [field.wire for field in plant.values() if field.observed] == ["harvests"]
+    assert [field.wire for field in plant.values() if field.provenance != "documented"] == ["frozen-at", "harvests"]
     assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
     assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
     assert spec.models["BedEdit"].restates == Restatement(sources=("Plant", "NewPlant"), names=("season",))
@@ -57,7 +57,8 @@ def test_load_description_of_a_reference_overrides_its_target() -> None:
         ("garden.yaml", "rows: {type: integer, x-wire", "extra: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'extra', which the generated classes reserve"),
         ("garden.yaml", "rows: {type: integer, x-wire", "date: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'date', which the generated classes reserve"),
         ("garden.yaml", "required: [text]", "required: [words]", "garden.yaml: $.schemas.NewLabel: required must list properties, got 'words'"),
-        ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires scalar fields without aliases"),
+        ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires fields without aliases and mappings"),
+        ("openapi.yaml", "{name: garden,", "{name: plant, description: \"Clash.\"}\n  - {name: garden,", "openapi.yaml: $: component 'Plant' has the name of the class of namespace 'plant'"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [name, number]", f"{PLANT}: x-identity must list scalar properties, got ['name', 'number']"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [neighbours]", f"{PLANT}: x-identity must list scalar properties, got ['neighbours']"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [{}]", f"{PLANT}: x-identity must list scalar properties, got [{{}}]"),

@@ -40,8 +40,8 @@ def test_read_operations_attributes_follow_the_extensions() -> None:
         "trade",
     )
     assert (plant.body, plant.body_name, plant.body_required) == ("NewPlant", "plant", True)
-    assert (plant.production_only, plant.observed, plant.flatten_body) == (True, False, False)
-    assert (edit_bed.production_only, edit_bed.observed, edit_bed.flatten_body) == (False, True, True)
+    assert (plant.production_only, plant.provenance, plant.flatten_body) == (True, "documented", False)
+    assert (edit_bed.production_only, edit_bed.provenance, edit_bed.flatten_body) == (False, "recorded", True)
     assert edit_bed.errors == (404,)
 
 
@@ -53,7 +53,9 @@ def test_read_operations_parameters_have_python_names() -> None:
         ("sown_after", "sown-after", "query", False),
         ("sown_before", "sown-before", "query", False),
         ("rows", "rows", "query", False),
+        ("colours", "colours", "query", False),
     ]
+    assert [each.wire for each in plants.parameters if each.joined] == ["colours"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,8 @@ def test_read_operations_parameters_have_python_names() -> None:
         ("operationId: garden.plants", "operationId: garden.list", f"{BEDS}: duplicate operationId 'garden.list'"),
         ("    delete:\n", "    trace:\n", "garden.yaml: $.paths.Bed: method must be one of get, post, put, patch, delete, got 'trace'"),
         ("- {name: sown-after, in: query", "- {name: sown-after, in: header", f"{PLANTS}.parameters[2]: in must be path or query, got 'header'"),
-        ("name: \"season[]\"", "name: season", f"{PLANTS}.parameters[1]: name must end in [] for an array, and for nothing else"),
+        ("name: \"season[]\"", "name: season", f"{PLANTS}.parameters[1]: name must end in [] for an array with a repeated key, and for nothing else"),
+        ("style: form, explode: false, schema: {type: array, items: {type: string}}", "explode: false, schema: {type: string}", f"{PLANTS}.parameters[5]: explode: false requires an array in the query"),
         ("{name: rows, in: query, schema: {type: integer, minimum: 1, maximum: 40},", "{name: rows, in: query,", f"{PLANTS}.parameters[4]: schema is missing"),
         ("schema: {type: integer, minimum: 1, maximum: 40}, description: \"Only plants with this number of rows.\"", "schema: {type: integer}", f"{PLANTS}.parameters[4]: description is missing"),
         ("schema: {type: integer, minimum: 1, maximum: 40}", "schema: {type: object}", f"{PLANTS}.parameters[4].schema: unsupported kind object for a parameter"),

@@ -35,10 +35,13 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
         ({"exclusive": ["price", "sown"]}, [("exclusive", ("price", "sown"))]),
         ({"distinct": "labels[].text"}, [("distinct", "labels[].text")]),
         ({"max-items": {"labels": 4}}, [("max_items", ("labels", 4))]),
+        ({"min-items": {"labels": 2}}, [("min_items", ("labels", 2))]),
+        ({"max-total": {"at-most": 9, "of": ["labels", "from"]}}, [("max_total", (("labels", "from"), 9))]),
+        ({"require-any": ["labels", "from"]}, [("require_any", ("labels", "from"))]),
         ({"span": {"from": "from", "to": "to", "months": 9}}, [("span", ("from", "to", 9))]),
         ({"positive": ["labels[].size"]}, [("positive", ("labels[].size",))]),
         ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
-        ({"require": ["price"], "x-provenance": "observed"}, [("require", ("price",))]),
+        ({"require": ["price"], "x-provenance": "recorded"}, [("require", ("price",))]),
     ],
     ids=str,
 )
@@ -57,10 +60,11 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
     ("rule", "problem"),
     [
         (7, "must be a rule, got 7"),
-        ({"message": "m."}, "must have exactly one of require, forbid, require-value, exclusive, distinct, max-items, "
-                            "span, positive, not-negative, got none"),
+        ({"message": "m."}, "must have exactly one of require, forbid, require-value, require-any, exclusive, "
+                            "distinct, max-items, min-items, max-total, span, positive, not-negative, got none"),
         ({"require": ["price"], "forbid": ["sown"], "message": "m."}, "must have exactly one of require, forbid, "
-         "require-value, exclusive, distinct, max-items, span, positive, not-negative, got require, forbid"),
+         "require-value, require-any, exclusive, distinct, max-items, min-items, max-total, span, positive, "
+         "not-negative, got require, forbid"),
         ({"require": ["price"], "note": "n", "message": "m."}, "unknown key 'note': the keys of a rule are distinct, "),
         ({"require": ["price"]}, "message is missing"),
         ({"require": ["cost"], "message": "m."}, "unknown field 'cost'"),
@@ -70,6 +74,10 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
         ({"distinct": "tags[].text", "message": "m."}, "unknown field 'tags[].text'"),
         ({"span": {"from": "from", "to": "to", "month": 9}, "message": "m."}, "invalid span: {'from': 'from', "),
         ({"span": {"from": "from", "to": "until", "months": 9}, "message": "m."}, "unknown field 'until'"),
+        ({"max-total": {"of": ["labels"]}, "message": "m."}, "invalid max-total: {'of': ['labels']}"),
+        ({"max-total": {"of": ["cost"], "at-most": 1}, "message": "m."}, "unknown field 'cost'"),
+        ({"require-any": ["cost"], "message": "m."}, "unknown field 'cost'"),
+        ({"min-items": {"cost": 1}, "message": "m."}, "unknown field 'cost'"),
         ({"max-items": {"labels": "many"}, "message": "m."}, "invalid max-items: {'labels': 'many'}"),
         ({"when": ["price"], "require": ["sown"], "message": "m."}, "invalid when: ['price']"),
     ],

@@ -33,7 +33,7 @@ def test_check_vocabulary_toy_schema_has_no_problems() -> None:
         ("x-open-enum: true", "x-open-enum: false", "$.schemas.Season: x-open-enum must be one of True, got False"),
         ("x-wire: [date-text, empty]", "x-wire: [date-text, roman]",
          "$.schemas.Plant.properties.sown: x-wire must list forms out of integer, number, string, epoch-ms, nan, "
-         "empty, date-text, mapping, got 'roman'"),
+         "empty, date-text, loose, minus-one, mapping, got 'roman'"),
         ("x-wire: [date-text, empty]", "x-wire: roman", "$.schemas.Plant.properties.sown: x-wire must list forms"),
         ("frost-days:", "frostDays:",
          "$.schemas.Plant.properties: property must be lower-case words joined by dashes, got 'frostDays'"),

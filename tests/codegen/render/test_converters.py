@@ -42,6 +42,10 @@ FORMS: list[tuple[str, Any, Any, Any]] = [
     ("weeded-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
     ("weeded-at", EPOCH_MS, MOMENT, None),
     ("weeded-at", "", None, ""),
+    ("pruned-at", "2026-03-01 12:30:00+00", MOMENT, None),
+    ("frozen-at", EPOCH_MS, MOMENT, None),
+    ("frozen-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
+    ("frozen-at", -1, None, -1),
     ("neighbours", ["a", 7], ("a", "7"), None),
     ("harvests", [{"day": "2026-03-01", "kilograms": "0.5"}], None, None),
     ("harvests", [], (), None),
@@ -108,6 +112,13 @@ def test_build_open_object_is_immutable_and_unhashed(wires: ModuleType, models: 
     assert hash(bed) == hash(models.Bed())
     with pytest.raises(TypeError, match="immutable"):
         bed.labels["a"] = 3
+
+
+def test_build_shared_model_with_an_array_is_one_object(wires: ModuleType) -> None:
+    rows = [{"day": "2026-03-01", "pickers": [{"name": name}]} for name in ("Ada", "Ada", "Eve")]
+    first, second, other = msgspec.convert(rows, list[wires.HarvestWire])
+    assert first.build() is second.build()
+    assert first.build() != other.build()
 
 
 def test_repr_secret_is_hidden(models: ModuleType) -> None:

@@ -8,7 +8,7 @@ import pydoc
 import pytest
 
 from brokerage_async._generated.endpoints import Instruments
-from codegen.render.docstrings import WIDTH, class_docstring, fill, with_provenance
+from codegen.render.docstrings import WIDTH, class_docstring, fill, source_of_operation, with_provenance
 from tests.codegen.support import Package
 
 
@@ -26,9 +26,21 @@ def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
         assert word in fill(f"{'x' * length} {word} end")
 
 
-def test_with_provenance_marks_observed_facts() -> None:
-    assert with_provenance("Name of the bed.", observed=False) == "Name of the bed."
-    assert with_provenance("Name of the bed.", observed=True) == "Name of the bed. Observed, not documented."
+def test_with_provenance_notes_a_provenance_that_differs() -> None:
+    assert with_provenance("Name.", "documented") == "Name."
+    assert with_provenance("Name.", "recorded") == "Name. Recorded, not documented."
+    assert with_provenance("Name.", "published", "recorded") == "Name. Published, not recorded."
+    assert with_provenance("Name.", "client") == "Name. Known from other clients only."
+    assert with_provenance("Name.", "client", "client") == "Name."
+
+
+def test_source_of_operation_names_section_or_provenance() -> None:
+    of = source_of_operation
+    assert of("``GET /beds``", "Beds", "documented") == "``GET /beds``: section Beds of the service document."
+    assert of("``GET /beds``", "Beds", "published").endswith("document. Published by the service, not described there.")
+    assert (
+        of("``GET /beds``", "", "recorded") == "``GET /beds``: recorded from the service, not in the service document."
+    )
 
 
 def test_class_docstring_first_sentence_is_the_summary() -> None:
@@ -41,11 +53,14 @@ def test_class_docstring_first_sentence_is_the_summary() -> None:
 
 
 def test_class_docstring_observed_class_and_values_are_marked() -> None:
-    observed = "See section Beds of the service document. Observed on the wire, not described there."
-    assert class_docstring("Bed.", "Beds", observed=True) == f"Bed.\n\n{observed}"
-    assert class_docstring("Bed.", "Beds", observed=True, observed_values=("a",)) == f"Bed.\n\n{observed}"
+    recorded = "See section Beds of the service document. Recorded from the service, not described there."
+    assert class_docstring("Bed.", "Beds", provenance="recorded") == f"Bed.\n\n{recorded}"
+    assert class_docstring("Bed.", "Beds", provenance="recorded", observed_values=("a",)) == f"Bed.\n\n{recorded}"
+    assert class_docstring("Bed.", "", provenance="client") == (
+        "Bed.\n\nKnown from other clients, not in the service document."
+    )
     assert class_docstring("Bed.", "Beds", observed_values=("a", "b")) == (
-        "Bed.\n\nObserved, not documented: `a`, `b`.\n\nSee section Beds of the service document."
+        "Bed.\n\nNot in the service document: `a`, `b`.\n\nSee section Beds of the service document."
     )
 
 

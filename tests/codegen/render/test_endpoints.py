@@ -75,6 +75,7 @@ Args:
     sown_after: Only plants sown after this day.
     sown_before: Only plants sown before this day.
     rows: Only plants with this number of rows.
+    colours: Only plants of these colours.
 
 Returns:
     A pager over `Plant` objects. Pages are fetched lazily.
@@ -122,7 +123,7 @@ def test_method_docstring_covers_arguments_result_and_errors(name: str, docstrin
 def test_method_observed_operation_is_marked_in_its_docstring(garden: Package) -> None:
     docstring = inspect.getdoc(garden.endpoints.Garden.edit_bed) or ""
     assert docstring.startswith("Change a bed.\n\nOmitted measures are unchanged.\n")
-    assert docstring.endswith("Observed on the wire, not described\nthere.")
+    assert docstring.endswith("Recorded from the service, not described\nthere.")
 
 
 ANIMALS_PATHS = """\

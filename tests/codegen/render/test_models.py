@@ -31,7 +31,7 @@ def test_model_fields_keep_the_order_and_types_of_the_schema(models: ModuleType)
     hints = get_type_hints(models.Plant)
     assert [field.name for field in attrs.fields(models.Plant)] == [
         "name", "season", "height", "price", "weight", "rows", "perennial", "sown", "frost_days", "watered_at",
-        "weeded_at", "neighbours", "harvests", "secret_recipe", "extra",
+        "weeded_at", "pruned_at", "frozen_at", "neighbours", "harvests", "secret_recipe", "extra",
     ]  # fmt: skip
     assert hints["season"] == models.Season | None
     assert hints["frost_days"] == tuple[date, ...] | None
@@ -55,11 +55,12 @@ def test_model_docstrings_describe_class_and_fields(models: ModuleType) -> None:
         "Bed of a garden.\n\nA bed holds many plants.\n\nSee section Beds of the service document."
     )
     assert inspect.getdoc(models.Harvest) == (
-        "Harvest of a plant.\n\nSee section Plants of the service document. Observed on the wire, not described there."
+        "Harvest of a plant.\n\nSee section Plants of the service document. "
+        "Recorded from the service, not described there."
     )
     source = inspect.getsource(models.Plant)
     assert '    secret_recipe: str | None = attrs.field(default=None, repr=False)\n    """Secret recipe."""' in source
-    assert '"""Harvests of the plant. Observed, not documented."""' in source
+    assert '"""Harvests of the plant. Recorded, not documented."""' in source
 
 
 def test_model_restates_fields_of_others(models: ModuleType) -> None:
@@ -76,4 +77,4 @@ def test_enumeration_is_open_and_lists_observed_values(models: ModuleType) -> No
         ("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"),
     ]  # fmt: skip
     assert not models.Season("Monsoon").is_known
-    assert "Observed, not documented: `?`." in (inspect.getdoc(models.Season) or "")
+    assert "Not in the service document: `?`." in (inspect.getdoc(models.Season) or "")

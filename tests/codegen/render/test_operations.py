@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brokerage_async.operation import Effect, Shape
+from brokerage_async.operation import Effect, Provenance, Shape
 from codegen.read.load import load
 from codegen.render.operations import result_type
 from tests.codegen.support import TOY, Package
@@ -23,14 +23,18 @@ def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
         ("sown_after", "sown-after", "date", False),
         ("sown_before", "sown-before", "date", False),
         ("rows", "rows", "integer", False),
+        ("colours", "colours", "string", True),
     ]
     assert plants.parameters[1].choices is garden.models.Season
-    assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40)]
+    assert [(each.minimum, each.maximum) for each in plants.parameters] == [(None, None)] * 4 + [(1, 40), (None, None)]
+    assert [each.wire for each in plants.parameters if each.joined] == ["colours"]
+    assert plants.rules[1].max_total == (("season[]", "colours"), 9)
     assert plants.identity == ("name", "sown")
     assert operations.GARDEN_LIST.identity == operations.GARDEN_PLANT.identity == ()
     assert plants.rules[0].span == ("sown-after", "sown-before", 3)
     assert operations.GARDEN_PLANT.production_only
-    assert operations.GARDEN_EDIT_BED.observed
+    assert operations.GARDEN_EDIT_BED.provenance is Provenance.RECORDED
+    assert plants.provenance is Provenance.DOCUMENTED
     body = operations.REQUEST_MODELS[garden.models.NewPlant]
     labels = {field.wire: field for field in body.fields}["labels"]
     assert (labels.required, labels.min_items, labels.model) == (True, 1, garden.models.NewLabel)

@@ -17,7 +17,7 @@ def test_render_asserts_the_type_of_every_field() -> None:
     assert {function.name: len(function.body) for function in functions} == {
         f"check_{name}": len(model.fields) + 1
         for name, model in zip(
-            ("pagination", "bed", "plant", "harvest", "new_plant", "new_label", "bed_edit"),
+            ("pagination", "bed", "gardener", "plant", "harvest", "new_plant", "new_label", "bed_edit"),
             spec.models.values(),
             strict=True,
         )

@@ -149,7 +149,7 @@ def test_the_order_of_the_keys_is_adopted_once() -> None:
     assert keys[:5] == ["symbol", "new", "active", "tick-sizes", "description"]
     assert sorted({*keys} - {"new"}) == sorted(field.encode_name for field in msgspec.structs.fields(EquityWire))
     inner = [field.encode_name for field in msgspec.structs.fields(REGISTRY.plan(TickSizeWire).variant)]
-    assert inner == ["threshold", "value"]
+    assert inner == ["threshold", "value", "symbol"]
 
 
 def test_registries_share_nothing() -> None:

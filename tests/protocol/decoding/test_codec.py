@@ -50,7 +50,7 @@ def test_a_page() -> None:
     block = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
     decoded = codec.decode(ORDERS, body({"data": {"items": [{"id": 7}]}, "pagination": block}))
     assert decoded.value == [models.Order(id="7")]
-    assert decoded.pagination == models.Pagination(per_page=10, page_offset=0, total_pages=3, extra={"next-link": None})
+    assert decoded.pagination == models.Pagination(per_page=10, page_offset=0, total_pages=3)
 
 
 def test_a_bare_object() -> None:

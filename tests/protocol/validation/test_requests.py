@@ -216,7 +216,8 @@ class TestParameters:
             ("transactions.list", {"per-page": 2001}, ["per-page"]),
             ("transactions.list", {"per-page": 2000}, []),
             ("instruments.equities", {"per-page": -1}, ["per-page"]),
-            ("instruments.equities", {"per-page": 100_000}, []),
+            ("instruments.equities", {"per-page": 1000}, []),
+            ("instruments.future_options", {"per-page": 100_000}, []),
         ],
     )
     def test_pages_keep_to_the_bounds_of_the_schema(self, operation: str, query: Any, domains: Any) -> None:

@@ -115,6 +115,28 @@ class TestArrays:
         assert findings(switched_off, {"legs": [{}, {}, {}]}) == []
 
 
+def test_min_items_applies_to_an_array_that_is_given() -> None:
+    at_least_two = rule(when={"type": ("OCO",)}, min_items=("orders", 2))
+    assert findings(at_least_two, {"type": "OCO", "orders": [{}]}) == [("too_few_items", "orders")]
+    assert findings(at_least_two, {"type": "OCO", "orders": [{}, {}]}) == []
+    assert findings(at_least_two, {"type": "OTO", "orders": [{}]}) == []
+    assert findings(at_least_two, {"type": "OCO"}) == []
+
+
+def test_max_total_counts_several_arrays() -> None:
+    three = rule(max_total=(("equity", "future"), 3))
+    assert findings(three, {"equity": ["A", "B"], "future": ["C"]}) == []
+    assert findings(three, {"equity": ["A", "B"], "future": ["C", "D"]}) == [("too_many_items", "future")]
+    assert findings(three, {"equity": ["A", "B", "C", "D"]}) == [("too_many_items", "equity")]
+    assert findings(three, {}) == []
+
+
+def test_require_any_is_satisfied_by_one_field() -> None:
+    either = rule(require_any=("time-back", "start-time"))
+    assert findings(either, {}) == [("required", "time-back")]
+    assert findings(either, {"start-time": "x"}) == []
+
+
 def test_exclusive_fields_are_given_one_at_a_time() -> None:
     either = rule(exclusive=("type", "types[]"))
     assert findings(either, {"type": "Trade"}) == []

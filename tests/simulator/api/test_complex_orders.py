@@ -2,6 +2,8 @@
 
 import pytest
 
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
 
 
@@ -24,3 +26,16 @@ def test_unknown_complex_order_is_not_found(harness: Harness) -> None:
         assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404
     identifier = harness.sim.complex_order_ids["OCO"]
     assert harness.ask("GET", f"/accounts/{harness.account}/complex-orders/{identifier}").status == 404
+
+
+def test_list_and_live_hold_every_complex_order_newest_first(harness: Harness) -> None:
+    account = harness.accounts[1]
+    response = harness.ask("GET", f"/accounts/{account}/complex-orders")
+    listed = codec.decode(OPERATIONS["complex_orders.list"], response.body, strict=True)
+    assert [each.type for each in listed.value] == ["PAIRS", "OCO", "OTOCO"]
+    assert listed.pagination is not None
+    assert listed.pagination.per_page == 10
+    body = harness.ask("GET", f"/accounts/{account}/complex-orders/live").body
+    assert codec.decode(OPERATIONS["complex_orders.live"], body, strict=True).value == listed.value
+    assert len(harness.rows(f"/accounts/{account}/complex-orders?per-page=2&page-offset=1")) == 1
+    assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []

@@ -95,3 +95,46 @@ def test_warrant_by_symbol(harness: Harness) -> None:
     row = harness.get("/instruments/warrants/AAPLW")["data"]
     assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
     assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404
+
+
+@pytest.mark.parametrize(
+    ("operation", "target"),
+    [
+        ("instruments.equity", "/instruments/equities/BRK%2FB"),
+        ("instruments.active_equities", "/instruments/equities/active?per-page=5000"),
+        ("instruments.cryptocurrencies", "/instruments/cryptocurrencies"),
+        ("instruments.cryptocurrency", "/instruments/cryptocurrencies/BTC%2FUSD"),
+        ("instruments.warrants", "/instruments/warrants"),
+    ],
+)
+def test_single_and_further_rows_match_the_schema(harness: Harness, operation: str, target: str) -> None:
+    assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+def test_single_rows_are_those_of_the_lists(harness: Harness) -> None:
+    option = harness.rows("/instruments/equity-options")[0]
+    symbol = option["symbol"].replace(" ", "%20")
+    assert harness.get(f"/instruments/equity-options/{symbol}")["data"] == option
+    assert harness.get("/instruments/equities/AAPL")["data"] == harness.rows("/instruments/equities?symbol[]=AAPL")[0]
+    for target in ("equities", "equity-options", "cryptocurrencies", "warrants"):
+        assert harness.ask("GET", f"/instruments/{target}/NOSUCH").status == 404
+
+
+def test_inactive_option_is_not_found_among_active_ones() -> None:
+    harness = Harness(equity_options=10_000).login()
+    symbol = next(row.symbol for row in harness.state.catalogue.equity_options.definitions if not row.active)
+    target = f"/instruments/equity-options/{symbol.replace(' ', '%20')}"
+    assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
+
+
+def test_active_equities_are_those_that_trade(harness: Harness) -> None:
+    active = harness.rows("/instruments/equities/active?per-page=5000")
+    assert active == [row for row in harness.rows("/instruments/equities") if not row["is-index"]]
+    filtered = harness.rows("/instruments/equities/active?lendability=Preborrow")
+    assert {row["lendability"] for row in filtered} == {"Preborrow"}
+
+
+def test_lists_filter_by_symbol(harness: Harness) -> None:
+    assert len(harness.rows("/instruments/cryptocurrencies?symbol[]=BTC/USD&symbol[]=NOSUCH")) == 1
+    warrant = harness.rows("/instruments/warrants")[0]
+    assert harness.rows(f"/instruments/warrants?symbol[]={warrant['symbol']}") == [warrant]

@@ -101,3 +101,22 @@ def test_dry_run_rejects_invalid_orders(production: Harness) -> None:
     assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422
     assert production.ask("POST", target, {}).status == 422
     assert production.ask("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE")).status == 404
+
+
+def test_effective_requirement_is_the_rate_of_the_calculator(harness: Harness) -> None:
+    margin, cash = (
+        codec.decode(OPERATIONS["margin.effective_requirement"], harness.ask("GET", target).body, strict=True).value
+        for target in (
+            f"/accounts/{account}/margin-requirements/BRK%2FB/effective"
+            for account in (harness.accounts[0], harness.accounts[2])
+        )
+    )
+    assert (margin.underlying_symbol, margin.long_equity_initial) == ("BRK/B", Decimal("0.5"))
+    assert margin.long_equity_maintenance == Decimal("0.3")
+    assert cash.long_equity_initial == 1
+    assert harness.ask("GET", f"/accounts/{harness.account}/margin-requirements/NOSUCH/effective").status == 404
+
+
+def test_public_configuration_has_the_rate(harness: Harness) -> None:
+    body = harness.ask("GET", "/margin-requirements-public-configuration").body
+    assert codec.decode(OPERATIONS["margin.public_configuration"], body, strict=True).value.risk_free_rate > 0

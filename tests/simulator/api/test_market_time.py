@@ -62,3 +62,50 @@ def test_holidays_of_two_years(harness: Harness) -> None:
 def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
     harness = Harness(wire=wire).login()
     assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+@pytest.mark.parametrize(
+    ("operation", "target"),
+    [
+        ("market_time.equity_session", "/market-time/equities/sessions/current"),
+        ("market_time.futures_sessions", "/market-time/futures/sessions/current"),
+        ("market_time.futures_session", "/market-time/futures/sessions/current/CFE"),
+        ("market_time.futures_holidays", "/market-time/futures/holidays/CME"),
+    ],
+)
+def test_sessions_by_path_equal_those_by_query(harness: Harness, operation: str, target: str) -> None:
+    found = codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+    by_query = "/market-time/sessions/current?" + "&".join(
+        f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE")
+    )
+    current = codec.decode(OPERATIONS["market_time.current_sessions"], harness.ask("GET", by_query).body).value
+    expected = {"equity_session": current[0], "futures_sessions": current[1:], "futures_session": current[2]}
+    holidays = codec.decode(
+        OPERATIONS["market_time.equity_holidays"], harness.ask("GET", "/market-time/equities/holidays").body
+    ).value
+    assert found == expected.get(operation.partition(".")[2], holidays)
+
+
+@pytest.mark.parametrize(
+    ("target", "day"),
+    [
+        ("equities/sessions/next?date=2026-06-12", "2026-06-12"),
+        ("equities/sessions/next?date=2026-06-13", "2026-06-15"),
+        ("equities/sessions/previous?date=2026-06-15", "2026-06-12"),
+        ("futures/sessions/next/CME?date=2026-06-13", "2026-06-15"),
+        ("futures/sessions/previous/CFE?date=2026-06-15", "2026-06-12"),
+    ],
+)
+def test_next_includes_the_day_and_previous_does_not(harness: Harness, target: str, day: str) -> None:
+    assert harness.get(f"/market-time/{target}")["data"]["session-date"] == day
+
+
+def test_current_session_of_another_time(harness: Harness) -> None:
+    session = harness.get("/market-time/equities/sessions/current?current-time=2026-06-12T15:00:00Z")["data"]
+    assert (session["session-date"], session["state"]) == ("2026-06-12", "Open")
+
+
+def test_collection_without_futures_is_not_found(harness: Harness) -> None:
+    assert harness.ask("GET", "/market-time/futures/sessions/current/Equity").status == 404
+    for query in ("next?date=9999-12-31", "previous?date=1971-01-01", "current?current-time=9000-01-01T00:00:00Z"):
+        assert harness.ask("GET", f"/market-time/equities/sessions/{query}").status == 422

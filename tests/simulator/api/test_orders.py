@@ -139,3 +139,18 @@ def test_pages_partition_the_list(count: int, size: int, sort: str) -> None:
             break
     assert [one for page in pages for one in page] == (placed if sort == "Asc" else placed[::-1])
     assert all(len(page) == size for page in pages[:-1])
+
+
+def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
+    identifier = harness.place(limit())
+    target = f"/accounts/{harness.account}/orders/{identifier}"
+    assert harness.get(target)["data"] == harness.order(identifier)
+    assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
+
+
+def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) -> None:
+    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "threshold": "1", "colour": "blue"}
+    body = limit(rules={"conditions": [condition]})
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 201
+    assert b"colour" not in response.body

@@ -1,5 +1,7 @@
 """List of transactions: filters, direction, pages."""
 
+from decimal import Decimal
+
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness, market
@@ -26,3 +28,32 @@ def test_filters_and_pages(harness: Harness) -> None:
     assert harness.rows(f"{target}?types[]=Trade&types[]=Receive%20Deliver") == []
     assert harness.rows(f"{target}?symbol=AAPL") == harness.rows(f"{target}?underlying-symbol=AAPL") == []
     assert harness.rows(f"{target}?instrument-type=Equity&action=Buy%20to%20Open") == []
+
+
+def test_get_returns_a_row_of_the_list(harness: Harness) -> None:
+    target = f"/accounts/{harness.accounts[1]}/transactions"
+    row = harness.rows(target)[3]
+    assert harness.get(f"{target}/{row['id']}")["data"] == row
+    assert harness.ask("GET", f"{target}/1").status == 404
+
+
+def test_total_fees_are_those_of_the_day(harness: Harness) -> None:
+    target = f"/accounts/{harness.account}/transactions"
+    assert harness.get(f"{target}/total-fees")["data"] == {"total-fees": "0.00", "total-fees-effect": "None"}
+    harness.place(market())
+    harness.wait(10)
+    trades = [row for row in harness.rows(target) if row["transaction-type"] == "Trade"]
+    kinds = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
+    paid = sum(Decimal(row[kind]) for row in trades for kind in kinds)
+    body = harness.ask("GET", f"{target}/total-fees?date={trades[0]['transaction-date']}").body
+    fees = codec.decode(OPERATIONS["transactions.total_fees"], body, strict=True).value
+    assert fees.total_fees == paid > 0
+    assert fees.total_fees_effect == "Debit"
+
+
+def test_filters_by_subtype_currency_future_and_partition(harness: Harness) -> None:
+    target = f"/accounts/{harness.accounts[1]}/transactions"
+    assert len(harness.rows(f"{target}?sub-type[]=Credit%20Interest&currency=USD")) == 12
+    assert harness.rows(f"{target}?sub-type[]=Dividend") == []
+    assert harness.rows(f"{target}?currency=EUR") == harness.rows(f"{target}?futures-symbol=/ESZ6") == []
+    assert harness.rows(f"{target}?partition-key=other") == []

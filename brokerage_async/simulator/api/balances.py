@@ -1,0 +1,133 @@
+"""Handlers of ``balances``: figures of an account that follow from its cash and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ..._generated.converters import AccountBalanceWire
+from ..._generated.models import InstrumentType, PriceEffect
+from ...protocol.response import Response
+from ..accounts.accounts import Account
+from ..accounts.margin_calculator import MarginCalculator
+from ..market.calendar import local_date
+from ..market.instrument import FUTURES
+from ..market.prices import Prices
+from .access import Access
+from .parsed_request import ParsedRequest
+from .wire import RefusedError, dumps, item, items, money, timestamp
+
+__all__ = ["Balances"]
+
+_ZERO = Decimal(0)
+_CENT = Decimal("0.01")
+_CURRENCY = "USD"
+_LIST_SINCE = "20240501"
+"""Interface version from which on the balances are a list."""
+
+_VALUE_NAMES = {
+    InstrumentType.EQUITY: "equity",
+    InstrumentType.EQUITY_OPTION: "derivative",
+    InstrumentType.FUTURE: "futures",
+    InstrumentType.FUTURE_OPTION: "futures_derivative",
+    InstrumentType.CRYPTOCURRENCY: "cryptocurrency",
+}
+
+
+class Balances:
+    """Computes the current balances of an account, in dollars only.
+
+    ``list`` comes last because it hides the builtin within the class.
+    """
+
+    def __init__(self, access: Access, calculator: MarginCalculator, prices: Prices) -> None:
+        self._access = access
+        self._calculator = calculator
+        self._prices = prices
+
+    def get(self, request: ParsedRequest) -> Response:
+        """Return the balance in one currency; only dollars are held."""
+        account = self._access.account(request)
+        if request.path["currency"] != _CURRENCY:
+            raise RefusedError.not_found("balance")
+        return item(self._balance(account, request.now), request.context)
+
+    def _balance(self, account: Account, now: float) -> AccountBalanceWire:
+        calculator = self._calculator
+        equity, required = calculator.equity(account, now), calculator.total_required(account, now)
+        buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
+        futures = _futures_requirement(account)
+        figures = {
+            "available_trading_funds": buying_power,
+            "cash_available_to_withdraw": max(_ZERO, min(account.cash, buying_power)),
+            "cash_balance": account.cash,
+            "cash_settle_balance": account.cash,
+            "day_trading_buying_power": _ZERO,
+            "derivative_buying_power": buying_power,
+            "effective_cryptocurrency_buying_power": max(_ZERO, buying_power),
+            "equity_buying_power": buying_power / account.equity_rate,
+            "futures_margin_requirement": futures,
+            "futures_overnight_margin_requirement": futures,
+            "maintenance_excess": equity - maintenance,
+            "maintenance_requirement": maintenance,
+            "margin_equity": equity,
+            "net_liquidating_value": equity,
+            "reg_t_margin_requirement": required,
+            "total_settle_balance": account.cash,
+            "used_derivative_buying_power": equity - buying_power,
+            **self._values(account, now),
+        }
+        return AccountBalanceWire(
+            account_number=account.number,
+            currency=_CURRENCY,
+            snapshot_date=local_date(now),
+            updated_at=timestamp(now),
+            **_ABSENT,
+            **_dollars(figures),
+        )
+
+    def _values(self, account: Account, now: float) -> dict[str, Decimal]:
+        """Return the long and short value of each instrument type."""
+        values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
+        for position in account.positions.values():
+            name = _VALUE_NAMES[position.instrument.instrument_type]
+            worth = position.worth(self._prices.price(position.instrument, now))
+            values[f"{'long' if position.quantity > 0 else 'short'}_{name}_value"] += abs(worth)
+        return values
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return the balance: one object by default, a list in dated versions."""
+        balance = self._balance(self._access.account(request), request.now)
+        if (request.version or "") >= _LIST_SINCE:
+            return items([dumps(balance)], request.context)
+        return item(balance, request.context)
+
+
+def _futures_requirement(account: Account) -> Decimal:
+    held = [position for position in account.positions.values() if position.instrument.is_future]
+    return sum((abs(each.quantity) * FUTURES[each.instrument.symbol[1:-2]].margin for each in held), _ZERO)
+
+
+def _dollars(figures: Mapping[str, Decimal]) -> dict[str, Any]:
+    """Return amounts to the cent, as fields of a wire struct."""
+    return {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
+
+
+_NEVER_HELD = (
+    "bond_margin_requirement", "buying_power_adjustment", "closed_loop_available_balance",
+    "cryptocurrency_margin_requirement", "day_equity_call_value", "day_trade_excess", "day_trading_call_value",
+    "equity_offering_margin_requirement", "fixed_income_security_margin_requirement",
+    "futures_intraday_margin_requirement", "long_bond_value", "long_fixed_income_security_value",
+    "long_index_derivative_value", "long_margineable_value", "maintenance_call_value", "margin_settle_balance",
+    "pending_cash", "pending_margin_interest", "reg_t_call_value", "short_index_derivative_value",
+    "short_margineable_value", "sma_equity_option_buying_power", "special_memorandum_account_apex_adjustment",
+    "special_memorandum_account_value", "total_pending_liquidity_pool_rebate", "unsettled_cryptocurrency_fiat_amount",
+)  # fmt: skip
+_ABSENT: dict[str, Any] = {
+    **dict.fromkeys(_NEVER_HELD, "0.00"),
+    "pending_cash_effect": PriceEffect.NONE,
+    "unsettled_cryptocurrency_fiat_effect": PriceEffect.NONE,
+    "buying_power_adjustment_effect": PriceEffect.NONE,
+}
+"""Figures of instruments and events that the simulated accounts never have."""

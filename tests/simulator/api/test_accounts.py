@@ -1,0 +1,49 @@
+"""Customer, accounts and trading status."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
+from tests.simulator.harness import Harness
+
+
+def decoded(harness: Harness, operation: str, target: str) -> object:
+    """Return the decoded answer, which must hold nothing unexpected."""
+    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+@pytest.mark.parametrize("customer", ["me", "own"])
+def test_list_holds_every_account_of_the_owner(harness: Harness, customer: str) -> None:
+    identifier = str(harness.state.owner.number) if customer == "own" else customer
+    accounts = decoded(harness, "accounts.list", f"/customers/{identifier}/accounts")
+    assert isinstance(accounts, list)
+    assert [each.account.account_number for each in accounts] == [*harness.accounts]
+    assert [each.account.margin_or_cash for each in accounts] == ["Margin", "Margin", "Cash"]
+    assert {each.authority_level for each in accounts} == {"owner"}
+
+
+def test_get_returns_one_account(harness: Harness) -> None:
+    account = decoded(harness, "accounts.get", f"/customers/me/accounts/{harness.account}")
+    assert getattr(account, "account_number", None) == harness.account
+    assert harness.ask("GET", "/customers/me/accounts/5WT99999").status == 404
+
+
+def test_customer_is_the_owner_of_the_token(harness: Harness) -> None:
+    customer = decoded(harness, "accounts.customer", "/customers/me")
+    assert getattr(customer, "id", None) == "me"
+    stranger = harness.state.other_customer.number
+    assert harness.ask("GET", f"/customers/{stranger}").status == 403
+    assert harness.ask("GET", "/customers/1").status == 404
+
+
+def test_trading_status_follows_the_kind_of_account(harness: Harness) -> None:
+    margin, cash = (
+        decoded(harness, "accounts.trading_status", f"/accounts/{number}/trading-status")
+        for number in (harness.accounts[0], harness.accounts[2])
+    )
+    assert getattr(margin, "short_calls_enabled", None) is True
+    assert getattr(cash, "short_calls_enabled", None) is False
+    stranger = harness.state.accounts.of(harness.state.other_customer)[0].number
+    assert harness.ask("GET", f"/accounts/{stranger}/trading-status").status == 403

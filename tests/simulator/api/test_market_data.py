@@ -1,0 +1,50 @@
+"""Market data, which shows the prices that orders trade at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import InstrumentType
+from brokerage_async.protocol.decoding import codec
+from tests.simulator.harness import Harness
+
+ALL = (
+    "equity=AAPL,NOSUCH&index=SPX,AAPL&future=%2FESZ6&cryptocurrency=BTC%2FUSD"
+    "&equity-option=AAPL%20%20270115C00200000&future-option=.%2FESZ6%20EW3U6%20260918P6000"
+)
+
+
+def decoded(harness: Harness, operation: str, target: str) -> Any:
+    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness) -> None:
+    rows = {row.symbol: row for row in decoded(production, "market_data.by_type", f"/market-data/by-type?{ALL}")}
+    assert set(rows) == {
+        "AAPL", "SPX", "/ESZ6", "BTC/USD", "AAPL  270115C00200000", "./ESZ6 EW3U6 260918P6000",
+    }  # fmt: skip
+    assert rows["AAPL"].last == production.state.prices.underlying_price("AAPL", production.now)
+    assert rows["AAPL"].instrument_type == "Equity"
+    for row in rows.values():
+        assert row.instrument_type == "Index" or row.bid < row.last < row.ask
+    assert rows["SPX"].bid is None
+
+
+def test_get_returns_one_row(production: Harness) -> None:
+    row = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
+    assert row.symbol == "AAPL"
+    assert production.ask("GET", "/market-data/Equity/NOSUCH").status == 404
+    assert production.ask("GET", "/market-data/Index/AAPL").status == 404
+
+
+@pytest.mark.parametrize("query", ["", "equity=" + ",".join(f"A{n}" for n in range(101))])
+def test_no_symbols_and_too_many_are_refused(production: Harness, query: str) -> None:
+    assert production.ask("GET", f"/market-data/by-type?{query}").status == 422
+
+
+def test_types_of_the_query_are_instrument_types() -> None:
+    names = [each.name for each in OPERATIONS["market_data.by_type"].parameters if each.array]
+    assert all(InstrumentType(name.replace("_", " ").title()).is_known for name in names)

@@ -1,0 +1,57 @@
+"""Option chains, which hold the options of the flat list in other forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
+from tests.simulator.harness import Harness
+
+
+@pytest.fixture
+def chains() -> Harness:
+    return Harness(equity_options=600).login()
+
+
+def decoded(harness: Harness, operation: str, symbol: str = "AAPL") -> Any:
+    target = OPERATIONS[operation].path.replace("{symbol}", symbol)
+    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+def test_flat_chain_holds_the_options_that_have_not_expired(chains: Harness) -> None:
+    flat = decoded(chains, "option_chains.flat")
+    listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
+    assert {option.symbol for option in flat} == listed
+    assert len(listed) > 10
+
+
+@pytest.mark.parametrize("form", ["compact", "nested"])
+def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
+    flat = {option.symbol: option.streamer_symbol for option in decoded(chains, "option_chains.flat")}
+    rows = decoded(chains, f"option_chains.{form}")
+    if form == "compact":
+        found = {symbol: name for row in rows for symbol, name in zip(row.symbols, row.streamer_symbols, strict=True)}
+    else:
+        strikes = [strike for row in rows for expiration in row.expirations for strike in expiration.strikes]
+        found = {strike.call: strike.call_streamer_symbol for strike in strikes}
+        found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
+        found.pop(None, None)
+    assert found == flat
+
+
+def test_nested_chain_orders_expirations_and_pairs_call_with_put(chains: Harness) -> None:
+    standard = next(row for row in decoded(chains, "option_chains.nested") if row.option_chain_type == "Standard")
+    days = [expiration.expiration_date for expiration in standard.expirations]
+    assert days == sorted(set(days))
+    strike = standard.expirations[0].strikes[0]
+    assert strike.call[:12] == strike.put[:12]
+    assert (strike.call[12], strike.put[12]) == ("C", "P")
+    assert standard.deliverables[0].symbol == "AAPL"
+
+
+@pytest.mark.parametrize("form", ["", "/compact", "/nested"])
+def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
+    assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
