@@ -1,4 +1,4 @@
-"""Raw answers: what they show, and what `parse` makes of them."""
+"""Raw responses: their headers, their `repr`, and `parse`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
 
 
 class TestRequest:
-    """Any endpoint: everything around it is as around the endpoints of the schema."""
+    """A custom call is sent, repeated, refused and observed like a call of the schema."""
 
     @on_virtual_time
     async def test_answer_and_what_is_sent(self) -> None:
