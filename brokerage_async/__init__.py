@@ -23,12 +23,16 @@ if TYPE_CHECKING:
         StaticToken,
         authorization_url,
     )
+    from .operation import Effect
+    from .protocol.raw_response import RawResponse
 
 _HOMES = {
     "Client": "client",
     "AuthorizationCode": "config",
+    "Effect": "operation",
     "Environment": "config",
     "Limits": "config",
+    "RawResponse": "protocol.raw_response",
     "RefreshToken": "config",
     "RetryPolicy": "config",
     "StaticToken": "config",
@@ -36,8 +40,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "AuthorizationCode", "Client", "Environment", "Limits", "RefreshToken", "RetryPolicy", "StaticToken",
-    "__version__", "authorization_url", "errors", "models",
+    "AuthorizationCode", "Client", "Effect", "Environment", "Limits", "RawResponse", "RefreshToken", "RetryPolicy",
+    "StaticToken", "__version__", "authorization_url", "errors", "models",
 ]  # fmt: skip
 
 

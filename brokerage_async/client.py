@@ -14,26 +14,28 @@ from ._arguments import check_flag, check_function, check_methods, check_timeout
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
 from ._secrets import Secret
-from .auth.endpoint import TokenEndpoint
-from .auth.manager import ProvidedTokens, TokenManager
-from .auth.store import TokenStore, store_key
+from .auth.manager import TokenManager
+from .auth.source import token_source
+from .auth.store import TokenStore
 from .config import (
     DEFAULT_USER_AGENT,
-    AuthorizationCode,
     Credentials,
     Environment,
     Limits,
     RefreshToken,
     RetryPolicy,
-    TokenProvider,
     settings_from_env,
 )
 from .errors import ConfigurationError
-from .http.limiter import LaneName, Limiter
+from .http.limiter import Limiter
 from .http.network import Network, configure_network
+from .http.raw import RawEndpoints
 from .http.session import BrokerageSession
-from .http.shared import Engine, Options, Tokens
+from .http.shared import Engine, Options
 from .observers import Observer, ObserverList
+from .operation import Effect
+from .protocol.custom_request import custom_call
+from .protocol.raw_response import RawResponse
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
@@ -139,7 +141,7 @@ class Client(Endpoints):
             read_only=check_flag("read_only", read_only),
         )
         limiter = _limiter(limits)
-        tokens = _tokens(environment, credentials, transport, limiter, options, token_store)
+        tokens = token_source(environment, credentials, transport, limiter, options, token_store)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), ObserverList(observers))
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
         self._assemble(BrokerageSession(engine, options), headers, view=False)
@@ -201,6 +203,39 @@ class Client(Endpoints):
         options = attrs.evolve(self._session.options, **changes)
         view._assemble(BrokerageSession(self._session.engine, options), self._headers, view=True)
         return view
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        path_values: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
+        body: object | None = None,
+        effect: Effect | None = None,
+    ) -> RawResponse[Any]:
+        """Call any endpoint of the service, also one that the schema lacks.
+
+        Args:
+            method: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
+            path: path below the base address, such as ``/accounts/{account_number}/positions``. A ``%2F`` stays as it
+                is; everything else is encoded once.
+            path_values: a value for each ``{name}`` in the path; each becomes one segment, whatever it contains.
+            query: values by key; None leaves a key out, a list repeats it. Keys go out as written: ``symbol[]``.
+            body: JSON values, a model, or bytes that go out unchanged. Numbers are `Decimal` or `int`, never `float`.
+            effect: whether the call may be repeated; by default that of the schema, else ``READ`` for ``GET`` and
+                ``MUTATE`` for all others, which is sent once.
+
+        Returns:
+            The answer; its ``parse()`` returns the body as plain JSON values. Errors are those of every other call.
+        """
+        call = custom_call(method, path, path_values=path_values, query=query, body=body, effect=effect)
+        return await self._session.raw(call)
+
+    @cached_property
+    def with_raw_response(self) -> RawEndpoints:
+        """The namespaces with raw answers: ``with_raw_response.instruments.warrant(...)``; see `RawEndpoints`."""
+        return RawEndpoints(self, self._session)
 
     async def authorize(self) -> RefreshToken | None:
         """Get a token now, rather than at the first call, and return the credentials that tokens are made from.
@@ -313,31 +348,3 @@ def _transport(
     bounds = (limits.reads, limits.trades, limits.tokens)
     connections = UNLIMITED_CONNECTIONS if None in bounds else sum(filter(None, bounds))
     return AiohttpTransport(http_session, trace_configs=trace_configs, connections=connections, network=network)
-
-
-def _tokens(
-    environment: Environment,
-    credentials: Credentials,
-    transport: Transport,
-    limiter: Limiter,
-    options: Options,
-    store: TokenStore | None,
-) -> Tokens:
-    """Return the source of tokens for these credentials, with the ``options`` of the client itself."""
-    if isinstance(credentials, RefreshToken | AuthorizationCode):
-        endpoint = TokenEndpoint(
-            transport,
-            limiter[LaneName.TOKENS],
-            base_url=environment.base_url,
-            headers=options.headers,
-            policy=options.retry,
-            timeout=options.timeout,
-        )
-        key = store_key(environment, credentials)
-        return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)
-    if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
-        raise ConfigurationError(
-            "credentials must be a RefreshToken, an AuthorizationCode, a StaticToken or a TokenProvider, "
-            f"got {type(credentials).__name__}"
-        )
-    return ProvidedTokens(credentials)

@@ -19,6 +19,7 @@ from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
+from ..protocol.raw_response import RawResponse, holds_error
 from ..protocol.request import build
 from ..protocol.response import Response, read_error
 from .call import Call
@@ -74,6 +75,19 @@ class BrokerageSession:
         running = self._start(call, guard=guard)
         response = await running.run()
         return await self._read(call, response, running.attempt)
+
+    async def raw(self, call: BoundCall[T], *, guard: Guard | None = None) -> RawResponse[T]:
+        """Make the call and return its answer before it is decoded; of a list that comes in pages, the one asked for.
+
+        A success whose body is an error envelope of the service is raised as that error.
+        """
+        running = self._start(call, guard=guard)
+        response = await running.run()
+        if holds_error(response):
+            failure = read_error(call.operation, response, attempts=running.attempt)
+            note_arguments(failure, call)
+            raise failure
+        return RawResponse.of(call.operation, response, strict=self.options.strict)
 
     def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""

@@ -30,6 +30,7 @@ __all__ = [
     "encode_body",
     "encode_path",
     "encode_query",
+    "encode_scalar",
     "validate_accept_version",
     "validate_user_agent",
 ]
@@ -170,7 +171,7 @@ def encode_path(template: str, values: Mapping[str, object]) -> str:
         name = parts[position]
         value = values.get(name)
         usable = isinstance(value, (str, int, enum.Enum)) and not isinstance(value, bool)
-        text = _text(name, value) if usable else ""
+        text = encode_scalar(name, value) if usable else ""
         if text in ("", ".", ".."):
             problems.append(ErrorDetail("unsafe_segment", f"{text!r} cannot stand in a path", name))
         parts[position] = _encode(text)
@@ -214,14 +215,14 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
         if parameter.array:
             if not validation.is_array(value):
                 raise _no_form(wire, value)
-            items = [_encode(_text(wire, item)) for item in value]
+            items = [_encode(encode_scalar(wire, item)) for item in value]
             pairs.extend([f"{wire}={','.join(items)}"] if parameter.joined else [f"{wire}={item}" for item in items])
         else:
-            pairs.append(f"{wire}={_encode(_text(wire, value))}")
+            pairs.append(f"{wire}={_encode(encode_scalar(wire, value))}")
     return "&".join(pairs)
 
 
-def _text(wire: str, value: object) -> str:
+def encode_scalar(wire: str, value: object) -> str:
     """Return a value as it is written in a URL, before percent-encoding."""
     if type(value) is str:
         return value

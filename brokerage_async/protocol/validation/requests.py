@@ -191,7 +191,7 @@ def _check_parameters(
         for wire in query:
             if wire not in known:
                 found.add("unknown_parameter", "unknown parameter", str(wire))
-    for rule in _query_rules(operation):
+    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps what it is called with
         for code, place in rule.broken(query):
             found.add(code, rule.rule.message, place)
 

@@ -1,0 +1,94 @@
+"""Answers as they came, which the caller decodes when it wants to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, cast
+
+import attrs
+
+from ..errors import ResponseDecodeError
+from ..operation import Operation, Shape
+from .decoding import codec
+from .decoding.lenient import parse
+from .error_body import parse_error_body
+from .redaction import redact_headers
+from .response import Response, read_error
+
+__all__ = ["RawResponse", "holds_error"]
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class RawResponse(Generic[T]):
+    """A success as the service sent it.
+
+    Attributes:
+        status: HTTP status, always one of success (2xx): others are raised as errors.
+        headers: headers by lower-case name, values that may be secret replaced by ``[redacted]``.
+        body: the body, decompressed; empty for none.
+    """
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(repr=False, hash=False)
+    body: bytes = attrs.field(repr=lambda body: f"<{len(body)} bytes>")
+    _operation: Operation[T] = attrs.field(alias="operation", repr=False)
+    _strict: bool = attrs.field(alias="strict", default=False, repr=False)
+
+    @classmethod
+    def of(cls, operation: Operation[T], response: Response, *, strict: bool = False) -> RawResponse[T]:
+        """Return the answer to a call of ``operation``."""
+        headers = redact_headers(response.headers)
+        return cls(status=response.status, headers=headers, body=response.body, operation=operation, strict=strict)
+
+    def parse(self) -> T:
+        """Return the result of the endpoint, decoded from the body; of a list in pages, the rows of this page.
+
+        The result of `Client.request` is the whole body as plain JSON values, numbers with a fraction as `Decimal`,
+        and None for an empty body. Each call decodes again, and at once: with megabytes it holds up the event loop.
+
+        Raises:
+            ResponseDecodeError: the body is not what the schema says, or not JSON.
+            APIError: the body holds an error beside its data.
+        """
+        operation = self._operation
+        if operation.result is None:
+            return cast("T", self._json() if operation.shape is Shape.BARE and self.body.strip() else None)
+        try:
+            found = codec.decode(operation, self.body, strict=self._strict)
+        except ResponseDecodeError as error:
+            error.status = self.status
+            raise
+        if found.error:
+            raise read_error(operation, self._response, decoded=found)
+        return found.value
+
+    @property
+    def _response(self) -> Response:
+        return Response(status=self.status, headers=self.headers, body=self.body)
+
+    def _json(self) -> Any:
+        try:
+            return parse(self.body)
+        except ValueError as error:
+            operation = self._operation
+            raise ResponseDecodeError(
+                f"$: the body is not JSON: {error}",
+                json_path="$",
+                operation=operation.name,
+                method=operation.method,
+                path=operation.path,
+                status=self.status,
+            ) from None
+
+
+def holds_error(response: Response) -> bool:
+    """Return whether a success holds the service's own error envelope.
+
+    A body too large for an error is not looked at.
+    """
+    if b'"error"' not in response.body:
+        return False
+    parsed = parse_error_body(response.body, response.status)
+    return parsed is not None and parsed.in_envelope

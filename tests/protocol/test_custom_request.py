@@ -1,0 +1,285 @@
+"""Calls of endpoints that the schema lacks: paths that cannot escape, effects that cannot lie, bodies as JSON."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gc
+import json
+import weakref
+from decimal import Decimal
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brokerage_async.config import base_address
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.models import NewWatchlist, NewWatchlistEntry
+from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.protocol import custom_request
+from brokerage_async.protocol.custom_request import custom_call, encode_literal_path
+from brokerage_async.protocol.request import Request, build
+
+NAIVE = dt.datetime(2026, 1, 2)  # noqa: DTZ001
+BASE = "https://api.example.com/v1"
+PREFIX = base_address(BASE)
+
+
+def request(method: str = "GET", path: str = "/accounts", **given: Any) -> Request:
+    return build(custom_call(method, path, **given), base_url=BASE, headers={})
+
+
+def code_of(method: str = "GET", path: str = "/accounts", **given: Any) -> str | None:
+    with pytest.raises(InvalidRequestError) as caught:
+        request(method, path, **given)
+    return caught.value.errors[0].code
+
+
+class TestPath:
+    @pytest.mark.parametrize(
+        ("path", "sent"),
+        [
+            ("/customers/me/accounts", "/customers/me/accounts"),
+            ("/accounts/", "/accounts/"),
+            ("/instruments/equities/BRK%2FB", "/instruments/equities/BRK%2FB"),
+            ("/a/%2e%2Fx", "/a/%2e%2Fx"),
+            ("/my list/ü", "/my%20list/%C3%BC"),
+            ("/a:b/c@d,e;f=1", "/a:b/c@d,e;f=1"),
+            ("/a/.b/c..d/...", "/a/.b/c..d/..."),
+        ],
+    )
+    def test_path_is_encoded_once(self, path: str, sent: str) -> None:
+        assert request(path=path).url == BASE + sent
+        assert request(path=sent).url == BASE + sent
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "", "/", "accounts", "//accounts", "//evil.example/x", "https://evil.example/x", "/a//b", "/a/../b", "/..",
+            "/a/.", "/a/%2e%2e/b", "/a/%2E%2e%2Fb", "/a/..%2f..%2fb", "/a/..;x=1/b", "/a/b%5C..%5cc", "/a\\..\\b",
+            "/a#b", "/a\r\nHost: x", "/a\x00", "/a/100%", "/a/%zz", "/a/{b", "/a/x{b}", "/a/{b}{c}", "/a/{}",
+            "/a?b=1", "@evil.example",
+        ],
+    )  # fmt: skip
+    def test_unsafe_path_is_refused(self, path: str) -> None:
+        assert code_of(path=path, path_values={}) == "unsafe_segment"
+
+    def test_surrogate_and_other_types_are_refused(self) -> None:
+        assert code_of(path="/a/\ud800") == "not_text"
+        not_a_path: Any = b"/a"
+        assert code_of(path=not_a_path) == "wrong_type"
+
+    @given(st.text(alphabet=st.sampled_from("/.%\\;?#{}@: aé2eEfF5cC0\r\x00")) | st.text())
+    @example("/..%5c")
+    @example("/%2e./a")
+    def test_any_path_stays_below_the_base_address_or_is_refused(self, path: str) -> None:
+        try:
+            url = request(path=path).url
+        except InvalidRequestError:
+            return
+        assert url.startswith(f"{PREFIX}/")
+        assert url.isascii()
+        assert url.isprintable()
+        assert " " not in url
+        parts = urlsplit(url)
+        assert (parts.scheme, parts.netloc, parts.query, parts.fragment) == ("https", "api.example.com", "", "")
+        below = parts.path.removeprefix("/v1/").removesuffix("/").split("/")
+        for segment in below:
+            decoded = unquote(segment)
+            assert decoded not in ("", ".")
+            assert ".." not in decoded.replace("\\", "/").replace(";", "/").split("/")
+        assert unquote(parts.path) == unquote(f"/v1{path}")
+        assert encode_literal_path(parts.path.removeprefix("/v1")) == parts.path.removeprefix("/v1")
+
+    @given(st.text(min_size=1).filter(lambda value: value not in (".", "..")))
+    @example("./ESZ9 EW4U9 190927P2975")
+    @example("%2e%2e")
+    @example("../../oauth/token")
+    def test_any_value_becomes_exactly_one_segment(self, value: str) -> None:
+        try:
+            url = request(path="/a/{symbol}/b", path_values={"symbol": value}).url
+        except InvalidRequestError:
+            assert any("\ud800" <= character <= "\udfff" for character in value)
+            return
+        *_, before, segment, after = url.split("/")
+        assert (before, unquote(segment), after) == ("a", value, "b")
+
+    @pytest.mark.parametrize("value", ["", ".", "..", None, 1.5])
+    def test_unusable_value_is_refused(self, value: object) -> None:
+        assert code_of(path="/a/{b}", path_values={"b": value}) in ("unsafe_segment", "wrong_type")
+
+    def test_value_without_a_placeholder_is_refused(self) -> None:
+        assert code_of(path="/a/{b}", path_values={"b": "1", "c": "2"}) == "unknown_parameter"
+
+    def test_error_and_observers_have_the_template(self) -> None:
+        call = custom_call("GET", "/accounts/{account_number}/x", path_values={"account_number": "5WT1"})
+        assert call.operation.path == "/accounts/{account_number}/x"
+
+
+class TestQuery:
+    def test_keys_go_out_as_written_and_lists_repeat_them(self) -> None:
+        query = {
+            "symbol[]": ["A", "BRK/B"],
+            "on": dt.date(2026, 1, 2),
+            "left-out": None,
+            "all": True,
+            "a b": Decimal("1.50"),
+        }
+        assert (
+            request(query=query).url == f"{BASE}/accounts?symbol[]=A&symbol[]=BRK%2FB&on=2026-01-02&all=true&a%20b=1.50"
+        )
+
+    @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=5), max_size=3))
+    def test_query_cannot_leave_its_place(self, query: dict[str, str]) -> None:
+        try:
+            url = request(query=query).url
+        except InvalidRequestError:
+            return
+        parts = urlsplit(url)
+        assert (parts.netloc, parts.path, parts.fragment) == ("api.example.com", "/v1/accounts", "")
+        assert len(parts.query.split("&")) == max(1, len(query))
+
+    @pytest.mark.parametrize(
+        ("query", "code"),
+        [
+            ({"a": 1.5}, "wrong_type"),
+            ({"a": NAIVE}, "naive_date_time"),
+            ({"a": Decimal("NaN")}, "not_finite"),
+            ({"a": []}, "too_few_items"),
+            ({"a": [""]}, "required"),
+            ({"a": {}}, "wrong_type"),
+            ({"": "a"}, "wrong_type"),
+            ("a=1", "wrong_type"),
+        ],
+    )
+    def test_unusable_query_is_refused(self, query: Any, code: str) -> None:
+        assert code_of(query=query) == code
+
+
+class TestBody:
+    def test_json_values_and_models_are_encoded(self) -> None:
+        entry = NewWatchlistEntry(symbol="AAPL", instrument_type="Equity")
+        body = {
+            "price": Decimal("1.10"),
+            "entries": (entry,),
+            "on": dt.date(2026, 1, 2),
+            "side": Effect.READ,
+            "none": None,
+        }
+        sent = request("POST", "/x", body=body).body
+        assert sent is not None
+        assert json.loads(sent, parse_float=str) == {
+            "price": "1.10",
+            "entries": [{"symbol": "AAPL", "instrument-type": "Equity"}],
+            "on": "2026-01-02",
+            "side": "read",
+            "none": None,
+        }
+
+    def test_model_as_the_whole_body_has_its_wire_keys(self) -> None:
+        model = NewWatchlist(name="tech", watchlist_entries=(), group_name="mine")
+        sent = request("POST", "/x", body=model).body
+        assert sent is not None
+        assert json.loads(sent)["group-name"] == "mine"
+
+    def test_bytes_go_out_unchanged(self) -> None:
+        assert request("POST", "/x", body=b'{"a": 1.0 }').body == b'{"a": 1.0 }'
+
+    @pytest.mark.parametrize(
+        ("body", "code"),
+        [
+            ({"a": {"b": [1.5]}}, "wrong_type"),
+            ({"a": float("nan")}, "wrong_type"),
+            ({"a": Decimal("Infinity")}, "not_finite"),
+            ({"a": NAIVE}, "naive_date_time"),
+            ({1: "a"}, "wrong_type"),
+            ({"a": object()}, "wrong_type"),
+            ({"a": "\ud800"}, "wrong_type"),
+            ("text", "wrong_type"),
+            (b"", "wrong_type"),
+        ],
+    )
+    def test_unusable_body_is_refused(self, body: object, code: str) -> None:
+        with pytest.raises(InvalidRequestError) as caught:
+            custom_call("POST", "/x", body=body)
+        assert caught.value.errors[0].code == code
+
+    def test_a_body_that_contains_itself_is_refused(self) -> None:
+        body: dict[str, object] = {}
+        body["a"] = body
+        assert code_of("POST", "/x", body=body) == "wrong_type"
+
+    def test_get_has_no_body(self) -> None:
+        assert code_of(body={"a": 1}) == "forbidden"
+
+
+class TestEffect:
+    @pytest.mark.parametrize(
+        ("method", "path", "given", "effect"),
+        [
+            ("GET", "/x", None, "read"),
+            ("POST", "/x", None, "mutate"),
+            ("PUT", "/x", None, "mutate"),
+            ("PATCH", "/x", None, "mutate"),
+            ("DELETE", "/x", None, "mutate"),
+            ("POST", "/x", Effect.READ, "read"),
+            ("POST", "/x", "preflight", "preflight"),
+            ("GET", "/x", Effect.MUTATE, "mutate"),
+            ("POST", "/accounts/5WT1/orders", None, "mutate"),
+            ("POST", "/accounts/5WT1/orders/dry-run", None, "preflight"),
+            ("POST", "/accounts/5WT1/orders/dry-run", Effect.READ, "read"),
+        ],
+    )
+    def test_effect_is_as_given_or_that_of_the_schema_or_by_the_method(
+        self, method: str, path: str, given: Any, effect: str
+    ) -> None:
+        operation = custom_call(method, path, effect=given).operation
+        assert (operation.effect, operation.name) == (effect, f"request.{effect}")
+        assert operation.scope == ("read" if effect == "read" else "trade")
+
+    @pytest.mark.parametrize("effect", [Effect.READ, Effect.PREFLIGHT])
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("POST", "/accounts/5WT1/orders"),
+            ("POST", "/accounts/5WT1/orders/"),
+            ("POST", "/accounts/5WT1/%6Frders"),
+            ("POST", "/accounts/{a}/{b}"),
+            ("DELETE", "/accounts/5WT1/orders/7"),
+        ],
+    )
+    def test_known_mutation_cannot_be_called_harmless(self, method: str, path: str, effect: Effect) -> None:
+        values = {"a": "5WT1", "b": "orders"} if "{" in path else None
+        assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_of_two_templates_the_more_literal_one_counts(self, monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+        operations = [
+            Operation(name="a.get", method="POST", path="/a/{id}", effect=Effect.READ, shape=Shape.ONE, scope="read"),
+            Operation(name="a.all", method="POST", path="/a/all", effect=Effect.MUTATE, shape=Shape.ONE, scope="trade"),
+        ]
+        known = {each.name: each for each in (reversed(operations) if turned else operations)}
+        monkeypatch.setattr(custom_request, "OPERATIONS", known)
+        assert custom_call("POST", "/a/all").operation.effect is Effect.MUTATE
+        assert custom_call("POST", "/a/7").operation.effect is Effect.READ
+
+    def test_unknown_effect_and_method_are_refused(self) -> None:
+        wrong: Any = "write"
+        assert code_of(effect=wrong) == "value_not_allowed"
+        assert code_of("HEAD") == "value_not_allowed"
+        assert code_of("get") == "value_not_allowed"
+
+    def test_token_endpoint_is_refused(self) -> None:
+        assert code_of("POST", "/oauth/token", body={"grant_type": "refresh_token"}) == "unsafe_segment"
+
+
+def test_nothing_keeps_the_operation_of_a_call() -> None:
+    """A program that calls a million paths must not hold a million operations."""
+    call = custom_call("GET", "/x", query={"a": "1"})
+    build(call, base_url=BASE, headers={})
+    kept = weakref.ref(call.operation)
+    del call
+    gc.collect()
+    assert kept() is None

@@ -1,0 +1,76 @@
+"""Raw responses: their headers, their `repr`, and `parse`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import RawResponse, errors
+from brokerage_async._generated.operations import INSTRUMENTS_WARRANT, ORDERS_CANCEL, QUOTE_ALERTS_CANCEL
+from brokerage_async.operation import Operation
+from brokerage_async.protocol.custom_request import custom_call
+from brokerage_async.protocol.raw_response import holds_error
+from brokerage_async.protocol.response import Response
+
+CUSTOM = custom_call("GET", "/x").operation
+
+
+def raw(body: bytes, operation: Operation[Any] = CUSTOM, *, strict: bool = False, **headers: str) -> RawResponse[Any]:
+    return RawResponse.of(operation, Response(status=200, headers=headers, body=body), strict=strict)
+
+
+class TestParse:
+    def test_unknown_endpoint_returns_json_with_exact_numbers(self) -> None:
+        assert raw(b'{"data": [1, 0.1, "a", null]}').parse() == {"data": [1, Decimal("0.1"), "a", None]}
+        assert raw(b"[1]").parse() == [1]
+
+    def test_empty_body_is_none(self) -> None:
+        assert raw(b" \n").parse() is None
+        assert raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
+
+    @pytest.mark.parametrize("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
+    def test_body_that_is_not_json_raises(self, body: bytes) -> None:
+        answer = raw(body)
+        with pytest.raises(errors.ResponseDecodeError) as caught:
+            answer.parse()
+        assert (caught.value.status, caught.value.operation) == (200, "request.read")
+        assert answer.body == body
+
+    def test_known_endpoint_returns_its_model(self) -> None:
+        assert raw(b'{"data": {"symbol": "AAPLW"}}', INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
+
+    def test_strict_client_raises_where_a_value_does_not_fit(self) -> None:
+        body = b'{"data": {"symbol": ["AAPLW"]}}'
+        assert raw(body, INSTRUMENTS_WARRANT).parse().extra == {"symbol": ["AAPLW"]}
+        with pytest.raises(errors.ResponseDecodeError) as caught:
+            raw(body, INSTRUMENTS_WARRANT, strict=True).parse()
+        assert caught.value.status == 200
+
+    def test_error_beside_the_data_is_raised(self) -> None:
+        body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
+        with pytest.raises(errors.OrderNotCancellableError):
+            raw(body, ORDERS_CANCEL).parse()
+
+
+def test_headers_hold_no_secrets_and_repr_no_body() -> None:
+    answer = raw(b'{"secret": 1}', **{"Set-Cookie": "sid=1", "X-Request-Id": "abc-123"})
+    assert answer.headers == {"set-cookie": "[redacted]", "x-request-id": "abc-123"}
+    assert repr(answer) == "RawResponse(status=200, body=<13 bytes>)"
+
+
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        (b'{"error": {"code": "x", "message": "no"}}', True),
+        (b'{"data": {}, "error": {"code": "x"}}', True),
+        (b'{"data": {}, "error": null}', False),
+        (b'{"data": {"error": {"code": "x"}}}', False),
+        (b'{"error": "a word"}', False),
+        (b'["error"]', False),
+        (b'{"data": {}}', False),
+    ],
+)
+def test_only_the_envelope_of_the_service_is_an_error(body: bytes, held: bool) -> None:
+    assert holds_error(Response(status=200, body=body)) is held

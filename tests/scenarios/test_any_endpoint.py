@@ -1,0 +1,156 @@
+"""`Client.request`: an endpoint that the schema lacks, with all that surrounds the others."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Effect, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async.errors import (
+    ConfigurationError,
+    DeadlineExceededError,
+    InvalidRequestError,
+    NotFoundError,
+    ResponseDecodeError,
+    ResponseLostError,
+    ServerError,
+)
+from brokerage_async.http.transport import AiohttpTransport
+from brokerage_async.observers import Attempt
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
+from tests.fake_transport import LOST, FakeTransport, fail, ok
+from tests.loops import on_virtual_time
+from tests.raw_server import RawServer, answer
+
+SANDBOX = Environment.sandbox("https://api.example.com")
+REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
+
+
+class TestRequest:
+    """A custom call is sent, repeated, refused and observed like a call of the schema."""
+
+    @on_virtual_time
+    async def test_answer_and_what_is_sent(self) -> None:
+        transport = FakeTransport(ok({"net": 1.5}))
+        async with Client(SANDBOX, REFRESH, transport=transport, accept_version="20260101") as client:
+            response = await client.request(
+                "POST",
+                "/a/{b}",
+                path_values={"b": "x/y"},
+                query={"c[]": ["1", 2]},
+                body={"d": None},
+                effect=Effect.READ,
+            )
+        (request,) = transport.requests
+        assert (request.method, request.url) == ("POST", f"{SANDBOX.base_url}/a/x%2Fy?c[]=1&c[]=2")
+        assert request.body == b'{"d":null}'
+        assert request.headers["Authorization"] == "Bearer t1"
+        assert request.headers["Content-Type"] == "application/json"
+        assert request.headers["Accept-Version"] == "20260101"
+        assert response.parse() == {"data": {"net": Decimal("1.5")}}
+
+    @pytest.mark.parametrize(("method", "effect", "sends"), [
+        ("GET", None, 3), ("POST", None, 1), ("PUT", None, 1), ("DELETE", None, 1), ("GET", Effect.MUTATE, 1),
+        ("POST", Effect.PREFLIGHT, 3),
+    ])  # fmt: skip
+    @on_virtual_time
+    async def test_only_what_changes_nothing_is_repeated(self, method: str, effect: Any, sends: int) -> None:
+        for failure in (LOST, fail(503)):
+            transport = FakeTransport(failure)
+            async with Client(SANDBOX, REFRESH, transport=transport, retry=RetryPolicy(max_attempts=3)) as client:
+                with pytest.raises((ResponseLostError, ServerError)) as caught:
+                    await client.request(method, "/x", effect=effect)
+            assert len(transport.requests) == caught.value.attempts == sends
+
+    @on_virtual_time
+    async def test_rejected_token_is_replaced_and_a_429_waited_for(self) -> None:
+        transport = FakeTransport(fail(401, "token_invalid"), fail(429, None, retry_after="7"), ok())
+        async with Client(SANDBOX, REFRESH, transport=transport) as client:
+            await client.request("POST", "/x")
+        assert transport.tokens_used == ["Bearer t1", "Bearer t2", "Bearer t2"]
+        assert transport.times[2] - transport.times[1] == pytest.approx(7)
+
+    @on_virtual_time
+    async def test_lanes_are_apart(self) -> None:
+        """A mutation passes the reads that wait."""
+        transport = FakeTransport(latency=1.0)
+        async with Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2, trades=1)) as client:
+            reads = [asyncio.ensure_future(client.request("GET", f"/reads/{number}")) for number in range(6)]
+            await asyncio.sleep(1.5)
+            await client.request("DELETE", "/x")
+            assert sum(read.done() for read in reads) == 2
+            await asyncio.gather(*reads)
+        assert transport.max_in_flight == 3
+
+    @on_virtual_time
+    async def test_deadline_spans_all_attempts(self) -> None:
+        async with Client(SANDBOX, REFRESH, transport=FakeTransport(fail(503))) as client:
+            with pytest.raises(DeadlineExceededError) as caught:
+                await client.with_options(deadline=0.001, retry=RetryPolicy(jitter=lambda: 1.0)).request("GET", "/x")
+        assert caught.value.operation == "request.read"
+
+    @on_virtual_time
+    async def test_read_only_client_sends_no_mutation(self) -> None:
+        transport = FakeTransport()
+        async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
+            for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
+                with pytest.raises(ConfigurationError, match="read-only"):
+                    await client.request(method, path)
+            with pytest.raises(InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
+                await client.request("POST", "/accounts/5WT1/orders", body={}, effect=Effect.READ)
+            assert not transport.requests
+            await client.request("GET", "/x")
+            await client.request("POST", "/accounts/5WT1/orders/dry-run", body={})
+        assert len(transport.requests) == 2
+
+    @on_virtual_time
+    async def test_errors_are_those_of_every_call(self) -> None:
+        transport = FakeTransport(fail(404, "record_not_found", X_Request_Id="r-1"))
+        async with Client(SANDBOX, REFRESH, transport=transport) as client:
+            with pytest.raises(NotFoundError) as caught:
+                await client.request("GET", "/a/{b}", path_values={"b": "5WT1"})
+        error = caught.value
+        assert (error.operation, error.method, error.path) == ("request.read", "GET", "/a/{b}")
+        assert "5WT1" not in str(error)
+        assert error.__notes__ == ["called as request.read(b='5WT1')"]
+
+    @on_virtual_time
+    async def test_attempts_are_observed_by_template(self) -> None:
+        seen: list[Attempt] = []
+        async with Client(SANDBOX, REFRESH, transport=FakeTransport(), observers=[seen.append]) as client:
+            await client.request("DELETE", "/a/{b}", path_values={"b": "5WT1"})
+        (attempt,) = seen
+        assert (attempt.operation, attempt.path, attempt.effect) == ("request.mutate", "/a/{b}", Effect.MUTATE)
+        assert "5WT1" not in repr(attempt)
+
+    @on_virtual_time
+    async def test_many_paths_leave_nothing_behind(self) -> None:
+        async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
+            for number in range(50):
+                await client.request("GET", f"/x/{number}", query={f"k{number}": "1"})
+            assert len(client.session.engine.limiter._routes) == 1
+
+
+async def test_body_of_any_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with RawServer(answer(b"[" + b"1," * 600 + b"1]")) as server:
+        environment = Environment.sandbox(server.url)
+        transport = AiohttpTransport(max_body=1000)
+        async with Client(environment, StaticToken("t"), transport=transport) as client:
+            with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes"):
+                await client.request("GET", "/x")
+
+
+async def test_request_reaches_every_endpoint_of_the_simulator() -> None:
+    async with Simulator() as brokerage, brokerage.client() as client:
+        warrant = await client.request("GET", "/instruments/warrants/{symbol}", path_values={"symbol": "AAPLW"})
+        assert warrant.parse()["data"]["symbol"] == "AAPLW"
+        account = brokerage.account_numbers[0]
+        order = limit(buy_to_open("AAPL", 1), price="1.00")
+        brokerage.faults.add("POST", "/accounts/.*", "drop_after", times=1)
+        with pytest.raises(ResponseLostError):
+            await client.request("POST", f"/accounts/{account}/orders", body=order)
+        assert len(await client.orders.live("me", [account])) == 1
