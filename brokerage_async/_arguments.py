@@ -1,11 +1,13 @@
-"""Argument checks: functions that return a valid value or raise, and attrs validators built from them.
+"""Checks before a call: of arguments, with attrs validators built from them, and of the event loop it runs in.
 
-Every check is called as ``check(name, value)`` and raises an error of the form ``<name> must be <rule>, got <value>``.
+Every check of an argument is called as ``check(name, value)``, and raises an error of the form
+``<name> must be <rule>, got <value>``.
 Settings raise ConfigurationError; arguments that become part of a request raise InvalidRequestError.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ import attrs
 from .errors import ConfigurationError, InvalidRequestError
 
 __all__ = [
+    "OTHER_LOOP",
     "check_count",
     "check_date",
     "check_flag",
@@ -29,8 +32,18 @@ __all__ = [
     "check_seconds",
     "check_timeout",
     "is_number",
+    "running_loop",
     "validator",
 ]
+
+NO_LOOP = (
+    "no asyncio event loop is running here: start the program with asyncio.run(main()), or with anyio.run(main, "
+    "backend='asyncio'); trio's own loop is not supported"
+)
+OTHER_LOOP = (
+    "a client belongs to the event loop that used it first: make one client per loop and per asyncio.run(), or pass "
+    "the call to its loop with asyncio.run_coroutine_threadsafe(coroutine, loop)"
+)
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -140,3 +153,15 @@ def validator(
             check(f"{type(instance).__name__}.{attribute.name}", value, **options)
 
     return validate
+
+
+def running_loop() -> asyncio.AbstractEventLoop:
+    """Return the running event loop.
+
+    Raises:
+        ConfigurationError: no loop is running, as in a program on trio.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise ConfigurationError(NO_LOOP) from None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async._loops import running_loop
+from brokerage_async._arguments import running_loop
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import SqliteJournal
 from brokerage_async.simulator import Simulator

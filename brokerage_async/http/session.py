@@ -11,8 +11,8 @@ import logging
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
+from .._arguments import running_loop
 from .._generated.models import Pagination
-from .._loops import running_loop
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec

@@ -10,7 +10,7 @@ from weakref import WeakSet, ref
 
 import attrs
 
-from .._loops import OTHER_LOOP, running_loop
+from .._arguments import OTHER_LOOP, running_loop
 from ..config import Environment, RetryPolicy
 from ..errors import BrokerageError, ConfigurationError, RequestNotSentError
 from ..observers import ObserverList

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from .._loops import running_loop
+from .._arguments import running_loop
 from .base import JournalError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .._loops import running_loop
+from .._arguments import running_loop
 from .base import JournalError
 from .files import FileIdentity, prepare
 from .process import ProcessGuard

@@ -8,7 +8,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._loops import running_loop
+from .._arguments import running_loop
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.versions import InterfaceVersions

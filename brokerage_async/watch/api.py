@@ -10,11 +10,10 @@ from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from .._arguments import check_flag, check_order_id, check_timeout
+from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
-from .._loops import running_loop
 from ..errors import APIError, DeadlineExceededError, InvalidRequestError
 from ..operation import Executor
 from ..protocol.validation.requests import check

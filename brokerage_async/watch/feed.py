@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from .._arguments import check_function
-from .._loops import running_loop
+from .._arguments import check_function, running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from .diff import UNCHANGED, Unchanged, keyed

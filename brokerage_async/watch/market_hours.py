@@ -14,9 +14,8 @@ from datetime import date, datetime, timedelta
 
 import attrs
 
-from .._arguments import check_seconds
+from .._arguments import check_seconds, running_loop
 from .._generated.models import MarketSession
-from .._loops import running_loop
 from .diff import Change
 from .feed import Feed
 from .poll import Watcher

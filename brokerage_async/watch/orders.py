@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from .._arguments import running_loop
 from .._generated.models import Order, OrderStatus
-from .._loops import running_loop
 from ..errors import NotFoundError
 from ..protocol.order_status import TERMINAL
 from .feed import Feed

@@ -17,8 +17,8 @@ import aiohttp
 import pytest
 
 from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async._arguments import OTHER_LOOP
 from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
-from brokerage_async._loops import OTHER_LOOP
 from brokerage_async.errors import BrokerageError, ConfigurationError, TransportError
 from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok

@@ -225,7 +225,7 @@ async def test_odd_symbols_arrive_untouched(symbol: str, encoded: str) -> None:
 @pytest.mark.parametrize("symbol", ["", ".", ".."])
 async def test_what_would_address_something_else_never_leaves(symbol: str) -> None:
     async with wire(NOTHING) as record, client_of(record.base_url) as client:
-        with pytest.raises(errors.ConfigurationError, match="symbol"):
+        with pytest.raises(errors.InvalidRequestError, match="symbol"):
             await client.market_metrics.dividends(symbol)
     assert record.received == []
 
