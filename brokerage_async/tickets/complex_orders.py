@@ -34,9 +34,9 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     """
     _check_type(entry=entry, profit=profit, loss=loss)
     if profit.order_type != OrderType.LIMIT:
-        raise InvalidRequestError(f"profit must be a Limit order, got {profit.order_type.value}")
+        raise InvalidRequestError(f"profit must be a Limit order, got {profit.order_type}")
     if loss.order_type not in STOPS:
-        raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type.value}")
+        raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type}")
     closing = {(REVERSED.get(leg.action), leg.symbol): leg.quantity for leg in entry.legs}
     for name, order in (("profit", profit), ("loss", loss)):
         for leg in order.legs:
@@ -76,7 +76,7 @@ def _check_type(**orders: object) -> None:
 
 def _check_exit(name: str, leg: NewOrderLeg, closing: Mapping[tuple[LegAction | None, str], Decimal | None]) -> None:
     """Refuse a leg of an exit that closes something else, or more, than the entry opens."""
-    key, said = (leg.action, leg.symbol), f"{leg.action.value} of {leg.quantity} {leg.symbol}"
+    key, said = (leg.action, leg.symbol), f"{leg.action} of {leg.quantity} {leg.symbol}"
     if key not in closing:
         raise InvalidRequestError(f"{name} must close positions that the entry opens, got {said}: see closing_legs")
     opened = closing[key]
@@ -87,5 +87,5 @@ def _check_exit(name: str, leg: NewOrderLeg, closing: Mapping[tuple[LegAction | 
 def _checked(order: NewComplexOrder) -> NewComplexOrder:
     """Return a complex order that keeps the rules of the schema."""
     if problems := problems_of(order):
-        raise InvalidRequestError(f"invalid {order.type.value} order", errors=problems)
+        raise InvalidRequestError(f"invalid {order.type} order", errors=problems)
     return order

@@ -91,7 +91,7 @@ def closing_legs(order: NewOrder) -> tuple[NewOrderLeg, ...]:
 def _closing(leg: NewOrderLeg) -> NewOrderLeg:
     action = REVERSED.get(leg.action)
     if action is None:
-        raise InvalidRequestError(f"legs to be closed must open a position, got {leg.action.value} of {leg.symbol}")
+        raise InvalidRequestError(f"legs to be closed must open a position, got {leg.action} of {leg.symbol}")
     if leg.quantity is None:
         raise InvalidRequestError(f"legs to be closed must have a quantity, got none for {leg.symbol}: state the legs")
     return NewOrderLeg(action=action, instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol)
