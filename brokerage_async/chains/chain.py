@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
+from datetime import date, datetime
 
 import attrs
 
@@ -99,8 +99,9 @@ class OptionChain:
             )
         found = _closest(considered, _distance(near, on, days))
         if not found or (on is not None and found[0].day != on):
+            sought = f"{days} days" if on is None else on
             raise InvalidRequestError(
-                f"expiration must be one that the chain lists, got {on or days}: it lists {_named(considered)}"
+                f"expiration must be one that the chain lists, got {sought}: it lists {_named(considered)}"
             )
         if len(found) > 1:
             raise InvalidRequestError(
@@ -125,7 +126,7 @@ def _distance(near: date | None, on: date | None, days: int | None) -> Callable[
             raise InvalidRequestError(f"days must be an int of at least 0, got {days!r}")
         return lambda expiration: None if expiration.days is None else expiration.days - days
     day = near if near is not None else on
-    if type(day) is not date:
+    if not isinstance(day, date) or isinstance(day, datetime):
         raise InvalidRequestError(f"{'on' if near is None else 'near'} must be a datetime.date, got {day!r}")
     return lambda expiration: (expiration.day - day).days
 

@@ -38,13 +38,12 @@ def spread(
     Raises:
         InvalidRequestError: fewer than two options, one that stands twice, or another kind of instrument.
     """
-    bought, sold = ((names,) if isinstance(names, str) else tuple(names) for names in (long, short))
+    bought, sold = _options("long", long), _options("short", short)
     symbols = bought + sold
     if len(symbols) < 2 or len(set(symbols)) < len(symbols):
-        raise InvalidRequestError(f"long and short must be two or more different options, got {', '.join(symbols)}")
-    for symbol in symbols:
-        if (kind := instrument_type_of(symbol)) not in OPTIONS:
-            raise InvalidRequestError(f"legs of a spread must be options, got {symbol!r} ({kind})")
+        raise InvalidRequestError(
+            f"long and short must be two or more different options, got {', '.join(symbols) or 'none'}"
+        )
     legs = [buy_to_open(symbol, quantity) for symbol in bought] + [sell_to_open(symbol, quantity) for symbol in sold]
     return limit(*legs, debit=debit, credit=credit, time_in_force=time_in_force)
 
@@ -102,3 +101,14 @@ def iron_condor(
         buy_to_open(occ_symbol(root, expiration, "C", strikes[3]), quantity),
     )
     return limit(*legs, credit=credit, time_in_force=time_in_force)
+
+
+def _options(name: str, symbols: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one symbol or several as a tuple; refuse those of other instruments."""
+    if not isinstance(symbols, Sequence):
+        raise InvalidRequestError(f"{name} must be a symbol or several, got {symbols!r}")
+    found = (symbols,) if isinstance(symbols, str) else tuple(symbols)
+    for symbol in found:
+        if (kind := instrument_type_of(symbol)) not in OPTIONS:
+            raise InvalidRequestError(f"legs of a spread must be options, got {symbol!r} ({kind})")
+    return found
