@@ -17,6 +17,7 @@ from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation, Page
 from ..protocol.order_status import TERMINAL
+from .claims import Instant
 from .context import Context
 from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout, predates
 from .matching import differs_in, terms_of
@@ -43,14 +44,15 @@ clock of an earlier one."""
 class Window:
     """How far back the lists are read.
 
-    ``opened_at`` is when the order was journaled by the local clock, ``journaled`` the same moment by the event loop's.
-    The clock of the service may differ from both, so the end is measured from the newest order listed: relative to that
-    one, an order can be no older than the time since it was journaled. ``tolerance`` is how wrong that time may be in
+    ``opened_at`` is when the order was journaled by the local clock. The clock of the service may differ from it, so
+    the end is measured from the newest order listed: relative to that one, an order can be no older than the time since
+    it was journaled: ``first_age`` seconds at the moment ``built``. ``tolerance`` is how wrong that time may be in
     seconds; None: it is not known, because the local clock was set back.
     """
 
     opened_at: datetime
-    journaled: float
+    built: Instant
+    first_age: float
     tolerance: float | None
 
     @classmethod
@@ -62,16 +64,16 @@ class Window:
         known = opened_at <= now
         age = now - opened_at if known else START
         tolerance = CLOCK_TOLERANCE if known else None
-        return cls(now - age, asyncio.get_running_loop().time() - age.total_seconds(), tolerance)
+        return cls(now - age, Instant(), age.total_seconds(), tolerance)
 
     @classmethod
     def from_now(cls, opened_at: datetime) -> Window:
         """Build the window of an order that was journaled just now."""
-        return cls(opened_at, asyncio.get_running_loop().time(), FRESH_TOLERANCE)
+        return cls(opened_at, Instant(), 0.0, FRESH_TOLERANCE)
 
     def age(self) -> float:
-        """Return the seconds since the order was journaled."""
-        return asyncio.get_running_loop().time() - self.journaled
+        """Return the seconds since the order was journaled, those during which the machine was suspended included."""
+        return self.first_age + self.built.age()
 
     def is_past(self, order: Order, newest: datetime) -> bool:
         """Return True if an order is older than every one that can be meant.

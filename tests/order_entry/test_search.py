@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,6 +16,7 @@ from brokerage_async._generated.models import NewOrder, Order, OrderStatus, Pagi
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
+from brokerage_async.order_entry import claims
 from brokerage_async.order_entry.claims import ClaimKeeper
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
@@ -336,6 +338,16 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
         sighting = await search.poll(["a"])
         assert (list(sighting.orders), sighting.conflict) == ((["a"], False) if ours else ([], True))
         assert ("was received before this one was journaled" in search.conflict("a")) is not ours
+
+
+@on_virtual_time
+async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop's clock stood still for an hour, the service's went on."""
+    search = searching(Account([[carrier(1)]], [[]]), attempts=1, now=NOW + timedelta(hours=1))
+    suspended_until = time.time() + 3600
+    monkeypatch.setattr(claims.time, "time", lambda: suspended_until)
+    sighting = await search.poll(["a"])
+    assert (list(sighting.orders), sighting.conflict) == (["a"], False)
 
 
 @pytest.mark.parametrize("again", [{"repeats": 1}, {"changed": 1}], ids=str)

@@ -53,8 +53,15 @@ EXCHANGES = (
         name="the evening of one day",
         operation="balances.snapshots",
         arguments=(ACCOUNT,),
-        options={"snapshot_date": dt.date(2026, 3, 2), "time_of_day": "EOD", "currency": "USD", "per_page": 10},
-        target="/accounts/5WT00001/balance-snapshots?per-page=10&currency=USD&snapshot-date=2026-03-02&time-of-day=EOD",
+        options={
+            "snapshot_date": dt.date(2026, 3, 2),
+            "time_of_day": "EOD",
+            "currency": "USD",
+            "page_offset": 0,
+            "per_page": 10,
+        },
+        target="/accounts/5WT00001/balance-snapshots?page-offset=0&per-page=10&currency=USD"
+        "&snapshot-date=2026-03-02&time-of-day=EOD",
         answer="""
         {
           "data": {"items": [{"account-number": "5WT00001", "snapshot-date": "2026-03-02", "time-of-day": "EOD",
@@ -202,8 +209,8 @@ EXCHANGES = (
         name="rows of fixed width keep their blanks",
         operation="risk.span_rows",
         arguments=(dt.date(2026, 3, 2), "CME"),
-        options={"per_page": 50_000},
-        target="/span/rows?date=2026-03-02&exchange=CME&per-page=50000",
+        options={"page_offset": 0, "per_page": 50_000},
+        target="/span/rows?date=2026-03-02&exchange=CME&page-offset=0&per-page=50000",
         answer="""
         {
           "data": {"items": [{"file-date": "2026-03-02", "row-index": 17, "exchange": "CME",
@@ -280,13 +287,14 @@ EXCHANGES = (
         operation="transactions.list",
         arguments=(ACCOUNT,),
         options={
+            "page_offset": 0,
             "sub_types": ["Dividend", "Special Dividend"],
             "currency": "USD",
             "partition_key": "p1",
             "futures_symbol": "/ESZ6",
         },
-        target="/accounts/5WT00001/transactions?sub-type[]=Dividend&sub-type[]=Special%20Dividend&currency=USD"
-        "&partition-key=p1&futures-symbol=%2FESZ6",
+        target="/accounts/5WT00001/transactions?page-offset=0&sub-type[]=Dividend&sub-type[]=Special%20Dividend"
+        "&currency=USD&partition-key=p1&futures-symbol=%2FESZ6",
         answer='{"data":{"items":[]}}',
         facts={"#": 0},
     ),

@@ -109,9 +109,10 @@ EXCHANGES = (
             "security_ids": ["20711"],
             "only_active_futures": False,
             "per_page": 250,
+            "page_offset": 0,
         },
         target="/instruments/futures?symbol[]=%2FESH7&product-code[]=ES&exchange=CME&security-id[]=20711"
-        "&only-active-futures=false&per-page=250",
+        "&only-active-futures=false&per-page=250&page-offset=0",
         answer="""
         {
           "data": {
@@ -303,7 +304,8 @@ EXCHANGES = (
     Exchange(
         name="option products with the product of their futures",
         operation="instruments.future_option_products",
-        target="/instruments/future-option-products",
+        options={"page_offset": 0},
+        target="/instruments/future-option-products?page-offset=0",
         answer="""
         {
           "data": {

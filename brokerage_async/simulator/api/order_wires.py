@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import attrs
 import msgspec
 
 from ..._generated.converters import NewOrderConditionWire, OrderConditionWire, OrderLegWire, OrderRuleWire, OrderWire
@@ -123,7 +124,8 @@ def _rules(requested: NewOrderRules, order: Order, dialect: Dialect) -> OrderRul
 
 def _condition(position: int, requested: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
     """Return a condition of the order, and when it was met."""
-    wire = msgspec.convert(NewOrderConditionWire.of(requested), OrderConditionWire, from_attributes=True)
+    known = attrs.evolve(requested, extra={})  # Unknown keys are ignored.
+    wire = msgspec.convert(NewOrderConditionWire.of(known), OrderConditionWire, from_attributes=True)
     wire.id = dialect.identifier(position + 1)
     if position in order.condition_hits:
         at, value = order.condition_hits[position]

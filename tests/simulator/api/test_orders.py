@@ -146,3 +146,11 @@ def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
     target = f"/accounts/{harness.account}/orders/{identifier}"
     assert harness.get(target)["data"] == harness.order(identifier)
     assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
+
+
+def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) -> None:
+    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "threshold": "1", "colour": "blue"}
+    body = limit(rules={"conditions": [condition]})
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 201
+    assert b"colour" not in response.body
