@@ -37,11 +37,12 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
         raise InvalidRequestError(f"profit must be a Limit order, got {profit.order_type}")
     if loss.order_type not in STOPS:
         raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type}")
+    made = _checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
     closing = {(REVERSED.get(leg.action), leg.symbol): leg.quantity for leg in entry.legs}
     for name, order in (("profit", profit), ("loss", loss)):
         for leg in order.legs:
             _check_exit(name, leg, closing)
-    return _checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
+    return made
 
 
 def one_cancels_other(first: NewOrder, second: NewOrder) -> NewComplexOrder:

@@ -151,3 +151,8 @@ def test_streamer_symbol_of_the_service_stands_for_its_occ_symbol(streamer: str,
 def test_parse_option_streamer_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="streamer symbol of an equity option"):
         parse_option_streamer(symbol)
+
+
+def test_streamer_symbol_has_no_trailing_zeros() -> None:
+    assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("52.50")).streamer_symbol == ".ACME270115C52.5"
+    assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("1E+2")).streamer_symbol == ".ACME270115C100"

@@ -31,6 +31,8 @@ ENTRY = limit(buy_to_open("AAPL", 100), price="187.50")
 PROFIT = limit(*closing_legs(ENTRY), price=195)
 LOSS = stop(*closing_legs(ENTRY), trigger=180)
 UNPRICED = attrs.evolve(ENTRY, price=None)
+QUANTITY: Any = "many"
+WORDY = attrs.evolve(ENTRY, legs=[attrs.evolve(ENTRY.legs[0], quantity=QUANTITY)])
 SPREAD = vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
 FUTURE = limit(buy("/ESZ6", 2), price=6800)
 
@@ -108,6 +110,7 @@ def test_one_triggers_other_of_another_number_is_rejected(count: int) -> None:
         (lambda: bracket(UNPRICED, profit=PROFIT, loss=LOSS), "trigger-order.price"),
         (lambda: bracket(ENTRY, profit=attrs.evolve(PROFIT, price=None), loss=LOSS), "orders[0].price"),
         (lambda: bracket(ENTRY, profit=PROFIT, loss=attrs.evolve(LOSS, stop_trigger=None)), "orders[1].stop-trigger"),
+        (lambda: bracket(WORDY, profit=PROFIT, loss=LOSS), "trigger-order.legs[0].quantity"),
         (lambda: one_cancels_other(PROFIT, attrs.evolve(LOSS, legs=())), "orders[1].legs"),
         (lambda: one_triggers_other(ENTRY, attrs.evolve(PROFIT, price=Decimal(-1))), "orders[0].price"),
     ],
