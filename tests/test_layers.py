@@ -17,7 +17,7 @@ ROOT = Path(brokerage_async.__file__).parent
 LAYERS = (
     {"_arguments", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
-    {"arrow", "models", "observers", "protocol", "symbols", "tickets"},
+    {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},
     {"auth"},
     {"bulk", "journal", "watch"},

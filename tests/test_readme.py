@@ -47,7 +47,7 @@ async def keep_trading(brokerage: Simulator) -> None:
 
 @pytest.mark.parametrize("snippet", snippets())
 async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
-    async with Simulator(environment="production", equities=600, equity_options=50, chain_rows=50) as brokerage:
+    async with Simulator(environment="production", equities=600, equity_options=500, chain_rows=50) as brokerage:
         settings = {
             "BROKERAGE_BASE_URL": brokerage.base_url,
             "BROKERAGE_ENVIRONMENT": "production",

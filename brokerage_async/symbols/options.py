@@ -1,4 +1,4 @@
-"""Symbols of instruments: OCC symbols of equity options, and the kinds of instruments.
+"""OCC symbols of equity options, and their streamer symbols.
 
 An OCC symbol has 21 characters: the root padded to 6, the expiration as ``yymmdd``, ``C`` or ``P``, and the strike
 times 1000 in 8 digits::
@@ -8,7 +8,7 @@ times 1000 in 8 digits::
     >>> parse_occ("AAPL  260612C00110000").strike
     Decimal('110')
 
-Only the form of a symbol is checked, not whether the instrument exists.
+The streamer symbol has a dot in front, and neither padding nor trailing zeros: ``.AAPL260612C110``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from typing import cast
 
 import attrs
 
-from ._values import read_decimal
-from .errors import ErrorDetail, InvalidRequestError
+from .._values import read_decimal
+from ..errors import ErrorDetail, InvalidRequestError
+from .parts import CENTURY, checked, day_of, plain
 
-__all__ = ["OptionSymbol", "instrument_type_of", "occ_symbol", "parse_occ"]
+__all__ = ["OptionSymbol", "occ_symbol", "parse_occ", "parse_option_streamer"]
 
 ROOT = re.compile(r"[A-Z0-9./]{1,6}")
 OCC = re.compile(r"(?P<root>[A-Z0-9./]{1,6}) *(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{8})")
+STREAMER = re.compile(
+    r"\.(?P<root>[A-Z0-9./]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{1,5}(?:\.[0-9]{1,3})?)"
+)
 THOUSAND = Decimal(1000)
 MAX_THOUSANDTHS = 99_999_999
 """The highest strike in thousandths."""
-CENTURY = 2000
 
 
 def _wrong_strike(strike: object) -> str | None:
@@ -83,6 +86,11 @@ class OptionSymbol:
         """Whether it is a call."""
         return self.option_type == "C"
 
+    @property
+    def streamer_symbol(self) -> str:
+        """Symbol on the market-data stream, such as ``.SPY260612C110``."""
+        return f".{self.root}{self.expiration:%y%m%d}{self.option_type}{plain(self.strike)}"
+
 
 def occ_symbol(root: str, expiration: date, option_type: str, strike: Decimal | int | str) -> str:
     """Return the OCC symbol of an equity option (section Symbols).
@@ -105,14 +113,13 @@ def parse_occ(symbol: str) -> OptionSymbol:
     Raises:
         InvalidRequestError: not an OCC symbol.
     """
-    match = OCC.fullmatch(_checked(symbol))
+    match = OCC.fullmatch(checked(symbol))
     if match is None or len(symbol) > 21:
         raise InvalidRequestError(f"symbol must be an OCC symbol such as 'AAPL  260612C00110000', got {symbol!r}")
     day = match["day"]
-    try:
-        expiration = date(CENTURY + int(day[:2]), int(day[2:4]), int(day[4:]))
-    except ValueError:
-        raise InvalidRequestError(f"expiration of an OCC symbol must be a date, got {day} in {symbol!r}") from None
+    expiration = day_of(day)
+    if expiration is None:
+        raise InvalidRequestError(f"expiration of an OCC symbol must be a date, got {day} in {symbol!r}")
     thousandths = int(match["strike"])
     if not thousandths:
         raise InvalidRequestError(f"strike of an OCC symbol must be greater than zero, got {symbol!r}")
@@ -121,29 +128,19 @@ def parse_occ(symbol: str) -> OptionSymbol:
     return OptionSymbol(match["root"], expiration, match["kind"], strike)
 
 
-def instrument_type_of(symbol: str) -> str:
-    """Return the kind of instrument that the form of a symbol implies.
-
-    ``AAPL`` and ``BRK/B`` are ``Equity``, ``AAPL  260612C00110000`` is ``Equity Option``, ``/ESZ6`` is ``Future``,
-    ``./ESZ6 EW3U6 260918P9100`` is ``Future Option``, ``BTC/USD`` is ``Cryptocurrency``.
+def parse_option_streamer(symbol: str) -> OptionSymbol:
+    """Return the parts of the streamer symbol of an equity option, such as ``.SPY260612C110``.
 
     Raises:
-        InvalidRequestError: the symbol is not a str.
+        InvalidRequestError: invalid streamer symbol.
     """
-    symbol = _checked(symbol)
-    if symbol.startswith("./"):
-        return "Future Option"
-    if symbol.startswith("/"):
-        return "Future"
-    if OCC.fullmatch(symbol):
-        return "Equity Option"
-    return "Cryptocurrency" if symbol.endswith("/USD") else "Equity"
-
-
-def _checked(symbol: object) -> str:
-    if not isinstance(symbol, str):
-        raise InvalidRequestError(f"symbol must be a str, got {type(symbol).__name__}")
-    return symbol
+    match = STREAMER.fullmatch(checked(symbol))
+    expiration = day_of(match["day"]) if match else None
+    if match is None or expiration is None:
+        raise InvalidRequestError(
+            f"symbol must be a streamer symbol of an equity option such as '.SPY260612C110', got {symbol!r}"
+        )
+    return OptionSymbol(match["root"], expiration, match["kind"], Decimal(match["strike"]))
 
 
 def _problems(root: str, expiration: object, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.errors import InvalidRequestError
-from brokerage_async.symbols import OptionSymbol, instrument_type_of, occ_symbol, parse_occ
+from brokerage_async.symbols import OptionSymbol, occ_symbol, parse_occ, parse_option_streamer
 
 ROOTS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./", min_size=1, max_size=6)
 DAYS = st.dates(date(2000, 1, 1), date(2099, 12, 31))
@@ -111,25 +111,9 @@ def test_a_changed_symbol_is_no_other_strike() -> None:
         attrs.evolve(parts, strike=Decimal("110.5005"))
 
 
-@pytest.mark.parametrize(
-    ("symbol", "kind"),
-    [
-        ("AAPL", "Equity"),
-        ("BRK/B", "Equity"),
-        ("AAPL  260612C00110000", "Equity Option"),
-        ("/ESZ6", "Future"),
-        ("./ESZ6 EW3U6 260918P9100", "Future Option"),
-        ("./ESZ6  EW3U6 260918P9100", "Future Option"),
-        ("BTC/USD", "Cryptocurrency"),
-    ],
-)
-def test_kinds_by_form(symbol: str, kind: str) -> None:
-    assert instrument_type_of(symbol) == kind
-
-
 @pytest.mark.parametrize("wrong", [None, 1, 1.5, b"AAPL", [], date(2026, 6, 12)], ids=str)
 def test_what_is_no_symbol_is_refused(wrong: Any) -> None:
-    for call in (lambda: instrument_type_of(wrong), lambda: parse_occ(wrong)):
+    for call in (lambda: parse_option_streamer(wrong), lambda: parse_occ(wrong)):
         with pytest.raises(InvalidRequestError, match="symbol must be a str"):
             call()
 
@@ -139,3 +123,36 @@ def test_every_part_of_a_wrong_type_is_named() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         occ_symbol(nothing, nothing, nothing, nothing)
     assert [problem.domain for problem in caught.value.errors] == ["root", "expiration", "option_type", "strike"]
+
+
+@given(ROOTS, DAYS, KINDS, STRIKES)
+def test_streamer_symbol_parsed_returns_the_parts(root: str, day: date, kind: str, strike: Decimal) -> None:
+    parts = OptionSymbol(root, day, kind, strike)
+    assert parse_option_streamer(parts.streamer_symbol) == parts
+
+
+@pytest.mark.parametrize(
+    ("streamer", "occ"),
+    [
+        (".SPY260612C110", "SPY   260612C00110000"),
+        (".QNTX261218C45", "QNTX  261218C00045000"),
+        (".ACME270115C52.5", "ACME  270115C00052500"),
+        (".AAPL1260612P110", "AAPL1 260612P00110000"),
+    ],
+)
+def test_streamer_symbol_of_the_service_stands_for_its_occ_symbol(streamer: str, occ: str) -> None:
+    assert str(parse_option_streamer(streamer)) == occ
+    assert parse_occ(occ).streamer_symbol == streamer
+
+
+@pytest.mark.parametrize(
+    "symbol", ["", "SPY", "SPY260612C110", ".SPY260631C110", ".SPY260612C", ".SPY260612C110.", ".SPY260612X1", "./ESZ6"]
+)
+def test_parse_option_streamer_another_form_is_rejected(symbol: str) -> None:
+    with pytest.raises(InvalidRequestError, match="streamer symbol of an equity option"):
+        parse_option_streamer(symbol)
+
+
+def test_streamer_symbol_has_no_trailing_zeros() -> None:
+    assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("52.50")).streamer_symbol == ".ACME270115C52.5"
+    assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("1E+2")).streamer_symbol == ".ACME270115C100"

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.symbols import instrument_type_of
+
+
+@pytest.mark.parametrize(
+    ("symbol", "kind"),
+    [
+        ("AAPL", "Equity"),
+        ("BRK/B", "Equity"),
+        ("AAPL  260612C00110000", "Equity Option"),
+        ("/ESZ6", "Future"),
+        ("./ESZ6 EW3U6 260918P9100", "Future Option"),
+        ("./ESZ6  EW3U6 260918P9100", "Future Option"),
+        ("BTC/USD", "Cryptocurrency"),
+    ],
+)
+def test_kinds_by_form(symbol: str, kind: str) -> None:
+    assert instrument_type_of(symbol) == kind
+
+
+@pytest.mark.parametrize("wrong", [None, 1, b"AAPL", []], ids=str)
+def test_kind_of_another_type_is_rejected(wrong: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="symbol must be a str"):
+        instrument_type_of(wrong)
