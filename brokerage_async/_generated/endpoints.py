@@ -318,7 +318,6 @@ class MarketTime:
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
-            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -343,7 +342,6 @@ class MarketTime:
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
-            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
@@ -389,7 +387,6 @@ class MarketTime:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
-            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -473,7 +470,6 @@ class MarketTime:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
-            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -753,7 +749,6 @@ class Instruments:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
-            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -2034,11 +2029,11 @@ class Transactions:
             Total fees of the day.
 
         Raises:
-            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -2248,6 +2243,7 @@ class Watchlists:
             Watchlist after the change.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -3141,7 +3137,6 @@ class Search:
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
-            errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.

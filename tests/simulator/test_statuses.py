@@ -16,6 +16,7 @@ from brokerage_async.simulator import Simulator
 from tests.simulator.harness import Harness, limit, market
 
 FOLDER = Path(__file__).parents[2] / "schema"
+WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
 HANDLERS = Simulator().brokerage.state.namespaces()
 SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
 
@@ -104,7 +105,7 @@ class Abuse:
 
     def wrong_bodies(self) -> Iterator[int]:
         if self.operation.body is not None:
-            for body in (b"{", b"", b"[]", b'{"x": 1}', limit(), limit(quantity=1)):
+            for body in (b"{", b"", b"[]", b'{"x": 1}', limit(), limit(quantity=1), WATCHLIST):
                 yield self.ask(body=body)
 
     def too_late(self) -> Iterator[int]:
