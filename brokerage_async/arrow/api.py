@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["joined", "require", "schema_of", "to_arrow", "to_pandas", "to_polars", "write_parquet"]
 
-EXTRAS = {"arrow": ("pyarrow",), "pandas": ("pyarrow", "pandas"), "polars": ("pyarrow", "polars")}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "arrow": ("pyarrow",),
+    "pandas": ("pyarrow", "pandas"),
+    "polars": ("pyarrow", "polars"),
+}
 """Packages that each extra installs."""
 
 

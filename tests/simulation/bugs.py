@@ -172,7 +172,7 @@ def bound_not_kept() -> Patches:
 
 @bug
 def deadline_forgets_the_lane() -> Patches:
-    async def in_time(self: Call, waiting: Any) -> Any:
+    async def in_time(self: Call, waiting: Any, *_: Any) -> Any:
         return await waiting
 
     return [patch.object(Call, "_in_time", in_time)]
@@ -182,8 +182,8 @@ def deadline_forgets_the_lane() -> Patches:
 def deadline_forgets_the_send() -> Patches:
     original = Call._next_request
 
-    def next_request(self: Call) -> Any:
-        request = original(self)
+    def next_request(self: Call, attempt: Any, now: float) -> Any:
+        request = original(self, attempt, now)
         return attrs.evolve(request, timeout=self._options.timeout)
 
     return [patch.object(Call, "_next_request", next_request)]
