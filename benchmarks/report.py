@@ -56,7 +56,7 @@ def lines(results: Sequence[Result]) -> list[str]:
     """The results as text for a terminal."""
     return [
         f"{each.name:66} {_number(each.value, each.unit):>9}  [{each.low:.3g} .. {each.high:.3g}]"
-        f"{'' if each.bound is None else f'  bound {each.bound:g}, aim {each.aim:g}'}"
+        f"{'' if each.bound is None else f'  bound {each.bound:g}'}{'' if each.aim is None else f', aim {each.aim:g}'}"
         f"{'  MISSED' if each.missed else ''}{f'  ({each.note})' if each.note else ''}"
         for each in results
     ]
