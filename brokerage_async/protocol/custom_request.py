@@ -22,6 +22,7 @@ from ..operation import BoundCall, Effect, Operation, Parameter, Shape
 from .decoding import codec
 from .request import encode_scalar
 from .validation.requests import is_array
+from .validation.scalars import decimal_problem
 
 __all__ = ["METHODS", "custom_call", "encode_literal_path"]
 
@@ -30,7 +31,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SEPARATOR = re.compile(r"[/\\;]")
-_FORBIDDEN = re.compile(r"[?#\\{}\x00-\x1f\x7f]")
+_FORBIDDEN = re.compile(r"[?#\\{}\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])")
 _PATH_CHARACTERS = "!$&'()*+,;=:@%"
 """What stands in a segment as it is, beside RFC 3986's unreserved characters."""
 
@@ -119,6 +120,8 @@ def _segment(segment: str, path: str) -> str:
 
 def _path_values(template: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the values of the placeholders of a template as `str`; a missing one is left to the common checks."""
+    if not isinstance(given, Mapping):
+        _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
     names = _PLACEHOLDER.findall(template)
     if unknown := [name for name in given if name not in names]:
         _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
@@ -140,6 +143,9 @@ def _effect(method: str, segments: list[str], given: Effect | None) -> Effect:
     A known mutation stays one, or a slip would repeat it, and a read-only client would send it.
     """
     known = _known_operation(method, segments)
+    routed = _known_operation(method, "/".join(segments).lower().split("/"))
+    if routed is not None and (routed.effect is Effect.MUTATE or routed.scope is None):
+        known = routed  # for a service that decodes %2F first, or that ignores case
     if known is not None and known.scope is None:
         _refuse("unsafe_segment", "must not be the token endpoint: the client requests its tokens itself", "path")
     if given is None:
@@ -179,8 +185,15 @@ def _query(query: Mapping[str, object]) -> dict[str, object]:
     for key, value in query.items():
         if value is not None:
             shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
-            encoded[quote(key, safe="[]", errors="replace")] = shown
+            encoded[_query_key(key)] = shown
     return encoded
+
+
+def _query_key(key: str) -> str:
+    try:
+        return quote(key, safe="[]")
+    except UnicodeEncodeError:
+        _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
 
 
 def _scalar(value: object, place: str) -> str:
@@ -189,11 +202,11 @@ def _scalar(value: object, place: str) -> str:
 
 
 def _check_scalar(value: object, place: str) -> None:
-    """Reject a naive timestamp, and a number that is not exact or not finite."""
+    """Reject a naive timestamp, and a number that is not exact, not finite or extreme."""
     if isinstance(value, float):
         _refuse("wrong_type", "must be a Decimal or an int, got float", place)
-    if isinstance(value, Decimal) and not value.is_finite():
-        _refuse("not_finite", "must be a finite number", place)
+    if isinstance(value, Decimal) and (problem := decimal_problem(value)) is not None:
+        _refuse(*problem, place)
     if isinstance(value, dt.datetime) and value.utcoffset() is None:
         _refuse("naive_date_time", "must have a time zone (tzinfo)", place)
 

@@ -60,7 +60,7 @@ class TestPath:
             "", "/", "accounts", "//accounts", "//evil.example/x", "https://evil.example/x", "/a//b", "/a/../b", "/..",
             "/a/.", "/a/%2e%2e/b", "/a/%2E%2e%2Fb", "/a/..%2f..%2fb", "/a/..;x=1/b", "/a/b%5C..%5cc", "/a\\..\\b",
             "/a#b", "/a\r\nHost: x", "/a\x00", "/a/100%", "/a/%zz", "/a/{b", "/a/x{b}", "/a/{b}{c}", "/a/{}",
-            "/a?b=1", "@evil.example",
+            "/a?b=1", "@evil.example", "/a/..%00/b", "/a%0d%0ab", "/a/%1F", "/a/%7f",
         ],
     )  # fmt: skip
     def test_unsafe_path_is_refused(self, path: str) -> None:
@@ -110,6 +110,10 @@ class TestPath:
     def test_unusable_value_is_refused(self, value: object) -> None:
         assert code_of(path="/a/{b}", path_values={"b": value}) in ("unsafe_segment", "wrong_type")
 
+    @pytest.mark.parametrize("values", [["b"], "b", 5])
+    def test_values_that_are_not_a_mapping_are_refused(self, values: Any) -> None:
+        assert code_of(path="/a/{b}", path_values=values) == "wrong_type"
+
     def test_value_without_a_placeholder_is_refused(self) -> None:
         assert code_of(path="/a/{b}", path_values={"b": "1", "c": "2"}) == "unknown_parameter"
 
@@ -130,6 +134,15 @@ class TestQuery:
         assert (
             request(query=query).url == f"{BASE}/accounts?symbol[]=A&symbol[]=BRK%2FB&on=2026-01-02&all=true&a%20b=1.50"
         )
+
+    @pytest.mark.parametrize("number", ["1E+65", "1E-65", "1E+99999999999"])
+    def test_extreme_number_is_refused(self, number: str) -> None:
+        assert code_of(query={"a": Decimal(number)}) == "out_of_range"
+        assert code_of(path="/a/{b}", path_values={"b": Decimal(number)}) == "out_of_range"
+        assert code_of("POST", body={"a": Decimal(number)}) == "out_of_range"
+
+    def test_key_with_a_surrogate_is_refused(self) -> None:
+        assert code_of(query={"a\ud800": "1"}) == "not_text"
 
     @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=5), max_size=3))
     def test_query_cannot_leave_its_place(self, query: dict[str, str]) -> None:
@@ -270,6 +283,25 @@ class TestEffect:
         assert code_of(effect=wrong) == "value_not_allowed"
         assert code_of("HEAD") == "value_not_allowed"
         assert code_of("get") == "value_not_allowed"
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [("POST", "/accounts/5%2Forders"), ("POST", "/Accounts/5/ORDERS"), ("DELETE", "/accounts%2f5%2forders/7")],
+    )
+    @pytest.mark.parametrize("effect", [Effect.READ, Effect.PREFLIGHT])
+    def test_known_mutation_in_another_spelling_cannot_be_called_a_read(
+        self, method: str, path: str, effect: Effect
+    ) -> None:
+        assert code_of(method, path, effect=effect) == "value_not_allowed"
+        assert custom_call(method, path).operation.effect is Effect.MUTATE
+
+    def test_known_mutation_in_a_path_value_cannot_be_called_a_read(self) -> None:
+        values = {"account": "5/orders"}
+        assert code_of("POST", "/accounts/{account}", path_values=values, effect=Effect.READ) == "value_not_allowed"
+
+    @pytest.mark.parametrize("path", ["/oauth%2Ftoken", "/OAuth/Token"])
+    def test_token_endpoint_in_another_spelling_is_refused(self, path: str) -> None:
+        assert code_of("POST", path, body={"grant_type": "refresh_token"}) == "unsafe_segment"
 
     def test_token_endpoint_is_refused(self) -> None:
         assert code_of("POST", "/oauth/token", body={"grant_type": "refresh_token"}) == "unsafe_segment"

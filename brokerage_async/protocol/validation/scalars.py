@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from ...operation import BodyField, Parameter
 
-__all__ = ["Problem", "problem_of", "wrong_type"]
+__all__ = ["Problem", "decimal_problem", "problem_of", "wrong_type"]
 
 _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128
@@ -73,7 +73,8 @@ def _date_time_problem(value: object) -> Problem | None:
     return None if value.utcoffset() is not None else ("naive_date_time", "must have a time zone (tzinfo)")
 
 
-def _decimal_problem(value: object) -> Problem | None:
+def decimal_problem(value: object) -> Problem | None:
+    """Return the problem of a number that is not exact, not finite or extreme, None for any other."""
     if not isinstance(value, Decimal):
         # An int is exact as well; a float is not, and a str may be anything.
         return _integer_problem(value) and wrong_type("a Decimal or an int", value)
@@ -97,6 +98,6 @@ _CHECKS: Mapping[str, Callable[[object], Problem | None]] = {
     "boolean": _boolean_problem,
     "date": _date_problem,
     "date-time": _date_time_problem,
-    "decimal": _decimal_problem,
+    "decimal": decimal_problem,
     "object": _object_problem,
 }
