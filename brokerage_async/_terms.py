@@ -30,6 +30,8 @@ TAKEN_BY = {
 KNOWN_TYPES = PRICED | TRIGGERED | VALUED | {"Market"}
 REQUIRED = ("order_type", "time_in_force")
 AMOUNTS = ("price", "stop_trigger", "value")
+MAX_DIGITS = 64
+"""Most digits of an amount before the point, and most zeros behind it."""
 NO_EFFECT = "None"
 """Effect that the service reports for an amount of zero; it is not accepted in requests."""
 
@@ -38,14 +40,19 @@ def exact(name: str, amount: Amount) -> Decimal:
     """Return ``amount`` exactly; a str must hold a plain finite number, as JSON would write it.
 
     Raises:
-        InvalidRequestError: the amount is something else, such as a float.
+        InvalidRequestError: the amount is something else, such as a float, or has an extreme exponent.
     """
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
         raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
     try:
-        return finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
+        number = finite(amount) if isinstance(amount, Decimal) else read_decimal(amount)
     except ValueError:
         raise InvalidRequestError(f"{name} must be a plain number such as '187.50', got {amount!r}") from None
+    if abs(number.adjusted()) > MAX_DIGITS:  # arithmetic would overflow, and written out it could be gigabytes
+        raise InvalidRequestError(
+            f"{name} must have at most {MAX_DIGITS} digits before and after the point, got {number:.3E}"
+        )
+    return number
 
 
 def restate(

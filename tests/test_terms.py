@@ -111,3 +111,15 @@ def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
 def test_order_edit_of_unknown_terms_raise() -> None:
     with pytest.raises(TypeError, match="quantity"):
         OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000], ids=["+65", "-65", "-", "int"]
+)
+def test_order_edit_of_extreme_amounts_raise(extreme: Any) -> None:
+    with pytest.raises(
+        InvalidRequestError, match="price must have at most 64 digits before and after the point"
+    ) as caught:
+        OrderEdit.of(TICKETS["limit"], price=extreme)
+    assert len(str(caught.value)) < 200
+    assert OrderEdit.of(TICKETS["limit"], price="1E+64").price == Decimal("1E+64")

@@ -8,7 +8,7 @@ symbols from its answers where you can. The streamer symbol lacks future and day
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import cast
 
@@ -183,7 +183,10 @@ def _option_problems(option_type: object, strike: object) -> list[ErrorDetail]:
     if option_type not in ("C", "P"):
         problems.append(ErrorDetail("option_type", f"must be C or P, got {option_type!r}", "option_type"))
     valid = (
-        isinstance(strike, Decimal) and strike.is_finite() and 0 < strike <= MAX_STRIKE and strike % STRIKE_STEP == 0
+        isinstance(strike, Decimal)
+        and strike.is_finite()
+        and 0 < strike <= MAX_STRIKE
+        and strike == strike.quantize(STRIKE_STEP)
     )
     if not valid:
         message = f"must be a number above 0 with at most 8 decimals, got {strike!r}"
@@ -195,7 +198,8 @@ def _frame_problems(future: object, expiration: object, blanks: object) -> list[
     problems = []
     if not isinstance(future, FutureSymbol):
         problems.append(ErrorDetail("future", f"must be a FutureSymbol, got {future!r}", "future"))
-    if not isinstance(expiration, date) or not CENTURY <= expiration.year < CENTURY + 100:
+    is_day = isinstance(expiration, date) and not isinstance(expiration, datetime)
+    if not is_day or not CENTURY <= expiration.year < CENTURY + 100:
         message = f"must be a datetime.date in this century, got {expiration!r}"
         problems.append(ErrorDetail("expiration", message, "expiration"))
     if blanks not in ((1, 1), (1, 2), (2, 1), (2, 2)):

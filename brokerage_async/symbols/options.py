@@ -14,7 +14,7 @@ The streamer symbol has a dot in front, and neither padding nor trailing zeros: 
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import cast
 
@@ -32,8 +32,15 @@ STREAMER = re.compile(
     r"\.(?P<root>[A-Z0-9./]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{1,5}(?:\.[0-9]{1,3})?)"
 )
 THOUSAND = Decimal(1000)
+STEP = Decimal("0.001")
 MAX_THOUSANDTHS = 99_999_999
 """The highest strike in thousandths."""
+
+
+def _is_in_steps(strike: Decimal | int | str) -> bool:
+    """Return whether a strike in range has at most three decimals, however many digits are given."""
+    dollars = Decimal(strike)
+    return dollars == dollars.quantize(STEP)
 
 
 def _wrong_strike(strike: object) -> str | None:
@@ -43,7 +50,7 @@ def _wrong_strike(strike: object) -> str | None:
         thousandths = (strike if isinstance(strike, Decimal) else read_decimal(strike)) * THOUSAND
     except (ArithmeticError, ValueError):
         return f"must be a plain number of dollars, got {strike!r}"
-    if not thousandths.is_finite() or not 1 <= thousandths <= MAX_THOUSANDTHS or thousandths != int(thousandths):
+    if not thousandths.is_finite() or not 1 <= thousandths <= MAX_THOUSANDTHS or not _is_in_steps(strike):
         return f"must be from 0.001 to 99999.999 in steps of 0.001, got {strike}"
     return None
 
@@ -147,7 +154,7 @@ def _problems(root: str, expiration: object, option_type: str, strike: Decimal |
     problems = []
     if not isinstance(root, str) or not ROOT.fullmatch(root):
         problems.append(ErrorDetail("root", f"must be 1 to 6 capital letters or digits, got {root!r}", "root"))
-    if not isinstance(expiration, date):
+    if not isinstance(expiration, date) or isinstance(expiration, datetime):
         problems.append(ErrorDetail("expiration", f"must be a datetime.date, got {expiration!r}", "expiration"))
     elif not CENTURY <= expiration.year < CENTURY + 100:
         problems.append(ErrorDetail("expiration", f"must be in this century, got {expiration}", "expiration"))

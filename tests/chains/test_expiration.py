@@ -175,3 +175,17 @@ def test_strike_that_lists_one_type_only_names_the_other() -> None:
 def test_symbols_of_strikes_are_legs_of_a_spread() -> None:
     long, short = LADDER.strike(near=110).call, LADDER.out_of_the_money("C", 110, strikes=1).call
     assert spread(long=long, short=short, debit="1.85") == vertical("AAPL", DAY, "C", long=110, short=115, debit="1.85")
+
+
+@pytest.mark.parametrize("extreme", ["1E+9999999", "-1E+9999999", "1E-9999999"])
+def test_extreme_price_is_rejected_briefly(extreme: str) -> None:
+    for choose in (
+        lambda: LADDER.strike(near=extreme),
+        lambda: LADDER.strike(at=extreme),
+        lambda: LADDER.nearest(extreme, 1),
+        lambda: LADDER.out_of_the_money("C", extreme, strikes=1),
+        lambda: LADDER.out_of_the_money("C", 110, percent=extreme),
+    ):
+        with pytest.raises(InvalidRequestError, match="must have at most 64 digits") as caught:
+            choose()
+        assert len(str(caught.value)) < 200

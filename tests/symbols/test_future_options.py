@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -128,6 +128,9 @@ def test_parse_future_option_streamer_another_form_is_rejected(symbol: str) -> N
         {"strike": 1.5},
         {"strike": Decimal("NaN")},
         {"strike": "0.000000001"},
+        {"strike": Decimal("1E-99999999")},
+        {"strike": "1E-99999999"},
+        {"expiration": datetime(2026, 9, 18, tzinfo=UTC)},
         {"blanks": (0, 1)},
     ],
     ids=str,

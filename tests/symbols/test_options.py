@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -156,3 +156,16 @@ def test_parse_option_streamer_another_form_is_rejected(symbol: str) -> None:
 def test_streamer_symbol_has_no_trailing_zeros() -> None:
     assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("52.50")).streamer_symbol == ".ACME270115C52.5"
     assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("1E+2")).streamer_symbol == ".ACME270115C100"
+
+
+@pytest.mark.parametrize("strike", ["110.0000000000000000000000000000000001", "0.00100000000000000000000000000000001"])
+def test_strike_between_steps_is_rejected_however_many_digits_it_has(strike: str) -> None:
+    for given_as in (strike, Decimal(strike)):
+        with pytest.raises(InvalidRequestError, match=r"in steps of 0\.001"):
+            occ_symbol("AAPL", date(2026, 6, 12), "C", given_as)
+    assert occ_symbol("AAPL", date(2026, 6, 12), "C", "110." + "0" * 40) == "AAPL  260612C00110000"
+
+
+def test_timestamp_is_not_a_day_of_expiration() -> None:
+    with pytest.raises(InvalidRequestError, match=r"expiration: must be a datetime\.date"):
+        OptionSymbol("AAPL", datetime(2026, 6, 12, 16, tzinfo=UTC), "C", Decimal(110))
