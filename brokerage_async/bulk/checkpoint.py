@@ -1,8 +1,8 @@
 """Checkpoint of a fetch on disk, from which an interrupted or killed run continues.
 
 The file is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is null
-for an unknown key. The file only grows. The next run truncates an unfinished line of a killed one. Only one run at a
-time may have the file open.
+for an unknown key. The file only grows. The next run truncates an unfinished or damaged line and what follows it. Only
+one run at a time may have the file open.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ MAX_SHOWN = 300
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
+decode_entry = msgspec.json.Decoder(tuple[str, list[dict[str, Any]] | None], float_hook=Decimal).decode
 
 
 class Checkpoint:
@@ -104,7 +105,8 @@ class Checkpoint:
         """Remove the file and close it."""
         if sys.platform == "win32":  # which removes no open file
             self.close()
-        self.path.unlink()
+        with self._writing():
+            self.path.unlink(missing_ok=True)
         self.close()
 
     def load(self, purpose: Mapping[str, object], *, restart: bool = False) -> None:
@@ -148,12 +150,12 @@ class Checkpoint:
             raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
 
     def _entries(self) -> Iterator[tuple[str, int | None, int]]:
-        """Yield key, position of the rows and end of each line, up to the first incomplete one."""
+        """Yield key, position of the rows and end of each line, up to the first invalid one."""
         place = self._file.tell()
         while (line := self._file.readline()).endswith(b"\n"):
             try:
-                key, rows = decode(line)
-            except (msgspec.DecodeError, ValueError, TypeError):
+                key, rows = decode_entry(line)
+            except (msgspec.DecodeError, ValueError, RecursionError):
                 return
             yield key, None if rows is None else place, place + len(line)
             place += len(line)

@@ -204,3 +204,26 @@ def test_it_is_removed_when_everything_stands_elsewhere(tmp_path: Path) -> None:
         checkpoint.add("A", None)
         checkpoint.discard()
     assert not path.exists()
+
+
+def test_it_may_be_gone_already_when_it_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "partial"
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        path.unlink()
+        checkpoint.discard()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"[1,[]]", b'{"A":1,"B":2}', b'"AB"', b'[["A"],[]]', b"[{},null]", b'["B",5]', b'["B","rows"]', b'["B",[1]]',
+     b'["B",[],[]]', b"[" * 100_000],
+    ids=lambda line: line[:12].decode(),
+)  # fmt: skip
+def test_damaged_line_is_cut_off_with_all_that_follows(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "partial"
+    path.write_bytes(b'{"fetch":"x"}\n["A",[{"a":1}]]\n' + line + b'\n["C",null]\n')
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        assert ("A" in checkpoint, "B" in checkpoint, "C" in checkpoint, len(checkpoint)) == (True, False, False, 1)
+        assert checkpoint.rows("A") == [{"a": 1}]
+    assert path.read_bytes() == b'{"fetch":"x"}\n["A",[{"a":1}]]\n'
