@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import quote, urlencode, urlsplit
@@ -54,9 +55,27 @@ def _text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a string")
 
 
+def _page(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    _text(instance, attribute, value)
+    if value is None:
+        return
+    try:
+        parts = urlsplit(str(value))
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or " " in str(value):
+        raise ConfigurationError(
+            f"{type(instance).__name__}.{attribute.name} must be an absolute http or https address without a user name"
+        )
+
+
 def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in ("production", "sandbox"):  # whatever is not production would be taken for the harmless one
         raise ConfigurationError(f"environment must be production or sandbox, got {value!r}")
+
+
+_IN_BRACKETS = re.compile(r"\[[^\[\]]+\](?::[0-9]*)?")
 
 
 def base_address(value: object) -> str:
@@ -74,6 +93,8 @@ def base_address(value: object) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise ConfigurationError(f"invalid base_url: {error}") from None
+    if "[" in parts.netloc and not _IN_BRACKETS.fullmatch(parts.netloc):  # else urlsplit ignores what is around them
+        raise ConfigurationError("base_url must have nothing but a port beside an address in brackets")
     if "@" in parts.netloc or "?" in text or "#" in text:
         raise ConfigurationError("base_url must not contain a user name, a query or a fragment")
     if parts.scheme not in {"http", "https"} or not host:
@@ -91,7 +112,7 @@ class Environment:
 
     name: str = attrs.field(validator=_known)
     base_url: str = attrs.field(converter=base_address)
-    auth_page_url: str | None = attrs.field(default=None, validator=_text)
+    auth_page_url: str | None = attrs.field(default=None, validator=_page)
 
     @classmethod
     def production(cls, base_url: str, auth_page_url: str | None = None) -> Environment:

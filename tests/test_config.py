@@ -112,7 +112,8 @@ class TestEnvironment:
         "wrong",
         ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
          "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",
-         "https://bücher.example", "https://a.example:port", "https://[::1", "https://a.example\n", b"https://a.example",
+         "https://bücher.example", "https://a.example:port", "https://[::1", "http://[::1]evil.example",
+         "http://evil.example[::1]", "http://[::1].evil.example:80", "https://a.example\n", b"https://a.example",
          None],
     )  # fmt: skip
     def test_unusable_base_address(self, wrong: Any) -> None:
@@ -133,6 +134,16 @@ class TestEnvironment:
     def test_page_must_be_a_text(self) -> None:
         with pytest.raises(ConfigurationError, match="auth_page_url must be a string"):
             Environment.sandbox("https://a.example", 5)
+
+    @pytest.mark.parametrize(
+        "page",
+        ["javascript:alert(1)", "auth.html", "//a.example/auth", "ftp://a.example", "https://u:hunter2@a.example",
+         "https://", "https://[::1", "https://a.example/a b", ""],
+    )  # fmt: skip
+    def test_page_must_be_an_address(self, page: str) -> None:
+        with pytest.raises(ConfigurationError, match="auth_page_url must be an absolute http or https") as caught:
+            Environment.sandbox("https://a.example", page)
+        assert "hunter2" not in str(caught.value)
 
 
 class TestAuthorizationUrl:
