@@ -96,6 +96,7 @@ class Call:
     """
 
     __slots__ = (
+        "_authorization",
         "_call",
         "_deadline_at",
         "_engine",
@@ -123,6 +124,7 @@ class Call:
         self._operation = call.operation
         self._last: BrokerageError | None = None
         self._waiting_for = "its turn to be sent"
+        self._authorization = ""
         self._request = request
         self._loop = loop
         self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
@@ -205,15 +207,24 @@ class Call:
             attempt.response = response
             self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
-                attempt.failure = self._read_error(attempt, response)
+                attempt.failure = self._read_error(response)
 
-    def _read_error(self, attempt: _Attempt, response: Response) -> APIError:
-        """Return the error that the response is, without the token, should the response quote it."""
-        token = attempt.authorization.removeprefix("Bearer ").encode()
-        if len(token) >= MIN_QUOTED and token in response.body:
-            response = attrs.evolve(response, body=response.body.replace(token, b"[redacted]"))
-        base_url = self._engine.environment.base_url
+    def _read_error(self, response: Response) -> APIError:
+        """Return the error that the response is."""
+        response, base_url = self.without_token(response), self._engine.environment.base_url
         return read_error(self._operation, response, attempts=self.attempt, now=time.time(), base_url=base_url)
+
+    def without_token(self, response: Response) -> Response:
+        """Return the response without the token of the last attempt, should the response quote it."""
+        token = self._authorization.removeprefix("Bearer ")
+        if len(token) < MIN_QUOTED:
+            return response
+        if token.encode() in response.body:
+            response = attrs.evolve(response, body=response.body.replace(token.encode(), b"[redacted]"))
+        if any(token in value for value in response.headers.values()):
+            headers = {name.lower(): value.replace(token, "[redacted]") for name, value in response.headers.items()}
+            response = attrs.evolve(response, headers=headers)
+        return response
 
     def _next_request(self, attempt: _Attempt, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""
@@ -224,6 +235,7 @@ class Call:
                 raise self._too_late(self._waiting_for)
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
+        self._authorization = attempt.authorization
         headers = {**request.headers, "Authorization": attempt.authorization}
         if request.body is not None:
             headers["Content-Type"] = "application/json"

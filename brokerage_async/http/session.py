@@ -62,7 +62,7 @@ class BrokerageSession:
         response = await running.run()
         if response.body == previous_body:
             return None
-        found = await self._read(call, response, running.attempt)
+        found = await self._read(call, response, running)
         if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
             return await self._gather(call), None
         return found.value, response.body
@@ -74,7 +74,7 @@ class BrokerageSession:
         """
         running = self._start(call, guard=guard)
         response = await running.run()
-        return await self._read(call, response, running.attempt)
+        return await self._read(call, response, running)
 
     async def raw(self, call: BoundCall[T], *, guard: Guard | None = None) -> RawResponse[T]:
         """Make the call and return its answer before it is decoded; of a list that comes in pages, the one asked for.
@@ -84,6 +84,7 @@ class BrokerageSession:
         running = self._start(call, guard=guard)
         response = await running.run()
         if holds_error(response):
+            response = running.without_token(response)
             failure = read_error(call.operation, response, attempts=running.attempt)
             note_arguments(failure, call)
             raise failure
@@ -138,7 +139,7 @@ class BrokerageSession:
             return
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
 
-    async def _read(self, call: BoundCall[T], response: Response, attempts: int) -> Decoded[T]:
+    async def _read(self, call: BoundCall[T], response: Response, running: Call) -> Decoded[T]:
         """Return the decoded success; raise the error that its body holds beside the data."""
         operation, body = call.operation, response.body
         try:
@@ -147,10 +148,11 @@ class BrokerageSession:
             else:
                 found = await self._decode(operation, body)
         except ResponseDecodeError as error:
-            error.status, error.attempts = response.status, attempts
+            error.status, error.attempts = response.status, running.attempt
             raise
         if found.error:
-            failure = read_error(operation, response, attempts=attempts, decoded=found)
+            response = running.without_token(response)
+            failure = read_error(operation, response, attempts=running.attempt, decoded=found)
             note_arguments(failure, call)
             raise failure
         return found

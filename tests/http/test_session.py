@@ -152,6 +152,21 @@ class TestQuotedToken:
         assert caught.value.body == "<html>headers: X-Seen: [redacted]</html>"
         assert caught.value.headers == {"x-request-id": "r-1"}
 
+    @pytest.mark.parametrize("status", [200, 307, 404])
+    @pytest.mark.parametrize("raw", [False, True])
+    @on_virtual_time
+    async def test_error_of_any_status_and_its_headers_do_not_give_it_away(self, raw: bool, status: int) -> None:
+        """A redirect may carry it in its address, and a success may hold an error."""
+        body = b'{"data": {"items": []}, "seen": "short/but/secret", "error": {"code": "invalid", "message": "no"}}'
+        headers = {"Location": "https://login.example/?t=short/but/secret"}
+        transport = FakeTransport(Response(status=status, headers=headers, body=body))
+        async with client_of(transport, StaticToken("short/but/secret")) as client:
+            with pytest.raises(errors.APIError) as caught:
+                await (client.request("GET", "/watchlists") if raw else read(client))
+        assert caught.value.status == status
+        assert "short/but/secret" not in f"{caught.value}{vars(caught.value)}"
+        assert caught.value.headers == {"location": "https://login.example/?t=[redacted]"}
+
 
 def test_an_operation_need_not_be_generated() -> None:
     """The session knows no endpoint by name."""
