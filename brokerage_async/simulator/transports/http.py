@@ -39,7 +39,8 @@ class LoopbackServer:
         self._latency = latency
         self._host = host
         self._port = port
-        self._names = frozenset(name.lower() for name in names)
+        self._names = frozenset(name.lower() for name in (*names, host))
+        self._bound = host
         self._runner: web.ServerRunner | None = None
         self._has_listened = False
         self._answering: set[asyncio.Task[object]] = set()
@@ -72,7 +73,7 @@ class LoopbackServer:
         except BaseException:
             await runner.cleanup()
             raise
-        self._port = runner.addresses[0][1]
+        self._bound, self._port = runner.addresses[0][:2]  # 127.1 and other names of the loopback interface resolved
         self._runner = runner
         self._has_listened = True
 
@@ -92,7 +93,7 @@ class LoopbackServer:
         assert task is not None
         self._answering.add(task)
         try:
-            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._host, self._names)
+            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self._names)
             return self._refuse(http, foreign) if foreign else await self._serve(http)
         finally:
             self._answering.discard(task)

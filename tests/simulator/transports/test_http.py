@@ -196,6 +196,15 @@ async def test_request_of_a_web_page_is_refused(
     assert f"got {value}" in caplog.text
 
 
+@pytest.mark.parametrize("host", ["127.1", "LOCALHOST"])
+async def test_guard_holds_on_a_host_that_names_loopback_in_another_way(host: str, http: aiohttp.ClientSession) -> None:
+    async with Simulator(host=host) as sim:
+        url = f"http://127.0.0.1:{sim.base_url.rpartition(':')[2]}/accounts"
+        for name, status in [("rebound.example", 403), (host, 401)]:
+            async with http.get(url, headers={"Host": name, "Authorization": "none"}) as response:
+                assert response.status == status
+
+
 async def test_preflight_of_a_web_page_is_refused(sim: Simulator, http: aiohttp.ClientSession) -> None:
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     async with http.options(f"{sim.base_url}/watchlists", headers=headers) as response:
