@@ -198,8 +198,11 @@ def _frame_problems(future: object, expiration: object, blanks: object) -> list[
     problems = []
     if not isinstance(future, FutureSymbol):
         problems.append(ErrorDetail("future", f"must be a FutureSymbol, got {future!r}", "future"))
-    is_day = isinstance(expiration, date) and not isinstance(expiration, datetime)
-    if not is_day or not CENTURY <= expiration.year < CENTURY + 100:
+    if (
+        not isinstance(expiration, date)
+        or isinstance(expiration, datetime)
+        or not CENTURY <= expiration.year < CENTURY + 100
+    ):
         message = f"must be a datetime.date in this century, got {expiration!r}"
         problems.append(ErrorDetail("expiration", message, "expiration"))
     if blanks not in ((1, 1), (1, 2), (2, 1), (2, 2)):
