@@ -408,7 +408,11 @@ def test_what_the_original_says_about_its_replacement() -> None:
     assert replace_shown("Live", "78") is DeliveryOutcome.CONFIRMED
     assert replace_shown("Live", None) is None
     assert replace_shown("Replace Requested", None) is None
-    assert {replace_shown(status, None) for status in TERMINAL} == {DeliveryOutcome.REFUSED}
+    assert {replace_shown(status, None) for status in TERMINAL - {"Cancelled"}} == {DeliveryOutcome.REFUSED}
+    assert {replace_shown(status, None, settled=True) for status in TERMINAL} == {DeliveryOutcome.REFUSED}
+    assert replace_shown("Cancelled", None) is None, "a replaced order may read so before it names the new one"
+    assert replace_shown("Live", None, settled=True) is None
+    assert replace_shown("Cancelled", "78", settled=True) is DeliveryOutcome.CONFIRMED
 
 
 def test_what_a_complex_order_says_about_its_edit() -> None:
