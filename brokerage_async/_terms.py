@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
-from ._values import finite, read_decimal
+from ._decimals import finite, read_decimal
 from .errors import InvalidRequestError
 
 __all__ = ["Amount", "exact", "restate"]

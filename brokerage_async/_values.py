@@ -12,21 +12,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
-__all__ = ["EMPTY", "Decimals", "Extra", "Model", "OpenStrEnum"]
+from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+
+__all__ = ["EMPTY", "Extra", "Model", "OpenStrEnum"]
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
-
-Decimals = Literal["exact", "string", "float"]
-"""How decimals are written.
-
-``exact``: as decimals; see each function. ``string``: the digits as they were sent, of any length, trailing zeros
-included. ``float``: the nearest 64-bit float, for statistics and charts, not for money.
-"""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -34,10 +29,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
-#: The longest string that a cache holds. Longer values are read each time.
-MAX_CACHED_LENGTH = 64
 #: Entries of one cache; a full one starts over.
-MAX_UNLISTED, MAX_DECIMALS, MAX_SHARED = 1024, 4096, 4096
+MAX_UNLISTED, MAX_SHARED = 1024, 4096
 
 
 class OpenStrEnum(enum.StrEnum):
@@ -208,42 +201,6 @@ def as_optional_object(value: Mapping[str, Any] | None) -> Mapping[str, Any] | N
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-class _Decimals(dict[Any, Decimal]):
-    """Cache of decimals: prices and sizes repeat a great deal, and a hit costs a third of a conversion.
-
-    A ``dict`` with `__missing__` finds a hit without entering Python code.
-    """
-
-    def __missing__(self, raw: str | int) -> Decimal:
-        value = _decimal(raw)
-        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
-            if len(self) >= MAX_DECIMALS:
-                self.clear()
-            self[raw] = value
-        return value
-
-
-#: Reads a finite decimal. Raises ValueError for anything that is not a finite number as JSON would write it.
-read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
-
-
-def _decimal(raw: str | int) -> Decimal:
-    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
-    if isinstance(raw, str) and not _is_bare(raw):
-        raise ValueError(f"not a decimal: {raw!r}")
-    try:
-        value = Decimal(raw)
-    except ArithmeticError:
-        raise ValueError(f"not a decimal: {raw!r}") from None
-    if not value.is_finite():
-        raise ValueError(f"not a finite decimal: {raw!r}")
-    return value
-
-
-def _is_bare(raw: str) -> bool:
-    return raw.isascii() and "_" not in raw and raw.strip() == raw
-
-
 def keep(target: Any, key: str, raw: Any) -> None:
     """Put ``raw`` into the ``extra`` of a mutable builder, under its wire key."""
     target.extra = Extra({**target.extra, key: raw})
@@ -263,13 +220,6 @@ def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
         keep(target, key, "NaN")
         return None
     return finite(raw)
-
-
-def finite(value: Decimal) -> Decimal:
-    """Return the value. Raises ValueError when it is not finite."""
-    if not value.is_finite():
-        raise ValueError(f"not a finite decimal: {value}")
-    return value
 
 
 def date_or_keep(raw: str, target: Any, key: str) -> date | None:
@@ -347,26 +297,6 @@ def items_or_keys(raw: list[Any] | dict[str, Any], target: Any, key: str, read: 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def decimal_text(value: Decimal | int) -> str:
-    """Write a decimal as the service reads it: plain digits without an exponent.
-
-    Raises ValueError for NaN and Infinity, and TypeError for a float, whose digits are not the ones that were typed.
-    """
-    if isinstance(value, Decimal):
-        digits = str(value)
-        if digits.isdigit() or ("E" not in digits and "N" not in digits and "I" not in digits):
-            return digits
-        return _plain(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise TypeError(f"expected a Decimal, got {type(value).__name__} {value!r}")
-
-
-def decimal_as_sent(value: Decimal) -> Any:
-    """Write the same for a field that is read as a number; on the wire struct it is a string nevertheless."""
-    return decimal_text(value)
-
-
 def readable(value: Any) -> Any:
     """Return a JSON value whose strings can be encoded: each lone surrogate is replaced by U+FFFD."""
     if isinstance(value, str):
@@ -374,10 +304,3 @@ def readable(value: Any) -> Any:
     if isinstance(value, list):
         return [readable(item) for item in value]
     return {readable(key): readable(item) for key, item in value.items()} if isinstance(value, dict) else value
-
-
-def _plain(value: Decimal) -> str:
-    if not value.is_finite():
-        raise ValueError(f"decimal must be finite, got {value}")
-    # Written out in full, an absurd exponent would be gigabytes of zeros.
-    return format(value, "f") if abs(value.adjusted()) <= 64 else str(value)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
 
-from ._values import Decimals
+from ._decimals import Decimals
 
 if TYPE_CHECKING:
     import pandas

@@ -15,7 +15,7 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_arguments", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
+    {"_arguments", "_decimals", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
     {"_generated", "config"},
     {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},
@@ -36,7 +36,17 @@ EDGES = {"cli", "pytest_plugin", "simulator"}
 """Rooms that no other one imports, but for `OUTER`, which start the embedded simulator."""
 OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 
-SIMULATOR_SEES = {"_arguments", "errors", "operation", "_values", "_generated", "models", "protocol", "simulator"}
+SIMULATOR_SEES = {
+    "_arguments",
+    "_decimals",
+    "_generated",
+    "_values",
+    "errors",
+    "models",
+    "operation",
+    "protocol",
+    "simulator",
+}
 SIMULATOR_SHELL = f"{PACKAGE}.simulator.simulator"
 
 

@@ -126,27 +126,6 @@ def test_there_is_one_empty_extra() -> None:
 
 # -- reading and writing ----------------------------------------------------------------------------------------------
 
-finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
-
-
-@given(finite_decimals)
-def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
-    read = values.read_decimal(str(value))
-    assert (read, str(read)) == (value, str(value))
-
-
-def test_decimals_are_cached_up_to_a_length() -> None:
-    """What is cached is bounded in bytes: 4,096 decimals of 64 characters."""
-    long, big = "1" * (values.MAX_CACHED_LENGTH + 1), 1 << 65
-    assert values.read_decimal("1.25") is values.read_decimal("1.25")
-    for raw in (long, big):
-        assert values.read_decimal(raw) == values.read_decimal(raw) == int(raw)
-        assert values.read_decimal(raw) is not values.read_decimal(raw)
-    cache = values._Decimals()
-    for number in range(2 * values.MAX_DECIMALS):
-        cache[str(number)]
-    assert 0 < len(cache) <= values.MAX_DECIMALS
-
 
 def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
     shared: dict[Any, object] = {}
@@ -176,51 +155,6 @@ def test_shared_values_within_arrays_and_models_are_short() -> None:
     ]:
         values.share(shared, key, model)
         assert key not in shared
-
-
-class Text(str):
-    """A string of another class."""
-
-
-@pytest.mark.parametrize(("raw", "value"), [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
-def test_whole_numbers_and_any_string_are_read(raw: Any, value: Decimal) -> None:
-    assert str(values.read_decimal(raw)) == str(value)
-
-
-@pytest.mark.parametrize(
-    "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
-)
-def test_only_finite_numbers_are_read(text: str) -> None:
-    for raw in (text, Text(text)):
-        with pytest.raises(ValueError, match="not a"):
-            values.read_decimal(raw)
-
-
-@given(finite_decimals.filter(lambda value: abs(value.adjusted()) <= 64 and abs(value.as_tuple().exponent) <= 64))
-def test_decimals_are_sent_without_exponent(value: Decimal) -> None:
-    text = values.decimal_text(value)
-    assert Decimal(text) == value
-    assert "E" not in text
-
-
-def test_decimals_are_sent_with_the_digits_they_have() -> None:
-    assert values.decimal_text(Decimal("1.10")) == "1.10"
-    assert values.decimal_text(Decimal("1E+2")) == "100"
-    assert values.decimal_text(Decimal("1E-8")) == "0.00000001"
-    assert values.decimal_text(5) == "5"
-    assert len(values.decimal_text(Decimal("1E+999999"))) < 20
-
-
-@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
-def test_only_finite_decimals_are_sent(value: Decimal) -> None:
-    with pytest.raises(ValueError, match="decimal must be finite, got"):
-        values.decimal_text(value)
-
-
-@pytest.mark.parametrize("value", [1.1, "1.1", True, None])
-def test_only_decimals_and_integers_are_amounts(value: Any) -> None:
-    with pytest.raises(TypeError, match="expected a Decimal"):
-        values.decimal_text(value)
 
 
 @given(st.integers(min_value=-(2**53), max_value=2**53))

@@ -15,15 +15,13 @@ from typing import Annotated, Any
 
 import msgspec
 
+from brokerage_async._decimals import decimal_as_sent, decimal_text, finite, read_decimal
 from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
     date_or_keep,
-    decimal_as_sent,
     decimal_or_keep,
-    decimal_text,
     epoch_or_keep,
-    finite,
     freeze,
     items_or_keys,
     keep,
@@ -31,7 +29,6 @@ from brokerage_async._values import (
     mutable_builder,
     raw_object,
     read_boolean,
-    read_decimal,
     read_epoch,
     read_integer,
     share,

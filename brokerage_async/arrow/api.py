@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import attrs
 
-from .._values import Decimals
+from .._decimals import Decimals
 from ..errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import attrs
 import msgspec
 import pyarrow as pa
 
-from .._values import Decimals, decimal_text, readable
+from .._decimals import Decimals, decimal_text
+from .._values import readable
 
 __all__ = ["DECIMAL", "Column", "columns_of", "has_wide_decimals", "widened"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from .._values import Decimals
+from .._decimals import Decimals
 from ..errors import ConfigurationError
 from .columns import DECIMAL, columns_of, has_wide_decimals
 from .tables import table_of

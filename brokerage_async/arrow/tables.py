@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from .._values import Decimals, readable
+from .._decimals import Decimals
+from .._values import readable
 from ..errors import ConfigurationError
 from .columns import columns_of, widened
 

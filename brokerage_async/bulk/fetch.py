@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from .._arguments import check_count, check_function, running_loop
-from .._values import Decimals
+from .._decimals import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
 from ..http.concurrency import ConcurrentMap

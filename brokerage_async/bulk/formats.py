@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import attrs
 import msgspec
 
-from .._values import decimal_text
+from .._decimals import decimal_text
 from ..arrow import write_parquet as write_groups
 from ..errors import ConfigurationError
 from ..models import converter

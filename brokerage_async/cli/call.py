@@ -10,9 +10,10 @@ from typing import Any
 
 import typer
 
+from .._decimals import read_decimal
 from .._generated import endpoints
 from .._generated.operations import OPERATIONS
-from .._values import read_decimal, read_integer
+from .._values import read_integer
 from ..errors import ErrorDetail, InvalidRequestError
 from ..models import converter
 from ..operation import BoundCall, Effect, Operation, Parameter, Shape

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from .. import tickets
-from .._values import read_decimal
+from .._decimals import read_decimal
 from ..errors import InvalidRequestError
 from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, TimeInForce
 from .json_input import read_exactly, read_model, read_source

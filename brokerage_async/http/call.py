@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import attrs
 
 from ..errors import (
-    APIError,
     BrokerageError,
     DeadlineExceededError,
     RequestNotSentError,
@@ -22,6 +21,7 @@ from ..errors import (
 from ..observers import Attempt
 from ..operation import BoundCall
 from ..protocol.notes import note_arguments
+from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
@@ -39,11 +39,7 @@ _ANSWERED = _UNAUTHORIZED | {Outcome.REFUSED, Outcome.AMBIGUOUS}
 ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
 
-
 ACCESS = "an access token"
-
-MIN_QUOTED = 8
-"""Length from which a token is searched for in the body of an error."""
 
 
 @attrs.frozen
@@ -95,20 +91,8 @@ class Call:
         maybe_processed: whether an earlier attempt may have changed something.
     """
 
-    __slots__ = (
-        "_authorization",
-        "_call",
-        "_deadline_at",
-        "_engine",
-        "_last",
-        "_loop",
-        "_operation",
-        "_options",
-        "_request",
-        "_waiting_for",
-        "attempt",
-        "maybe_processed",
-    )
+    __slots__ = ("_authorization", "_call", "_deadline_at", "_engine", "_last", "_loop", "_operation", "_options",
+                 "_request", "_waiting_for", "attempt", "maybe_processed")  # fmt: skip
 
     def __init__(
         self,
@@ -207,24 +191,19 @@ class Call:
             attempt.response = response
             self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
-                attempt.failure = self._read_error(response)
-
-    def _read_error(self, response: Response) -> APIError:
-        """Return the error that the response is."""
-        response, base_url = self.without_token(response), self._engine.environment.base_url
-        return read_error(self._operation, response, attempts=self.attempt, now=time.time(), base_url=base_url)
+                base_url = self._engine.environment.base_url
+                attempt.failure = read_error(
+                    self._operation,
+                    self.without_token(response),
+                    attempts=self.attempt,
+                    now=time.time(),
+                    base_url=base_url,
+                )
 
     def without_token(self, response: Response) -> Response:
         """Return the response without the token of the last attempt, should the response quote it."""
-        token = self._authorization.removeprefix("Bearer ")
-        if len(token) < MIN_QUOTED:
-            return response
-        if token.encode() in response.body:
-            response = attrs.evolve(response, body=response.body.replace(token.encode(), b"[redacted]"))
-        if any(token in value for value in response.headers.values()):
-            headers = {name.lower(): value.replace(token, "[redacted]") for name, value in response.headers.items()}
-            response = attrs.evolve(response, headers=headers)
-        return response
+        headers = headers_without_token(response.headers, self._authorization)
+        return attrs.evolve(response, headers=headers, body=without_token(response.body, self._authorization))
 
     def _next_request(self, attempt: _Attempt, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""

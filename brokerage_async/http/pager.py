@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import attrs
 
 from .._arguments import check_count
-from .._values import Decimals
+from .._decimals import Decimals
 from ..arrow import joined, require, to_arrow, to_pandas, to_polars
 from ..errors import BrokerageError
 from ..operation import BoundCall, Page, Pager

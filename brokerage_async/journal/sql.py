@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from .base import EntryKey, EntryState, JournalEntry
+from .base import EntryKey, EntryState, JournalEntry, JournalError
 from .schema import COLUMNS, KEY
 
 __all__ = ["SqlJournal", "text_of"]
@@ -152,7 +152,10 @@ class SqlJournal(ABC):
         rows = await self._run(OPEN, {**_names(key), "body": body, "owner": owner, "lease": lease})
         if rows:
             return _entry(rows[0]), True
-        known = _entry((await self._run(FIND, _names(key)))[0])
+        found = await self._run(FIND, _names(key))
+        if not found:  # entries are never deleted
+            raise JournalError(f"the entry of {key.external_identifier} was adopted by another address just now")
+        known = _entry(found[0])
         return known, known.state is EntryState.OPEN and known.owner == owner
 
     async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:

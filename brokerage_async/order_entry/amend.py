@@ -22,6 +22,7 @@ from .context import Context
 from .decisions import (
     DeliveryOutcome,
     ReconcilePolicy,
+    SearchResult,
     cancel_shown,
     delivery_of,
     pairs_shown,
@@ -130,7 +131,11 @@ async def _replace(
     )
     delivery, reader = attempt.delivery, _OrderReader(context, account_number, order_id)
     if delivery in UNCERTAIN:
-        shown = await reader.read_until(policy, lambda seen: replace_shown(seen.status, seen.replacing_order_id))
+        shown = await reader.read_until(
+            policy,
+            lambda seen: replace_shown(seen.status, seen.replacing_order_id),
+            settled=lambda seen: replace_shown(seen.status, seen.replacing_order_id, settled=True),
+        )
         successor = reader.order.replacing_order_id if reader.order is not None else None
         if shown is DeliveryOutcome.CONFIRMED and successor is not None:
             original, reader = reader, _OrderReader(context, account_number, successor)
@@ -275,11 +280,16 @@ class _OrderReader:
         return sighting
 
     async def read_until(
-        self, policy: ReconcilePolicy, judge: Callable[[Order], DeliveryOutcome | None]
+        self,
+        policy: ReconcilePolicy,
+        judge: Callable[[Order], DeliveryOutcome | None],
+        *,
+        settled: Callable[[Order], DeliveryOutcome | None] | None = None,
     ) -> DeliveryOutcome | None:
         """Poll as the policy says until the order allows a judgement; None if it never does.
 
-        An order that no poll has shown was not changed for days: one more poll goes further back.
+        ``settled`` judges the order after the last of enough complete polls. An order that no poll has shown was not
+        changed for days: one more poll goes further back.
         """
         judgement: DeliveryOutcome | None = None
 
@@ -290,8 +300,10 @@ class _OrderReader:
                 judgement = judge(sighting.orders[self._order_id])
             return judgement is not None, sighting
 
-        await poll_until(policy, poll)
+        result = await poll_until(policy, poll)
         if self.order is None:
             await self.read(back=START)
             judgement = None if self.order is None else judge(self.order)
+        if judgement is None and settled is not None and self.order is not None and result is SearchResult.ABSENT:
+            judgement = settled(self.order)
         return judgement

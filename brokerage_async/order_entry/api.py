@@ -6,7 +6,6 @@ import logging
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection
-from datetime import datetime
 from decimal import Decimal
 from os import PathLike
 from typing import Any, Protocol, TypeGuard
@@ -96,7 +95,7 @@ class OrderEntry:
             claims=ClaimKeeper(journal, lease),
             origin=client.environment.origin,
             environment=client.environment.name,
-            service_now=getattr(client.session, "service_now", _unknown_time),
+            service_now=getattr(client.session, "service_now", lambda: None),
         )
         self._policy = _checked_policy(reconcile)
         self._identifiers = identifiers
@@ -320,10 +319,6 @@ def _memory_of(client: TradingClient) -> MemoryJournal:
         logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
         journal = _MEMORIES[shared] = MemoryJournal()
     return journal
-
-
-def _unknown_time() -> datetime | None:
-    return None
 
 
 def _checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:

@@ -277,10 +277,18 @@ def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> D
     return DeliveryOutcome.REFUSED if status in TERMINAL else None
 
 
-def replace_shown(status: str | None, replacing_order_id: str | None) -> DeliveryOutcome | None:
-    """Return what the original order shows about an unanswered replacement; None: nothing yet."""
+def replace_shown(
+    status: str | None, replacing_order_id: str | None, *, settled: bool = False
+) -> DeliveryOutcome | None:
+    """Return what the original order shows about an unanswered replacement; None: nothing yet.
+
+    A replaced order reads `Cancelled` too, perhaps before it names the new one. Only a ``settled`` poll, one after the
+    visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed once more.
+    """
     if replacing_order_id:
         return DeliveryOutcome.CONFIRMED
+    if status == "Cancelled" and not settled:
+        return None
     return DeliveryOutcome.REFUSED if status in TERMINAL else None
 
 

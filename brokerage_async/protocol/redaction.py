@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["excerpt", "mask", "mask_tokens", "redact", "redact_body", "redact_headers", "redact_name"]
+__all__ = ["excerpt", "headers_without_token", "mask", "mask_tokens", "redact", "redact_body", "redact_headers",
+           "redact_name", "without_token"]  # fmt: skip
 
 MAX_BODY = 4096
 """Characters of the body of an error that are kept."""
 
 MAX_HEADERS = 64
 """Headers of an error that are kept."""
+
+MIN_TOKEN = 8
+"""Length from which a token is searched for in the body of an error."""
 
 _EXCERPT_BYTES = 2048
 _EXCERPT_LENGTH = 200
@@ -72,6 +76,20 @@ def redact_headers(headers: Mapping[str, str]) -> dict[str, str]:
             traced = _TRACE_HEADER.search(name)
             shown[name.lower()] = (redact_name(value) or "") if traced else redact(value)
     return shown
+
+
+def without_token(body: bytes, authorization: str) -> bytes:
+    """Return a body without the token that its request carried, which may have a form that no pattern finds."""
+    token = authorization.removeprefix("Bearer ").encode()
+    return body.replace(token, _REDACTED.encode()) if len(token) >= MIN_TOKEN else body
+
+
+def headers_without_token(headers: Mapping[str, str], authorization: str) -> Mapping[str, str]:
+    """Return headers without the token that their request carried, such as in the address of a redirect."""
+    token = authorization.removeprefix("Bearer ")
+    if len(token) < MIN_TOKEN or not any(token in value for value in headers.values()):
+        return headers
+    return {name.lower(): value.replace(token, _REDACTED) for name, value in headers.items()}
 
 
 def mask_tokens(text: str) -> str:

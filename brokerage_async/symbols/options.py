@@ -20,7 +20,7 @@ from typing import cast
 
 import attrs
 
-from .._values import read_decimal
+from .._decimals import read_decimal
 from ..errors import ErrorDetail, InvalidRequestError
 from .parts import CENTURY, checked, day_of, plain
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.journal import sql as journal_sql
-from brokerage_async.journal.base import EntryKey, EntryState
+from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.schema import creation
 from brokerage_async.journal.sql import SqlJournal, text_of
 
@@ -60,6 +60,24 @@ async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
         assert await journal.open(KEY, b"x", owner="a", lease=30) == first  # the answer to the first write was lost
         assert (await journal.open(KEY, b"x", owner="b", lease=30))[1] is False
         assert first[1] is True
+
+
+class Adopting(InMemory):
+    """A journal in which another worker adopts the entry between two statements."""
+
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        if statement == journal_sql.FIND:
+            self.connection.execute("UPDATE t SET origin = 'https://elsewhere.example'")
+        return await super()._run(statement, values, renewal=renewal)
+
+
+async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error_of_the_journal() -> None:
+    async with Adopting() as journal:
+        await journal.open(KEY, b"x", owner="a", lease=30)
+        with pytest.raises(JournalError, match="was adopted by another address just now"):
+            await journal.open(KEY, b"x", owner="b", lease=30)
 
 
 async def test_times_are_read_as_utc() -> None:

@@ -192,10 +192,11 @@ class TestReplace:
             (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
             (listed(REPLACED), UNKNOWN, "1", "1"),
             (listed(order("Filled")), REFUSED, "1", "1"),
+            (listed(order("Cancelled")), REFUSED, "1", "1"),
             (listed(order("Live")), UNKNOWN, "1", "1"),
             (listed(), UNKNOWN, None, "1"),
         ],
-        ids=["ours", "somebody else's", "successor not listed", "filled", "untouched", "not listed"],
+        ids=["ours", "somebody else's", "successor not listed", "filled", "cancelled", "untouched", "not listed"],
     )
     @on_virtual_time
     async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
@@ -206,6 +207,19 @@ class TestReplace:
         assert change.order_id == named
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
+
+    @on_virtual_time
+    async def test_order_that_names_its_successor_later_than_it_reads_cancelled_was_replaced(self) -> None:
+        lists = [listed(order("Cancelled")), listed(order("Cancelled")), listed(self.REPLACED, self.SUCCESSOR)]
+        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=listed())
+        change = await self.made(desk)
+        assert (change.outcome, change.order_id) == (APPLIED, "2")
+
+    @on_virtual_time
+    async def test_cancelled_order_without_a_complete_poll_after_the_delay_may_have_been_replaced(self) -> None:
+        lists = [listed(order("Cancelled")), fail(500)]
+        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=fail(500))
+        assert (await self.made(desk)).outcome is UNKNOWN
 
     @pytest.mark.parametrize(
         ("answer", "lists", "expected", "shown"),

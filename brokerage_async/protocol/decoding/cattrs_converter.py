@@ -9,8 +9,9 @@ from typing import Any, get_args, get_origin
 import cattrs
 import msgspec
 
+from ..._decimals import decimal_text, finite, read_decimal
 from ..._generated.converters import WIRES
-from ..._values import OpenStrEnum, as_tuple, decimal_text, finite, read_decimal
+from ..._values import OpenStrEnum, as_tuple
 from .adaptive import REGISTRY
 from .fields import UNREADABLE
 from .issues import Issues

@@ -99,11 +99,11 @@ def _settle_column(column: Column, structs: Sequence[Any], path: str, issues: Is
         if value is raw:
             continue
         setattr(struct, attribute, value)
-        if value.__class__ is Kept and not reported:
+        if value.__class__ is Kept and (value.items or not reported):
             if issues.strict:
                 raise ValueError(path)
             _report(column.field, value, path, issues)
-            reported = not value.items  # Items of a list have paths of their own.
+            reported = reported or not value.items  # Items of a list have paths of their own.
 
 
 def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:

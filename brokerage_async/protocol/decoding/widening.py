@@ -14,8 +14,9 @@ from typing import Any, get_args
 import attrs
 import msgspec
 
+from ..._decimals import MAX_CACHED_LENGTH, read_decimal
 from ..._generated.converters import DecimalText, Moment, Wire
-from ..._values import MAX_CACHED_LENGTH, OpenStrEnum, read_decimal, read_epoch
+from ..._values import OpenStrEnum, read_epoch
 from .fields import UNFIT, UNREADABLE, WireField, equivalents, fitting, wire_fields
 
 __all__ = ["Column", "Kept", "Place", "needs_untyped", "places", "widened_type"]

@@ -18,7 +18,8 @@ from urllib.parse import parse_qsl
 import attrs
 import msgspec
 
-from ..._values import aware, read_decimal
+from ..._decimals import read_decimal
+from ..._values import aware
 from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ...protocol.validation.rules import CompiledRule

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
+from ..._decimals import decimal_text
 from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
-from ..._values import decimal_text
 from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
 from ..event_queue import EventQueue, ScheduledEvent

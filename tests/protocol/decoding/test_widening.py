@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors, models
@@ -68,6 +68,7 @@ def has_alias_pairs(wire: Any, row: Any) -> bool:
     )
 
 
+@example(case=(models.HolidayCalendar, [{"market-holidays": [""]}, {"market-holidays": 0}]), others=[])
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(case=cases, others=st.lists(st.integers(0, 5), max_size=3))
 def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, others: list[int]) -> None:

@@ -1,0 +1,94 @@
+"""Decimals: exact numbers read from JSON and written to it.
+
+The cache holds short strings only: it is bounded in bytes, whatever the service sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Literal
+
+__all__ = ["MAX_CACHED_LENGTH", "Decimals", "decimal_as_sent", "decimal_text", "finite", "read_decimal"]
+
+Decimals = Literal["exact", "string", "float"]
+"""How decimals are written.
+
+``exact``: as decimals; see each function. ``string``: the digits as they were sent, of any length, trailing zeros
+included. ``float``: the nearest 64-bit float, for statistics and charts, not for money.
+"""
+
+#: The longest string that a cache holds. Longer values are read each time.
+MAX_CACHED_LENGTH = 64
+#: Entries of the cache; a full one starts over.
+MAX_DECIMALS = 4096
+
+
+class _Decimals(dict[Any, Decimal]):
+    """Cache of decimals: prices and sizes repeat a great deal, and a hit costs a third of a conversion.
+
+    A ``dict`` with `__missing__` finds a hit without entering Python code.
+    """
+
+    def __missing__(self, raw: str | int) -> Decimal:
+        value = _decimal(raw)
+        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
+            if len(self) >= MAX_DECIMALS:
+                self.clear()
+            self[raw] = value
+        return value
+
+
+#: Reads a finite decimal. Raises ValueError for anything that is not a finite number as JSON would write it.
+read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
+
+
+def _decimal(raw: str | int) -> Decimal:
+    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
+    if isinstance(raw, str) and not _is_bare(raw):
+        raise ValueError(f"not a decimal: {raw!r}")
+    try:
+        value = Decimal(raw)
+    except ArithmeticError:
+        raise ValueError(f"not a decimal: {raw!r}") from None
+    if not value.is_finite():
+        raise ValueError(f"not a finite decimal: {raw!r}")
+    return value
+
+
+def _is_bare(raw: str) -> bool:
+    return raw.isascii() and "_" not in raw and raw.strip() == raw
+
+
+def finite(value: Decimal) -> Decimal:
+    """Return the value. Raises ValueError when it is not finite."""
+    if not value.is_finite():
+        raise ValueError(f"not a finite decimal: {value}")
+    return value
+
+
+def decimal_text(value: Decimal | int) -> str:
+    """Write a decimal as the service reads it: plain digits without an exponent.
+
+    Raises ValueError for NaN and Infinity, and TypeError for a float, whose digits are not the ones that were typed.
+    """
+    if isinstance(value, Decimal):
+        digits = str(value)
+        if digits.isdigit() or ("E" not in digits and "N" not in digits and "I" not in digits):
+            return digits
+        return _plain(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"expected a Decimal, got {type(value).__name__} {value!r}")
+
+
+def decimal_as_sent(value: Decimal) -> Any:
+    """Write the same for a field that is read as a number; on the wire struct it is a string nevertheless."""
+    return decimal_text(value)
+
+
+def _plain(value: Decimal) -> str:
+    if not value.is_finite():
+        raise ValueError(f"decimal must be finite, got {value}")
+    # Written out in full, an absurd exponent would be gigabytes of zeros.
+    return format(value, "f") if abs(value.adjusted()) <= 64 else str(value)

@@ -1,0 +1,78 @@
+"""Decimals: read and sent exactly, cached within bounds."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import _decimals as decimals
+
+finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
+
+
+@given(finite_decimals)
+def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
+    read = decimals.read_decimal(str(value))
+    assert (read, str(read)) == (value, str(value))
+
+
+def test_decimals_are_cached_up_to_a_length() -> None:
+    """What is cached is bounded in bytes: 4,096 decimals of 64 characters."""
+    long, big = "1" * (decimals.MAX_CACHED_LENGTH + 1), 1 << 65
+    assert decimals.read_decimal("1.25") is decimals.read_decimal("1.25")
+    for raw in (long, big):
+        assert decimals.read_decimal(raw) == decimals.read_decimal(raw) == int(raw)
+        assert decimals.read_decimal(raw) is not decimals.read_decimal(raw)
+    cache = decimals._Decimals()
+    for number in range(2 * decimals.MAX_DECIMALS):
+        cache[str(number)]
+    assert 0 < len(cache) <= decimals.MAX_DECIMALS
+
+
+class Text(str):
+    """A string of another class."""
+
+
+@pytest.mark.parametrize(("raw", "value"), [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
+def test_whole_numbers_and_any_string_are_read(raw: Any, value: Decimal) -> None:
+    assert str(decimals.read_decimal(raw)) == str(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
+)
+def test_only_finite_numbers_are_read(text: str) -> None:
+    for raw in (text, Text(text)):
+        with pytest.raises(ValueError, match="not a"):
+            decimals.read_decimal(raw)
+
+
+@given(finite_decimals.filter(lambda value: abs(value.adjusted()) <= 64 and abs(value.as_tuple().exponent) <= 64))
+def test_decimals_are_sent_without_exponent(value: Decimal) -> None:
+    text = decimals.decimal_text(value)
+    assert Decimal(text) == value
+    assert "E" not in text
+
+
+def test_decimals_are_sent_with_the_digits_they_have() -> None:
+    assert decimals.decimal_text(Decimal("1.10")) == "1.10"
+    assert decimals.decimal_text(Decimal("1E+2")) == "100"
+    assert decimals.decimal_text(Decimal("1E-8")) == "0.00000001"
+    assert decimals.decimal_text(5) == "5"
+    assert len(decimals.decimal_text(Decimal("1E+999999"))) < 20
+
+
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
+def test_only_finite_decimals_are_sent(value: Decimal) -> None:
+    with pytest.raises(ValueError, match="decimal must be finite, got"):
+        decimals.decimal_text(value)
+
+
+@pytest.mark.parametrize("value", [1.1, "1.1", True, None])
+def test_only_decimals_and_integers_are_amounts(value: Any) -> None:
+    with pytest.raises(TypeError, match="expected a Decimal"):
+        decimals.decimal_text(value)
