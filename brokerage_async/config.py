@@ -93,7 +93,7 @@ def base_address(value: object) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise ConfigurationError(f"invalid base_url: {error}") from None
-    if "[" in parts.netloc and not _IN_BRACKETS.fullmatch(parts.netloc):  # else urlsplit ignores what is around them
+    if "[" in parts.netloc and not _IN_BRACKETS.fullmatch(parts.netloc):  # urlsplit ignores the rest
         raise ConfigurationError("base_url must have nothing but a port beside an address in brackets")
     if "@" in parts.netloc or "?" in text or "#" in text:
         raise ConfigurationError("base_url must not contain a user name, a query or a fragment")

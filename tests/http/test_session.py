@@ -156,7 +156,7 @@ class TestQuotedToken:
     @pytest.mark.parametrize("raw", [False, True])
     @on_virtual_time
     async def test_error_of_any_status_and_its_headers_do_not_give_it_away(self, raw: bool, status: int) -> None:
-        """A redirect may carry it in its address, and a success may hold an error."""
+        # A redirect may carry it in its address, and a success may hold an error.
         body = b'{"data": {"items": []}, "seen": "short/but/secret", "error": {"code": "invalid", "message": "no"}}'
         headers = {"Location": "https://login.example/?t=short/but/secret"}
         transport = FakeTransport(Response(status=status, headers=headers, body=body))
