@@ -28,7 +28,9 @@ MAX_SHOWN = 300
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
-decode_entry = msgspec.json.Decoder(tuple[str, list[dict[str, Any]] | None], float_hook=Decimal).decode
+decode_entry: Callable[[bytes], tuple[str, list[dict[str, Any]] | None]] = msgspec.json.Decoder(
+    tuple[str, list[dict[str, Any]] | None], float_hook=Decimal
+).decode
 
 
 class Checkpoint:
