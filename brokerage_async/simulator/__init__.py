@@ -1,11 +1,14 @@
 """Simulated brokerage for tests, demonstrations and development.
 
 `Simulator` serves the whole interface over HTTP on a loopback port, or in memory. It has a settable clock, scriptable
-faults and a ledger of every request and order. The same seed gives the same history.
+faults and a ledger of every request and order. The same seed gives the same history. `run` puts a whole program and the
+brokerage on one virtual clock: a trading day in seconds.
 """
 
 from .faults import Fault
 from .ledger import Ledger
 from .simulator import Simulator
+from .virtual_loop import DeadlockError, VirtualTimeError
+from .virtual_run import run
 
-__all__ = ["Fault", "Ledger", "Simulator"]
+__all__ = ["DeadlockError", "Fault", "Ledger", "Simulator", "VirtualTimeError", "run"]
