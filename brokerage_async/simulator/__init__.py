@@ -7,8 +7,23 @@ brokerage on one virtual clock: a trading day in seconds.
 
 from .faults import Fault
 from .ledger import Ledger
+from .market.price_files import read_prices
+from .market.price_path import PricePath
+from .market.quotes import PriceSource
+from .market.random_walk import RandomWalk
 from .simulator import Simulator
 from .virtual_loop import DeadlockError, VirtualTimeError
 from .virtual_run import run
 
-__all__ = ["DeadlockError", "Fault", "Ledger", "Simulator", "VirtualTimeError", "run"]
+__all__ = [
+    "DeadlockError",
+    "Fault",
+    "Ledger",
+    "PricePath",
+    "PriceSource",
+    "RandomWalk",
+    "Simulator",
+    "VirtualTimeError",
+    "read_prices",
+    "run",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
@@ -18,6 +18,7 @@ from .clock import DEFAULT_START, Clock
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
+from .market.quotes import PriceSource
 from .state import Settings
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
@@ -52,6 +53,8 @@ class Simulator:
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
         rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
+        prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
+            others follow a random walk of the seed.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
         withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
@@ -79,6 +82,7 @@ class Simulator:
         cash: Decimal | int = 10_000_000,
         latency: Latency = 0.0,
         rate_limit: float | None = None,
+        prices: Mapping[str, PriceSource] | None = None,
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
@@ -92,6 +96,8 @@ class Simulator:
         self.brokerage: Brokerage = Brokerage(
             settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
         )
+        for symbol, source in (prices or {}).items():
+            self.brokerage.state.prices.set_source(symbol, source, start.timestamp())
         self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
 
@@ -241,13 +247,23 @@ class Simulator:
         return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency.
+        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
 
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
         self.settle()
         self.brokerage.state.prices.set_price(symbol, Decimal(price), self.clock.now())
+
+    def set_source(self, symbol: str, source: PriceSource) -> None:
+        """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""
+        self.settle()
+        self.brokerage.state.prices.set_source(symbol, source, self.clock.now())
+
+    def release_price(self, symbol: str) -> None:
+        """Let a price that `set_price` holds follow its source again."""
+        self.settle()
+        self.brokerage.state.prices.release(symbol, self.clock.now())
 
     def authorize(self, address: str) -> str:
         """Consent as the owner to the authorization request at ``address`` and return the redirect address."""

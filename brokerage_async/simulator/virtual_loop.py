@@ -77,7 +77,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jumping.now += seconds
 
     def call_soon_threadsafe(
-        self, callback: Callable[[Unpack[Ts]], object], *args: Unpack[Ts], context: Context | None = None
+        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Schedule a callback from the thread of the loop; other threads are refused."""
         if threading.get_ident() != self._owner:

@@ -14,8 +14,9 @@ from ..event_queue import EventQueue
 from ..keyed_random import KeyedRandom
 from ..market import trading_hours
 from ..market.calendar import CALENDARS, local_epoch
-from ..market.prices import PRICE_INTERVAL, Prices
+from ..market.prices import Prices
 from .bookkeeping import Bookkeeping
+from .liquidity import Liquidity
 from .order_store import OrderStore
 from .orders import Leg, Order
 
@@ -51,6 +52,7 @@ class Exchange:
         self._order_store = order_store
         self._bookkeeping = bookkeeping
         self._prices = prices
+        self._liquidity = Liquidity(prices)
         self._event_queue = event_queue
         self._random = random
         self._live: dict[int, Order] = {}
@@ -178,14 +180,14 @@ class Exchange:
         extended = order.terms.is_extended
         if not trading_hours.is_open(instrument, now, extended=extended):
             self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
-        elif self.is_marketable(order, now):
+        elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._evaluate)
+            self._schedule(order, "evaluate", self._prices.next_change(order.underlying, now), self._evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``.
@@ -207,7 +209,7 @@ class Exchange:
         Negative when it brings money in.
         """
         units = order.units
-        prices = ((leg, self._prices.price(leg.instrument, now)) for leg in order.legs)
+        prices = ((leg, self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)) for leg in order.legs)
         if len(order.legs) == 1:
             leg, price = next(prices)
             return price * leg.sign
@@ -219,7 +221,10 @@ class Exchange:
             self._evaluate(order, now)
             return
         units = order.units
-        part = self._part(order, units)
+        part = min(self._part(order, units), self._liquidity.units(order, now))
+        if part == 0:  # others took the size
+            self._evaluate(order, now)
+            return
         for leg in order.legs:
             self._execute(order, leg, leg.remaining * part / units, now)
         self._order_store.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
@@ -241,7 +246,8 @@ class Exchange:
         return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
     def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float) -> None:
-        price = self._prices.price(leg.instrument, now)
+        price = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)
+        self._liquidity.take(leg.instrument, quantity, now, buys=leg.sign > 0)
         leg.remaining -= quantity
         leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
@@ -277,7 +283,8 @@ class Exchange:
             if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
-            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._watch_conditions)
+            changes = [self._prices.next_change(each.symbol or order.underlying, now) for each in conditions]
+            self._schedule(order, "evaluate", min(changes), self._watch_conditions)
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:
