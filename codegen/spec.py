@@ -82,13 +82,17 @@ class Model:
 
 @attrs.frozen(kw_only=True)
 class Enum:
-    """Enumeration of the schema; ``members`` are pairs of Python name and value."""
+    """Enumeration of the schema; ``members`` are pairs of Python name and value.
+
+    If it ``ignores_case``, values are read in any letter case.
+    """
 
     name: str
     description: str
     section: str
     members: tuple[tuple[str, str], ...]
     observed_values: tuple[str, ...] = ()
+    ignores_case: bool = False
     provenance: str = "documented"
 
 

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "b4cd1090eb432041be6b53ea88db5cc2055a1ab97f36a0bacc5b501b9f8634fd"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

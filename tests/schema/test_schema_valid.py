@@ -202,7 +202,7 @@ PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
     "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-shared",
 }  # fmt: skip
-ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-enum-varnames", "x-observed"}
+ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 VOCABULARY = OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 

@@ -70,6 +70,7 @@ def test_no_content() -> None:
         (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"items": [{"market-holidays": []}]}, models.HolidayCalendar(market_holidays=())),
         (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"market-holidays": []}, models.HolidayCalendar(market_holidays=())),
         (ops.MARKET_TIME_CURRENT_SESSIONS, {"state": "Open"}, [models.CurrentMarketSession(state=models.MarketState.OPEN)]),
+        (ops.MARKET_TIME_EQUITY_SESSION, {"state": "Pre-market"}, models.CurrentMarketSession(state=models.MarketState.PRE_MARKET)),
     ],
 )  # fmt: skip
 def test_both_forms_are_decoded_without_a_warning(
