@@ -6,11 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from .read.clients import load_clients
 from .read.load import SchemaError, load
 from .render import reference
 from .render.write import render, render_typing_checks, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
+CLIENTS = ROOT / "codegen" / "clients.yaml"
 OUT = ROOT / "brokerage_async" / "_generated"
 
 
@@ -24,15 +26,16 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         spec = load(options.schema)
+        comparison = load_clients(CLIENTS, spec) if options.out == OUT else None
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
     codes = [_write_or_check(render(spec), options.out, check=options.check, whole_folder=True)]
-    if options.out == OUT:
+    if comparison is not None:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
-        page = {"operations.md": reference.render(spec)}
+        page = {"operations.md": reference.render(spec, comparison)}
         codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
 
