@@ -115,7 +115,7 @@ class Operation:
     """Endpoint of the service.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
-    ``identity`` holds the fields that identify a row of a list.
+    ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
     """
 
     name: str
@@ -140,6 +140,7 @@ class Operation:
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
+    host: str | None = None
     provenance: str = "documented"
 
     @property

@@ -62,7 +62,7 @@ def _cells(operation: Operation, clients: tuple[OtherClient, ...]) -> tuple[str,
     name = f"`{operation.python_name}`"
     name = f"**{name}**" if operation.effect == "mutate" else name
     environments = "production" if operation.production_only else "both"
-    request = f"`{operation.method} {operation.path}`"
+    request = f"`{operation.method} {operation.path}`" + (f" on host `{operation.host}`" if operation.host else "")
     has = ("yes" if _has(client, operation) else "no" for client in clients)
     return (name, request, _result(operation), operation.provenance, environments, *has)
 
@@ -70,7 +70,7 @@ def _cells(operation: Operation, clients: tuple[OtherClient, ...]) -> tuple[str,
 def _result(operation: Operation) -> str:
     if operation.result is None:
         return "nothing"
-    forms = {"many": "list of ", "page": "pages of "}
+    forms = {"many": "list of ", "bare_many": "list of ", "page": "pages of "}
     return f"{forms.get(operation.shape, '')}`{operation.result}`"
 
 
