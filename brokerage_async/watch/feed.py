@@ -83,6 +83,7 @@ class Feed(Generic[T]):
         self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
+        self._finished = False
         self._traceback: TracebackType | None = None
         self.latest: Mapping[Any, T] | None = None
         self.at: datetime = now()
@@ -90,8 +91,8 @@ class Feed(Generic[T]):
 
     @property
     def ended(self) -> bool:
-        """True once the loop has ended or was stopped."""
-        return self._stopped or (self._task is not None and self._task.done())
+        """True once the loop was stopped, or has ended and its error is known."""
+        return self._stopped or self._finished
 
     def attach(self, listener: Listener) -> None:
         """Poll until ``listener`` is detached or garbage-collected."""
@@ -234,6 +235,7 @@ class Feed(Generic[T]):
                 self.error = BrokerageError("the polling loop was cancelled")
         elif isinstance(crash := task.exception(), Exception) and self.error is None:
             self.error, self._traceback = crash, crash.__traceback__
+        self._finished = True
         self.announce()
 
 
