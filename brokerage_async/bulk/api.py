@@ -175,6 +175,7 @@ class Bulk:
 
         The type of a symbol follows from its form (`symbols.instrument_type_of`), which is the same for an index and an
         equity: ``types={"SPX": "Index"}`` names it. ``include_instrument`` adds the definition of each instrument.
+        Production only, and for funded accounts.
         """
         _check_choice("include_instrument", include_instrument)
         own_types = checked_types(types)
