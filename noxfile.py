@@ -90,6 +90,15 @@ def generate(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site in ``docs/_build/html``; a broken link or an undocumented public name fails."""
+    session.install("-e", ".[cli,postgres]", *group("docs"))
+    site = "docs/_build/html"
+    session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
+    session.run("python", "-m", "docgen", site)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Build the wheel, look into it, and run the tests against it, installed, away from the source tree."""
     session.install("build", *group("tests"))
@@ -104,8 +113,12 @@ def build(session: nox.Session) -> None:
             "tests",
             "schema",
             "codegen",
+            "docgen",
             "README.md",
+            "CHANGELOG.md",
+            "CODE_OF_CONDUCT.md",
             "CONTRIBUTING.md",
+            "SECURITY.md",
             "docs",
             "benchmarks",
             "pyproject.toml",
@@ -115,7 +128,7 @@ def build(session: nox.Session) -> None:
             copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
             copy(source, Path(folder) / name)
         session.chdir(folder)
-        about_the_sources = ("tests/codegen", "tests/test_layers.py", "tests/schema/test_single_source.py")
+        about_the_sources = ("tests/codegen", "tests/docgen", "tests/test_layers.py", "tests/schema/test_single_source.py")
         session.run("pytest", "-q", *(f"--ignore={name}" for name in about_the_sources), *session.posargs)
 
 
