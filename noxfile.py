@@ -128,7 +128,12 @@ def build(session: nox.Session) -> None:
             copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
             copy(source, Path(folder) / name)
         session.chdir(folder)
-        about_the_sources = ("tests/codegen", "tests/docgen", "tests/test_layers.py", "tests/schema/test_single_source.py")
+        about_the_sources = (
+            "tests/codegen",
+            "tests/docgen",
+            "tests/test_layers.py",
+            "tests/schema/test_single_source.py",
+        )
         session.run("pytest", "-q", *(f"--ignore={name}" for name in about_the_sources), *session.posargs)
 
 
