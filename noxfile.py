@@ -134,15 +134,17 @@ def build(session: nox.Session) -> None:
         about_the_sources = (
             "tests/codegen",
             "tests/docgen",
-            "tests/test_layers.py",
+            "tests/release",
             "tests/schema/test_single_source.py",
+            "tests/test_layers.py",
+            "tests/test_workflows.py",
         )
         session.run("pytest", "-q", *(f"--ignore={name}" for name in about_the_sources), *session.posargs)
 
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build twice and compare, check wheel, sdist and changelog, run the demo: ``-- --final`` before publishing."""
+    """Build twice and compare, check wheel, sdist and changelog, run the demo; ``-- --final`` before publishing."""
     session.install("-e", ".", *group("release"))
     folder = Path(session.create_tmp()).resolve()
     for name in ("dist", "again", "source"):
@@ -158,6 +160,8 @@ def release(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", str(wheel), str(sdist))
     session.run("check-wheel-contents", str(wheel))
     run_installed(session, wheel, folder / "venv")
+    shutil.rmtree("dist", ignore_errors=True)
+    shutil.copytree(folder / "dist", "dist")
 
 
 def time_of_sources(session: nox.Session) -> str:

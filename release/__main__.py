@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("dist", type=Path, help="folder of a wheel and an sdist")
     parser.add_argument("again", type=Path, nargs="?", help="folder of the same, built a second time")
     parser.add_argument("--final", action="store_true", help="demand what a published release needs")
+    parser.add_argument("--tag", help="name of the tag that is to be published, such as v0.1.0")
     options = parser.parse_args(arguments)
 
     first = digests(options.dist)
@@ -29,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     problems += built_problems(options.dist, __version__)
     if options.again is not None and (second := digests(options.again)) != first:
         problems.append(f"two builds must have the same hashes, got {first} and {second}")
+    if options.tag not in (None, f"v{__version__}"):
+        problems.append(f"the tag must be v{__version__}, got {options.tag}")
     if options.final and "urls" not in project():
         problems.append("pyproject.toml must have [project.urls] with the address of the repository")
     for name, digest in first.items():

@@ -49,3 +49,9 @@ def test_final_release_needs_a_day_and_an_address(dist: Path, capsys: pytest.Cap
 def test_folder_with_a_stranger_fails(dist: Path) -> None:
     shutil.copy(next(dist.glob("*.whl")), dist / "another-1.0.0-py3-none-any.whl")
     assert command.main([str(dist)]) == 1
+
+
+def test_tag_of_another_version_fails(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([str(dist), "--tag", "v1.0.0"]) == 0
+    assert command.main([str(dist), "--tag", "v1.0.1"]) == 1
+    assert "the tag must be v1.0.0, got v1.0.1" in capsys.readouterr().out
