@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "96ea5d48c78aaaefc637a9e47d03c43e8d083c89d8f4fafedd5827c1208fa5ba"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -90,7 +90,7 @@ def test_next_change_is_that_of_the_source_and_at_most_a_day_later() -> None:
     assert prices.next_change("AAPL", START + 91) == START + 91 + 86400
     assert prices.next_change("MSFT", 120.5) == 180
     prices.set_price("AAPL", Decimal(500), START)
-    assert prices.next_change("AAPL", 120.5) == 180
+    assert prices.next_change("AAPL", START + 0.5) == START // 60 * 60 + 60
 
 
 def test_stamp_differs_when_prices_do() -> None:
