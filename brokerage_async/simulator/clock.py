@@ -68,6 +68,11 @@ class Clock:
         self._base += seconds
         self._latest += seconds
 
+    def restore(self, now: float) -> None:
+        """Set the clock to ``now`` (epoch seconds), which may have passed: the state of that time is restored."""
+        self._base = self._latest = now
+        self._origin = None
+
     def set(self, moment: datetime) -> None:
         """Move the clock forward to ``moment``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -19,7 +20,9 @@ from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
+from .recording import Snapshot
 from .state import Settings
+from .state_file import StateFile
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
 
@@ -55,6 +58,9 @@ class Simulator:
         rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed.
+        state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
+            the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
+            for a new file only.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
         withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
@@ -83,6 +89,7 @@ class Simulator:
         latency: Latency = 0.0,
         rate_limit: float | None = None,
         prices: Mapping[str, PriceSource] | None = None,
+        state: str | os.PathLike[str] | None = None,
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
@@ -90,14 +97,17 @@ class Simulator:
             raise ValueError(f"environment must be sandbox or production, got {environment!r}")
         self.clock: Clock = Clock(start)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
+        file = None if state is None else StateFile(state)
+        if file is not None:
+            start = _continued(file, start, environment=environment, seed=seed, sizes=sizes, cash=cash, wire=wire)
+            self.clock = Clock(start)
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
         )
         self.brokerage: Brokerage = Brokerage(
-            settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
+            settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions
         )
-        for symbol, source in (prices or {}).items():
-            self.brokerage.state.prices.set_source(symbol, source, start.timestamp())
+        self._keep_to(file)
         self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
 
@@ -110,6 +120,8 @@ class Simulator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.stop()
+        if self._file is not None:
+            self._file.close()
 
     # Addresses and credentials
 
@@ -253,31 +265,41 @@ class Simulator:
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
-        self.settle()
-        self.brokerage.state.prices.set_price(symbol, Decimal(price), self.clock.now())
+        self._act("set_price", symbol=symbol, price=str(Decimal(price)))
 
     def set_source(self, symbol: str, source: PriceSource) -> None:
         """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""
-        self.settle()
-        self.brokerage.state.prices.set_source(symbol, source, self.clock.now())
+        self._act("set_source", symbol=symbol, source=source)
 
     def release_price(self, symbol: str) -> None:
         """Let a price that `set_price` holds follow its source again."""
-        self.settle()
-        self.brokerage.state.prices.release(symbol, self.clock.now())
+        self._act("release_price", symbol=symbol)
 
     def authorize(self, address: str) -> str:
         """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
-        state = self.brokerage.state
-        return state.authorization_server.authorize(address, state.owner, self.clock.now())
+        redirect: str = self._act("authorize", address=address)
+        return redirect
 
     def expire_tokens(self) -> None:
         """Invalidate every access token issued so far; refreshing still works."""
-        self.brokerage.state.authorization_server.expire_tokens()
+        self._act("expire_tokens")
 
     def revoke(self) -> None:
         """Delete the owner's personal grant: its tokens are rejected and cannot be refreshed any more."""
-        self.brokerage.state.authorization_server.personal.revoked = True
+        self._act("revoke")
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state, for `restore`."""
+        return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state and time of a snapshot of this simulator. Scripted faults stay as they are."""
+        self.brokerage.replay(snapshot.entries)
+        self.clock.restore(snapshot.at)
+        self.settle()
+        if self._file is not None:
+            self._file.replace(snapshot.entries)
+            self.brokerage.recording.on_entry = self._file.add
 
     async def restart(self) -> None:
         """Drop every connection and listen again on the same port, with all state kept."""
@@ -288,6 +310,34 @@ class Simulator:
         """Stop listening: connections are refused until `restart`."""
         await self._server.stop()
 
+    def _act(self, name: str, **arguments: Any) -> Any:
+        return self.brokerage.act(name, self.clock.now(), **arguments)
+
+    def _keep_to(self, file: StateFile | None) -> None:
+        """Repeat the entries of the state file, and write further ones to it."""
+        self._file = file
+        if file is None:
+            return
+        try:
+            entries = file.entries()
+            self.brokerage.replay(entries)
+        except BaseException:
+            file.close()
+            raise
+        if entries:
+            self.clock.restore(entries[-1].at)
+        self.brokerage.recording.on_entry = file.add
+
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency
         return latency(request) if callable(latency) else latency
+
+
+def _continued(file: StateFile, start: datetime, **options: object) -> datetime:
+    """Return the start of the simulation that a state file keeps, ``start`` for a new file."""
+    settings = {"start": start.isoformat(), **{name: str(value) for name, value in options.items()}}
+    try:
+        return datetime.fromisoformat(file.check_settings(settings)["start"])
+    except BaseException:
+        file.close()
+        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -61,6 +62,9 @@ def simulator(
     rate_limit: Annotated[
         float | None, typer.Option(min=1.0, help="requests per second that are accepted; no limit by default")
     ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="file that keeps orders, positions, clock and requests over restarts")
+    ] = None,
 ) -> None:
     """Serve a simulated brokerage until Ctrl-C.
 
@@ -74,6 +78,6 @@ def simulator(
     run(
         serve(
             environment=environment.value, host=host, port=port, seed=seed, latency=latency,
-            wire=wire.value, rate_limit=rate_limit, **options,
+            wire=wire.value, rate_limit=rate_limit, state=state, **options,
         )
     )  # fmt: skip

@@ -148,7 +148,7 @@ class Exchange:
             last, collection = terms.gtc_date, instrument.collection
             session = None if collection is None else CALENDARS[collection].session(last)
             end = max(end, local_epoch(last, 24) if session is None else session.close)
-        self._schedule(order, "expiry", end, self._expired)
+        self._schedule(order, "expiry", end, self.expire)
 
     # Steps of an order
 
@@ -164,13 +164,17 @@ class Exchange:
         self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
+        self.make_live(order, now)
+        self.evaluate(order, now)
+
+    def make_live(self, order: Order, now: float) -> None:
+        """Let an order that was routed work from now on."""
         self._live[order.number] = order
         # An order that is being replaced works until it is cancelled, without another status.
         if order.status is OrderStatus.ROUTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
-        self._evaluate(order, now)
 
-    def _evaluate(self, order: Order, now: float) -> None:
+    def evaluate(self, order: Order, now: float) -> None:
         """Schedule the next step of a live order.
 
         That is a fill if the order is marketable, another evaluation otherwise.
@@ -179,7 +183,7 @@ class Exchange:
         instrument = order.legs[0].instrument
         extended = order.terms.is_extended
         if not trading_hours.is_open(instrument, now, extended=extended):
-            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
+            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self.evaluate)
         elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -187,7 +191,7 @@ class Exchange:
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._schedule(order, "evaluate", self._prices.next_change(order.underlying, now), self._evaluate)
+            self._schedule(order, "evaluate", self._prices.next_change(order.underlying, now), self.evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``.
@@ -218,24 +222,30 @@ class Exchange:
     def _traded(self, order: Order, now: float) -> None:
         is_open = trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended)
         if not is_open or not self.is_marketable(order, now):
-            self._evaluate(order, now)
+            self.evaluate(order, now)
             return
         units = order.units
         part = min(self._part(order, units), self._liquidity.units(order, now))
         if part == 0:  # others took the size
-            self._evaluate(order, now)
+            self.evaluate(order, now)
             return
+        self.fill(order, part, now)
+        if not order.is_terminal:
+            self.evaluate(order, now)
+
+    def fill(self, order: Order, part: int, now: float, price: Decimal | None = None) -> None:
+        """Execute some of the remaining units of an order, at ``price`` or at market prices."""
+        units = order.units
         for leg in order.legs:
-            self._execute(order, leg, leg.remaining * part / units, now)
+            self._execute(order, leg, leg.remaining * part / units, now, price)
         self._order_store.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
         for listener in self._fill_listeners:
             listener(order, now)
         if all(leg.remaining == 0 for leg in order.legs):
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.FILLED, now)
-            return
-        self._order_store.changed(order, now)
-        self._evaluate(order, now)
+        else:
+            self._order_store.changed(order, now)
 
     def _part(self, order: Order, units: int) -> int:
         """Return how many of the remaining units are filled this time."""
@@ -245,8 +255,9 @@ class Exchange:
             return units
         return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float) -> None:
-        price = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float, price: Decimal | None) -> None:
+        if price is None:
+            price = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)
         self._liquidity.take(leg.instrument, quantity, now, buys=leg.sign > 0)
         leg.remaining -= quantity
         leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
@@ -254,7 +265,8 @@ class Exchange:
     def _confirmed(self, order: Order, now: float) -> None:
         self._order_store.move(order, OrderStatus.CANCELLED, now)
 
-    def _expired(self, order: Order, now: float) -> None:
+    def expire(self, order: Order, now: float) -> None:
+        """Expire an order, unless it is about to be cancelled."""
         if order.status is OrderStatus.CANCEL_REQUESTED:
             return
         self._live.pop(order.number, None)
@@ -268,7 +280,7 @@ class Exchange:
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in [order for order in self._live.values() if order.underlying == symbol]:
             if order.status is OrderStatus.LIVE:
-                self._evaluate(order, now)
+                self.evaluate(order, now)
 
     # Conditions
 
