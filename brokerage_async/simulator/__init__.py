@@ -5,6 +5,7 @@ faults and a ledger of every request and order. The same seed gives the same his
 brokerage on one virtual clock: a trading day in seconds.
 """
 
+from .control.api import ROUTES as CONTROL_ROUTES
 from .faults import Fault
 from .ledger import Ledger
 from .market.price_files import read_prices
@@ -16,6 +17,7 @@ from .virtual_loop import DeadlockError, VirtualTimeError
 from .virtual_run import run
 
 __all__ = [
+    "CONTROL_ROUTES",
     "DeadlockError",
     "Fault",
     "Ledger",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +17,8 @@ from .api.versions import InterfaceVersions
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
+from .control.api import ControlApi
+from .control.server import ControlServer
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
@@ -61,6 +64,8 @@ class Simulator:
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
             the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
             for a new file only.
+        control_port: port of the control API and its page, on the loopback interface; 0 lets the system choose. None:
+            there is none.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
         withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
@@ -90,6 +95,7 @@ class Simulator:
         rate_limit: float | None = None,
         prices: Mapping[str, PriceSource] | None = None,
         state: str | os.PathLike[str] | None = None,
+        control_port: int | None = None,
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
@@ -108,18 +114,29 @@ class Simulator:
             settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions
         )
         self._keep_to(file)
+        self.control_token: str = secrets.token_urlsafe(24)
+        api = ControlApi(self.brokerage, self.clock, self.control_token)
+        self._control = None if control_port is None else ControlServer(api, control_port)
         self.latency: Latency = latency
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
         await self._server.start()
+        if self._control is not None:
+            try:
+                await self._control.start()
+            except BaseException:
+                await self._server.stop()
+                raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.stop()
+        if self._control is not None:
+            await self._control.stop()
         if self._file is not None:
             self._file.close()
 
@@ -134,6 +151,31 @@ class Simulator:
         if self._server.has_listened:
             return self._server.base_url
         return f"https://{self.brokerage.settings.environment}.simulator.invalid"
+
+    @property
+    def control_url(self) -> str | None:
+        """Address of the control API, None without one."""
+        return None if self._control is None else self._control.url
+
+    @property
+    def page_url(self) -> str | None:
+        """Address of the page with its token, None without a control API."""
+        return None if self._control is None else f"{self._control.url}/#{self.control_token}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Variables with which a program in another process reaches this simulator: ``os.environ | sim.environ``."""
+        variables = {
+            "BROKERAGE_BASE_URL": self.base_url,
+            "BROKERAGE_ENVIRONMENT": self.brokerage.settings.environment,
+            "BROKERAGE_CLIENT_ID": self.client_id,
+            "BROKERAGE_CLIENT_SECRET": self.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
+            "BROKERAGE_ACCOUNT": self.account_numbers[0],
+        }
+        if self.control_url is not None:
+            variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
+        return variables
 
     @property
     def auth_page_url(self) -> str:

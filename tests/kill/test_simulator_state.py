@@ -52,7 +52,7 @@ async def serve(state: Path) -> Served:
         env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
-    lines = [(await process.stdout.readline()).decode() for _ in range(7)]
+    lines = [(await process.stdout.readline()).decode() for _ in range(9)]
     return Served(process, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE)))
 
 

@@ -106,7 +106,7 @@ def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: s
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
     sim = simulator(tmp_path / "state")
-    with pytest.raises(StateError, match="cannot open the state file .*locked"):
+    with pytest.raises(StateError, match=r"cannot open the state file .*locked"):
         simulator(tmp_path / "state")
     sim._file.close()
     simulator(tmp_path / "state")._file.close()
