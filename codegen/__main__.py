@@ -6,7 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from .read.load import SchemaError, load
+from .bundle.document import render as render_bundle
+from .read.document import Document
+from .read.load import SchemaError, read
 from .render import reference
 from .render.write import render, render_typing_checks, stale_files, write
 
@@ -23,12 +25,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     try:
-        spec = load(options.schema)
+        document = Document(options.schema)
+        spec = read(document)
+        files = {**render(spec), "openapi.json": render_bundle(document)}
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
-    codes = [_write_or_check(render(spec), options.out, check=options.check, whole_folder=True)]
+    codes = [_write_or_check(files, options.out, check=options.check, whole_folder=True)]
     if options.out == OUT:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "7ffb14bb0de71cfde93eb658013cf782cad33309eaac2404d0f70e97d13bb1f6"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -2111,7 +2111,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
     type: ComplexOrderType | None = None
     ratio_price_comparator: Comparator | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
-    ratio_price_threshold: DecimalText | None = None
+    ratio_price_threshold: Decimal | None = None
     terminal_at: Moment | None = None
     related_orders: list[RelatedOrderWire] | None = None
     orders: list[OrderWire] | None = None
@@ -2127,7 +2127,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.type = self.type
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
+        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else finite(v)
         o.terminal_at = self.terminal_at
         o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
@@ -2148,7 +2148,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
             model.type,
             model.ratio_price_comparator,
             model.ratio_price_is_threshold_based_on_notional,
-            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            None if (v := model.ratio_price_threshold) is None else decimal_as_sent(v),
             model.terminal_at,
             None if (v := model.related_orders) is None else [RelatedOrderWire.of(item) for item in v],
             None if (v := model.orders) is None else [OrderWire.of(item) for item in v],

@@ -130,14 +130,15 @@ def _read_body(node: Node) -> tuple[str | None, bool]:
     body = node.get("requestBody")
     if body is None:
         return None, False
-    schema = _json_schema(body)
+    schema = json_schema(body)
     if schema is None or schema.component is None:
         body.problem("content.application/json.schema must be a $ref to a component")
         return None, False
     return schema.component, bool(body.members.get("required"))
 
 
-def _json_schema(node: Node) -> Node | None:
+def json_schema(node: Node) -> Node | None:
+    """Return the schema of the JSON content of a request body or response, if any."""
     content = node.get("content")
     media = content.get("application/json") if content else None
     return media.get("schema") if media else None
@@ -152,13 +153,13 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
         return 200, "none", None, ""
     [(status, success)] = successes
     returns = success.string("description")
-    schema = _json_schema(success)
+    schema = json_schema(success)
     if schema is None:
         return int(status), "none", None, returns
     if schema.component is not None:
         return int(status), "bare", schema.component, returns
     forms = list(one_of.elements()) if (one_of := schema.get("oneOf")) else [schema]
-    read = [_read_envelope(form) for form in forms]
+    read = [read_envelope(form) for form in forms]
     shapes = {shape for shape, _ in read}
     result = next((name for _, name in read if name), None)
     if len({name for _, name in read}) != 1:
@@ -171,7 +172,8 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     return int(status), str(shape), result, returns
 
 
-def _read_envelope(form: Node) -> tuple[str, str | None]:
+def read_envelope(form: Node) -> tuple[str, str | None]:
+    """Return the shape of an answer in an envelope, and its component."""
     kinds = {"ItemEnvelope": "one", "ListEnvelope": "many", "PageEnvelope": "page"}
     envelope = next((node.component for node in all_of.elements()), None) if (all_of := form.get("allOf")) else None
     data = properties.get("data") if (properties := form.get("properties")) else None

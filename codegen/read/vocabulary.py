@@ -19,6 +19,8 @@ EXTENSIONS = {
     "x-effect",
     "x-enum-varnames",
     "x-environments",
+    "x-every-response",
+    "x-examples",
     "x-flatten-body",
     "x-identity",
     "x-observed",

@@ -16,7 +16,7 @@ from brokerage_async.cli.app import app
 def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    for command in ("demo", "simulator", "call", "fetch", "watch", "orders", "completion"):
+    for command in ("demo", "simulator", "call", "fetch", "watch", "orders", "schema", "completion"):
         assert command in result.output
 
 
