@@ -76,7 +76,7 @@ def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:
     if kind in _PATTERNS and "string" in types:
         schema["pattern"] = _PATTERNS[kind]
     words = [word for form, word in _WORDS.items() if form in forms]
-    return {"anyOf": [schema, *({"type": "string", "const": word} for word in words)]} if words else schema
+    return {"anyOf": [schema, *({"type": "string", "enum": [word]} for word in words)]} if words else schema
 
 
 def _further_types(kind: str, forms: set[str]) -> list[str]:

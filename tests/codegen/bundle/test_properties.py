@@ -32,7 +32,7 @@ def types(schema: dict[str, Any]) -> dict[str, Any]:
     ("component", "key", "expected"),
     [
         ("Bed", "number", {"type": ["string", "integer", "null"]}),
-        ("Bed", "width", {"anyOf": [{"type": ["string", "number"], **DECIMAL}, {"type": "string", "const": "NaN"}]}),
+        ("Bed", "width", {"anyOf": [{"type": ["string", "number"], **DECIMAL}, {"type": "string", "enum": ["NaN"]}]}),
         ("Bed", "labels", {"type": ["object", "null"]}),
         ("Bed", "notes", {"type": ["array", "null"], "items": {"type": "object"}}),
         ("Bed", "gardener", {"anyOf": [{"$ref": "#/components/schemas/Gardener"}]}),
@@ -41,7 +41,7 @@ def types(schema: dict[str, Any]) -> dict[str, Any]:
         ("Plant", "weight", {"type": ["string", "null"], **DECIMAL}),
         ("Plant", "rows", {"type": ["integer", "string", "null"], "pattern": "^-?[0-9]+$"}),
         ("Plant", "perennial", {"type": ["boolean", "string", "null"], "pattern": "^(true|false)$"}),
-        ("Plant", "sown", {"anyOf": [{"type": "string"}, {"type": "string", "const": ""}]}),
+        ("Plant", "sown", {"anyOf": [{"type": "string"}, {"type": "string", "enum": [""]}]}),
         ("Plant", "watered-at", {"type": ["string", "integer", "null"], "format": "date-time"}),
         ("Plant", "pruned-at", {"type": ["string", "null"]}),
         ("Plant", "neighbours", {"type": ["array", "null"], "items": {"type": ["string", "integer"]}}),
