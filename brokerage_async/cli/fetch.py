@@ -107,6 +107,7 @@ def begin(bulk: Bulk, job: Job, **options: Any) -> BulkFetch[Any]:
 
 
 def progress_bar() -> Progress:
+    """Return a progress bar on stderr, silent unless that is a terminal."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         console=err, transient=True, disable=not err.is_terminal,
@@ -114,6 +115,7 @@ def progress_bar() -> Progress:
 
 
 def report(result: FileResult, asked: int) -> None:
+    """Report how many of the ``asked`` symbols the file holds."""
     say(f"{result.path}: {result.found} of {asked} symbols found", to=err)
     if result.resumed:
         say(f"continued: {result.resumed} symbols came from an interrupted run", to=err)
@@ -123,6 +125,7 @@ def report(result: FileResult, asked: int) -> None:
 
 
 def complain_of(failed: Mapping[str, Exception]) -> None:
+    """Report the first failed symbols, each with its error."""
     for symbol in list(failed)[:SHOWN]:
         say(f"failed: {symbol}: {failed[symbol]}", to=err)
     if len(failed) > SHOWN:
@@ -130,5 +133,6 @@ def complain_of(failed: Mapping[str, Exception]) -> None:
 
 
 def some(symbols: Sequence[str]) -> str:
+    """Return the first symbols, and the number of the others."""
     rest = len(symbols) - SHOWN
     return ", ".join(symbols[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

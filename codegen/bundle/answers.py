@@ -15,6 +15,7 @@ class Answers:
     """Collector of the components that answers need beside those of the schema."""
 
     def __init__(self, root: Node) -> None:
+        self._root = root
         components = root.get("components")
         schemas = components.get("schemas") if components else None
         self._written: dict[str, Node] = dict(schemas.items()) if schemas else {}
@@ -26,16 +27,19 @@ class Answers:
         schema = json_schema(node)
         if schema is None:
             return notes
+        return {**notes, "content": {"application/json": {"schema": self._flat(schema)}}}
+
+    def _flat(self, schema: Node) -> dict[str, Any]:
         if schema.component is not None:
-            flat = reference(schema.component)
-        else:
-            one_of = schema.get("oneOf")
-            forms = [read_envelope(form) for form in (one_of.elements() if one_of else [schema])]
-            # The list first: it requires items, while an item of optional fields would take any object.
-            forms.sort(key=lambda form: form[0] == "one")
-            names = [self._envelope(shape, str(component)) for shape, component in forms]
-            flat = reference(names[0]) if len(names) == 1 else {"anyOf": [reference(name) for name in names]}
-        return {**notes, "content": {"application/json": {"schema": flat}}}
+            return reference(schema.component)
+        if schema.string("type") == "array":
+            return property_schema(schema, received=False)
+        one_of = schema.get("oneOf")
+        forms = [read_envelope(form) for form in (one_of.elements() if one_of else [schema])]
+        # The list first: it requires items, while an item of optional fields would take any object.
+        forms.sort(key=lambda form: form[0] == "one")
+        names = [self._envelope(shape, str(component)) for shape, component in forms]
+        return reference(names[0]) if len(names) == 1 else {"anyOf": [reference(name) for name in names]}
 
     def _envelope(self, shape: str, component: str) -> str:
         base = _ENVELOPES[shape]
@@ -48,7 +52,9 @@ class Answers:
 
     def _copy(self, base: str, name: str, key: str, schema: dict[str, Any], component: str) -> str:
         """Add a copy of an envelope whose property ``key`` is required and typed; return its name."""
-        if name not in self.components:
+        if base not in self._written:
+            self._root.problem(f"components.schemas must list {base!r}, used by answers with {component}")
+        elif name not in self.components:
             node = self._written[base]
             properties = node.unresolved("properties")
             copied = {}

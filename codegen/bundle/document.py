@@ -38,10 +38,13 @@ def bundle(document: Document) -> dict[str, Any]:
     schemas = _schemas(root)
     for name in sorted(schemas.keys() & answers.components.keys()):
         root.problem(f"component {name!r} has the name of the component of an answer")
-    suggested = root.members.get("x-examples", {})
     named = {**schemas, **answers.components}
+    suggested = root.members.get("x-examples", {})
     for name in unknown_suggestions(named, suggested):
         root.problem(f"x-examples must list properties, got {name!r}")
+    known = named.keys() | shared["parameters"].keys() | shared["responses"].keys()
+    for name in sorted(set(_names([flat, shared, named])) - known):
+        root.problem(f"components.schemas must list {name!r}, which the schema refers to")
     if document.problems:
         raise SchemaError(document.problems)
     components = {
@@ -121,7 +124,7 @@ def _path(item: Node, answers: Answers, shared: dict[str, dict[str, Any]]) -> di
 
 
 def _operation(node: Node, answers: Answers, shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    flat = dict(node.members)
+    flat = {**node.members, **_servers(node)}
     if (parameters := node.unresolved("parameters")) is not None:
         written = [parameters.child(index, value) for index, value in enumerate(parameters.value)]
         flat["parameters"] = [_shared("parameters", each, _parameter(each.resolved()), shared) for each in written]
@@ -134,6 +137,14 @@ def _operation(node: Node, answers: Answers, shared: dict[str, dict[str, Any]]) 
             found = answers.response(each.resolved()) if status[:1] == "2" else _local(each.resolved().value)
             flat["responses"][status] = _shared("responses", each, found, shared)
     return flat
+
+
+def _servers(node: Node) -> dict[str, Any]:
+    """Return the servers of an operation on another host than that of the service."""
+    host = node.string("x-host")
+    variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
+    server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}
+    return {"servers": [server]} if host else {}
 
 
 def _children(node: Node | None) -> list[tuple[str, Node]]:

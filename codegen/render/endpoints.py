@@ -133,7 +133,7 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
     if raised := _raise_lines(operation):
         heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
         blocks.append("\n".join([heading, *raised]))
-    request = f"``{operation.method} {operation.path}``"
+    request = f"``{operation.method} {operation.path}``" + (f" on host ``{operation.host}``" if operation.host else "")
     blocks.append(docstrings.fill(docstrings.source_of_operation(request, operation.section, operation.provenance)))
     return "\n\n".join(blocks)
 
@@ -162,6 +162,7 @@ def _raise_lines(operation: Operation) -> list[str]:
 def _refusals(operation: Operation) -> list[str]:
     """Return the causes for which the client itself refuses a call."""
     causes = {
+        f"host {operation.host} missing in the environment": operation.host is not None,
         "read-only client": operation.effect == "mutate",
         "sandbox environment": operation.production_only,
     }

@@ -56,17 +56,25 @@ def generated(bundle: Path, folder: Path) -> ModuleType:
 
 def has_typed_rows(models: ModuleType, component: str) -> bool:
     """Return whether the rows of the list of a component are models with all of its fields."""
-    (row,) = get_args(vars(models)[f"{component}List"].model_fields["items"].annotation)
+    container = vars(models).get(f"{component}List")
+    row = get_args(container.model_fields["items"].annotation)[0] if container else vars(models)[component]
     if not (isinstance(row, type) and issubclass(row, BaseModel)):
         return False
     keys = {field.alias or name for name, field in row.model_fields.items()}
     return keys == set(properties_of(component))
 
 
+def kind_of(models: ModuleType, schema: dict[str, Any]) -> Any:
+    """Return the type that takes the bodies of a schema: a model, or a list of what its items are."""
+    if schema.get("type") == "array":
+        return list[kind_of(models, schema["items"])]
+    return vars(models)[name_of(schema)] if "$ref" in schema else str
+
+
 def refusals(models: ModuleType, bodies: Iterable[Body]) -> Iterable[str]:
     """Yield every body that the models do not accept, with the reason."""
     for body in bodies:
-        kinds: list[Any] = [vars(models)[name_of(each)] for each in alternatives(body.schema)]
+        kinds = [kind_of(models, each) for each in alternatives(body.schema)]
         try:
             TypeAdapter(functools.reduce(operator.or_, kinds)).validate_json(body.source)
         except ValidationError as error:

@@ -43,8 +43,9 @@ def has_typed_rows(models: Any, component: str) -> bool:
     """Return whether the rows of the list of a component are models with all of its fields."""
     row = getattr(models, component)
     fields = [field for field in attrs.fields(row) if field.name != "additional_properties"]
-    annotation = getattr(models, f"{component}List").__annotations__["items"]
-    return annotation == f"list[{component}]" and len(fields) == len(properties_of(component))
+    container = getattr(models, f"{component}List", None)
+    typed = container is None or container.__annotations__["items"] == f"list[{component}]"
+    return typed and len(fields) == len(properties_of(component))
 
 
 def refusals(bodies: Iterable[Any]) -> Iterable[str]:
@@ -59,5 +60,6 @@ def refusals(bodies: Iterable[Any]) -> Iterable[str]:
         except Exception as error:
             yield f"{body}: {error!r}"
             continue
-        if not attrs.has(type(parsed)):
+        rows = parsed if isinstance(parsed, list) else [parsed]
+        if not all(attrs.has(type(row)) or isinstance(row, str) for row in rows):
             yield f"{body}: parsed as {type(parsed).__name__}"

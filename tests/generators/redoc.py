@@ -34,7 +34,7 @@ def definition(page: str) -> Any:
 
 def shows_fields(shown: Any, name: str, operation: Any) -> bool:
     """Return whether an answer, if it has a body, has fields at every level, and a list those of its rows."""
-    [answer] = [response for status, response in operation["responses"].items() if status[0] == "2"]
+    answer = next(response for status, response in operation["responses"].items() if status[0] == "2")
     if "content" not in answer:
         return True
     levels = list(fields(shown, answer["content"]["application/json"]["schema"]))
@@ -43,6 +43,7 @@ def shows_fields(shown: Any, name: str, operation: Any) -> bool:
 
 def fields(shown: Any, schema: Any) -> Iterator[set[str]]:
     """Yield the fields of a schema and of the envelope, list and rows within it."""
+    schema = schema["items"] if schema.get("type") == "array" else schema
     if "$ref" in schema:
         schema = shown["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:

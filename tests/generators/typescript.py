@@ -17,7 +17,8 @@ HELPERS = """\
 import type { operations } from "./openapi-typescript";
 import type * as hey from "./hey-api/types.gen";
 type Member<T, K extends string> = T extends unknown ? (K extends keyof T ? NonNullable<T[K]> : never) : never;
-type Rows<T> = Member<Member<T, "data">, "items"> extends readonly (infer R)[] ? R : never;
+type Items<T> = T extends readonly unknown[] ? T : Member<Member<T, "data">, "items">;
+type Rows<T> = Items<T> extends readonly (infer R)[] ? R : never;
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Typed<R, K extends string> =
   IsAny<R> extends true ? false : [R] extends [never] ? false : [K] extends [keyof R] ? true : false;
@@ -55,7 +56,7 @@ def assertions() -> tuple[str, dict[int, tuple[str, str]]]:
     source = HELPERS
     lines: dict[int, tuple[str, str]] = {}
     for operation, component in LISTS.items():
-        [status] = [status for status in OPERATIONS[operation]["responses"] if status[0] == "2"]
+        status = next(status for status in OPERATIONS[operation]["responses"] if status[0] == "2")
         keys = " | ".join(json.dumps(key) for key in properties_of(component))
         types = {
             "openapi-typescript": f'operations["{operation}"]["responses"][{status}]["content"]["application/json"]',

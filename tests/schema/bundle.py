@@ -51,15 +51,19 @@ def response_schema(operation: str, status: int) -> dict[str, Any] | None:
 
 def success_schema(operation: str) -> dict[str, Any] | None:
     """Return the schema of the success body of an operation, None if it has none."""
-    [status] = [int(status) for status in OPERATIONS[operation]["responses"] if status[0] == "2"]
+    status = next(int(status) for status in OPERATIONS[operation]["responses"] if status[0] == "2")
     return response_schema(operation, status)
 
 
 def row_components(operation: str) -> list[str]:
     """Return the component of the rows of an answer that is or may be a list; none for any other answer."""
-    schemas = alternatives(success_schema(operation) or {})
-    lists = [resolved(each) for each in schemas if "$ref" in each and name_of(each).endswith(LISTS)]
-    return [name_of(resolved(each["properties"]["data"])["properties"]["items"]["items"]) for each in lists]
+    found = []
+    for schema in alternatives(success_schema(operation) or {}):
+        if "$ref" in schema and name_of(schema).endswith(LISTS):
+            found.append(resolved(resolved(schema)["properties"]["data"])["properties"]["items"])
+        elif schema.get("type") == "array":
+            found.append(schema)
+    return [name_of(rows["items"]) for rows in found if "$ref" in rows["items"]]
 
 
 @attrs.frozen
