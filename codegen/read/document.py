@@ -11,6 +11,9 @@ from typing import Any
 import attrs
 import yaml
 
+#: File of a reference such as ``common.yaml#/schemas/ItemEnvelope``.
+_REFERRED = re.compile(r"([\w.-]+\.yaml)#/")
+
 _BOOLEAN = re.compile(r"(?:true|false)\Z")
 
 
@@ -133,28 +136,41 @@ class Node:
 
 
 class Document:
-    """All YAML files of a schema folder."""
+    """All YAML files of a schema folder; files that it refers to and lacks come from the folder ``beside``, if any."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, beside: Path | None = None) -> None:
         self.folder = folder
         self.problems: list[str] = []
         self.files: dict[str, Any] = {}
         self._hash = hashlib.sha256()
-        for path in sorted(folder.glob("*.yaml")):
-            self.files[path.name] = self._parse(path)
+        pending = sorted(folder.glob("*.yaml"))
+        while pending:
+            path = pending.pop(0)
+            content = self._read(path)
+            self.files[path.name] = self._parse(path, content)
+            named = {each.name for each in pending} | self.files.keys()
+            missing = sorted(set(_REFERRED.findall(content)) - named) if beside else []
+            pending += [beside / name for name in missing if beside and (beside / name).is_file()]
         if "openapi.yaml" not in self.files:
             self.problems.append(f"{folder}: openapi.yaml is missing")
 
-    def _parse(self, path: Path) -> Any:
+    def _read(self, path: Path) -> str:
         try:
             content = path.read_text(encoding="utf-8")
-            self._hash.update(f"{path.name}\0{content}\0".encode())
+        except UnicodeDecodeError as error:
+            self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
+            return ""
+        self._hash.update(f"{path.name}\0{content}\0".encode())
+        return content
+
+    def _parse(self, path: Path, content: str) -> Any:
+        try:
             return yaml.load(content, Loader=_Loader)  # noqa: S506 - a SafeLoader
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             self.problems.append(f"{path.name}: $: invalid YAML{where}: {error.problem or error.context}")
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except yaml.YAMLError as error:
             self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
         return {}
 

@@ -24,13 +24,31 @@ SCHEMA: str = "{digest}"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 '''
 
+#: A package from another schema registers its models, so that clients decode and validate them.
+OTHER_INIT = '''"""Models, converters, operations and endpoints, generated from a schema for ``brokerage_async``."""
 
-def render(spec: Spec) -> dict[str, str]:
-    """Return the contents of all files of the package, by name."""
+from brokerage_async.protocol.registry import register
+
+from . import models
+from .converters import WIRES
+from .endpoints import Endpoints
+from .operations import OPERATIONS, REQUEST_MODELS
+
+__all__ = ["OPERATIONS", "Endpoints", "models"]
+
+SCHEMA: str = "{digest}"
+"""SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
+
+register(WIRES, REQUEST_MODELS)
+'''
+
+
+def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:
+    """Return the contents of all files of a package, by name: that of this library, or one from another schema."""
     environment = _environment()
     return {
         ".gitattributes": ATTRIBUTES,
-        "__init__.py": INIT.format(digest=spec.digest),
+        "__init__.py": (INIT if is_own else OTHER_INIT).format(digest=spec.digest),
         "models.py": formatted(models.render(spec, MODELS_HEADER)),
         "converters.py": formatted(converters.render(spec, environment)),
         "operations.py": formatted(operations.render(spec, environment)),
