@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codegen.bundle.document import bundle
-from codegen.read.document import Document
-from tests.codegen.support import TOY
+from codegen.read.document import Document, SchemaError
+from tests.codegen.support import TOY, edit
 
 GARDEN: dict[str, Any] = bundle(Document(TOY))
 SCHEMAS: dict[str, Any] = GARDEN["components"]["schemas"]
@@ -60,3 +61,23 @@ def test_list_envelopes_share_the_list_of_a_component() -> None:
         "items": {"$ref": "#/components/schemas/Plant"},
         "description": "Resources.",
     }
+
+
+def test_bare_list_is_an_array_of_its_items(toy: Path) -> None:
+    answer = '{type: array, items: {$ref: "#/schemas/Plant"}}'
+    edit(
+        toy / "garden.yaml",
+        'content: {application/json: {schema: {$ref: "#/schemas/Plant"}}}',
+        f"content: {{application/json: {{schema: {answer}}}}}",
+    )
+    flat = bundle(Document(toy))["paths"]["/beds/{bed_number}/plants"]["post"]["responses"]["201"]
+    assert flat["content"]["application/json"]["schema"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/Plant"},
+    }
+
+
+def test_envelope_that_is_not_listed_is_a_problem(toy: Path) -> None:
+    edit(toy / "openapi.yaml", '    PageEnvelope: {$ref: "common.yaml#/schemas/PageEnvelope"}\n', "")
+    with pytest.raises(SchemaError, match=r"components.schemas must list 'PageEnvelope', used by answers with Plant"):
+        bundle(Document(toy))

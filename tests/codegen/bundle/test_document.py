@@ -89,3 +89,22 @@ def test_bundle_rejects_an_example_for_an_unknown_property(toy: Path) -> None:
     edit(toy / "openapi.yaml", "tags:", "x-examples: {name: Rosa, Plant.colour: red}\ntags:")
     with pytest.raises(SchemaError, match=r"x-examples must list properties, got 'Plant.colour'"):
         bundle(Document(toy))
+
+
+def test_bundle_rejects_references_to_components_that_are_not_listed(toy: Path) -> None:
+    edit(
+        toy / "common.yaml",
+        'NotFound: {description: "Resource not found."}',
+        (
+            'NotFound: {description: "Resource not found.", '
+            'content: {application/json: {schema: {$ref: "garden.yaml#/schemas/Frost"}}}}'
+        ),
+    )
+    with pytest.raises(SchemaError, match="components.schemas must list 'Frost', which the schema refers to"):
+        bundle(Document(toy))
+
+
+def test_operation_on_another_host_has_a_server_of_its_own(toy: Path) -> None:
+    edit(toy / "garden.yaml", "operationId: garden.list", "operationId: garden.list\n      x-host: nursery")
+    [server] = bundle(Document(toy))["paths"]["/beds"]["get"]["servers"]
+    assert server["variables"]["base_url"]["default"] == "https://nursery.invalid"
