@@ -100,7 +100,7 @@ def test_bundle_rejects_references_to_components_that_are_not_listed(toy: Path) 
             'content: {application/json: {schema: {$ref: "garden.yaml#/schemas/Frost"}}}}'
         ),
     )
-    with pytest.raises(SchemaError, match="components.schemas must list 'Frost', which the schema refers to"):
+    with pytest.raises(SchemaError, match=r"components.schemas must list 'Frost', which the schema refers to"):
         bundle(Document(toy))
 
 
