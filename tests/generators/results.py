@@ -1,4 +1,4 @@
-"""What a tool made of the bundled schema."""
+"""Results of the tools, and the lists that they must understand."""
 
 from __future__ import annotations
 

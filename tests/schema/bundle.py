@@ -24,7 +24,7 @@ LISTS = ("ListEnvelope", "PageEnvelope")
 
 
 def resolved(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a node of the bundle, or what it refers to."""
+    """Return a node of the bundle with its reference resolved."""
     while "$ref" in node:
         _, _, section, name = node["$ref"].split("/")
         node = BUNDLE["components"][section][name]
