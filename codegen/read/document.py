@@ -11,10 +11,10 @@ from typing import Any
 import attrs
 import yaml
 
+from .loader import parse
+
 #: File of a reference such as ``common.yaml#/schemas/ItemEnvelope``.
 _REFERRED = re.compile(r"([\w.-]+\.yaml)#/")
-
-_BOOLEAN = re.compile(r"(?:true|false)\Z")
 
 
 class SchemaError(Exception):
@@ -23,34 +23,6 @@ class SchemaError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe loader close to YAML 1.2: two booleans, dates as `str`, no duplicate keys."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tf"))
-
-
-def _construct_unique_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys: list[Any] = []
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node)
-        if key in keys and key != "<<":
-            raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
-        keys.append(key)
-    return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=True))
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_unique_mapping)
 
 
 @attrs.frozen
@@ -165,7 +137,7 @@ class Document:
 
     def _parse(self, path: Path, content: str) -> Any:
         try:
-            return yaml.load(content, Loader=_Loader)  # noqa: S506 - a SafeLoader
+            return parse(content)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""

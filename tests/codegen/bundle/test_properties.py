@@ -10,11 +10,12 @@ from codegen.bundle.properties import property_schema
 from codegen.read.document import Document, Node
 from tests.codegen.support import TOY
 
+GARDEN = Document(TOY)
 DECIMAL = {"format": "decimal", "pattern": r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
 
 
 def written(component: str, key: str) -> Node:
-    schemas = Document(TOY).root("garden.yaml").get("schemas")
+    schemas = GARDEN.root("garden.yaml").get("schemas")
     assert schemas is not None
     schema = schemas.get(component)
     properties = schema.unresolved("properties") if schema else None
