@@ -16,8 +16,8 @@ __all__ = ["ControlServer"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
-HOST = "127.0.0.1"
-MAX_BODY = 65_536
+HOST: str = "127.0.0.1"
+MAX_BODY: int = 65_536
 _ASSETS = {"/": (PAGE, "text/html"), "/page.js": (SCRIPT, "text/javascript"), "/page.css": (STYLE, "text/css")}
 _HEADERS = {
     "Cache-Control": "no-store",
