@@ -45,6 +45,13 @@ class Served:
         self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
 
+    async def __aenter__(self) -> Served:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self.process.returncode is None:
+            await self.kill()
+
 
 async def serve(state: Path) -> Served:
     process = await asyncio.create_subprocess_exec(
@@ -75,18 +82,15 @@ async def play(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
     """Kill and restart a simulator, and return what it was asked and what it forgot."""
     chance, acknowledged, forgotten = random.Random(seed), set[str](), set[str]()
     for _ in range(kills):
-        served = await serve(folder / "state")
-        async with served.client:
+        async with await serve(folder / "state") as served, served.client:
             forgotten |= acknowledged - await known(served)
             traders = [asyncio.create_task(place(served, acknowledged)) for _ in range(4)]
             await asyncio.sleep(chance.uniform(0, LONGEST))
             await served.kill()
             await asyncio.gather(*traders)
-    served = await serve(folder / "state")
-    async with served.client:
+    async with await serve(folder / "state") as served, served.client:
         forgotten |= acknowledged - await known(served)
         total = len(await known(served))
-        await served.kill()
     return {"kills": kills, "acknowledged": len(acknowledged), "kept": total, "forgotten": len(forgotten)}
 
 
