@@ -7,6 +7,7 @@ import re
 
 _DASHERIZED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _UNDERSCORED = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+_CAMEL = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _OPERATION_ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\.[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _COMPONENT = re.compile(r"[A-Z][A-Za-z0-9]*")
 
@@ -19,6 +20,11 @@ def is_dasherized(name: str) -> bool:
 def is_underscored(name: str) -> bool:
     """Return True for lower-case words joined by ``_``."""
     return _UNDERSCORED.fullmatch(name) is not None
+
+
+def is_camel(name: str) -> bool:
+    """Return True for letters and digits, as in ``bidPrice``."""
+    return _CAMEL.fullmatch(name) is not None
 
 
 def is_operation_id(name: str) -> bool:
@@ -36,6 +42,12 @@ def snake(name: str) -> str:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     words = re.sub(r"[^A-Za-z0-9]+", "_", spaced).strip("_").lower()
     return f"{words}_" if keyword.iskeyword(words) else words
+
+
+def camel(name: str) -> str:
+    """Convert ``bid_price`` to ``bidPrice``."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def pascal(name: str) -> str:

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "5131e6a52ed7fe65f6d70fb76369846ecec6ecbe86e4be15fa3936db0013c9f9"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

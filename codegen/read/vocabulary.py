@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from ..naming import is_component, is_dasherized, is_underscored
+from ..naming import is_camel, is_component, is_dasherized, is_underscored
 from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
 PROVENANCES = ("documented", "recorded", "published", "client", "library")
-WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "loose", "minus-one", "mapping")
+WIRE_FORMS = (
+    "integer", "number", "string", "epoch-ms", "epoch-day", "zero", "nan", "non-finite", "empty", "date-text", "loose",
+    "minus-one", "mapping",
+)  # fmt: skip
 
 #: RFC 6749 fixes the property names of token bodies, which have underscores.
 UNDERSCORED_FILES = ("oauth.yaml",)
+
+#: The market-data stream has a protocol of its own, whose keys are camelCase.
+CAMEL_FILES = ("market_events.yaml",)
 
 EXTENSIONS = {
     "x-aliases",
@@ -92,8 +98,11 @@ def _check_extensions(node: Node) -> None:
 
 
 def _check_property_names(node: Node) -> None:
-    underscored = node.file in UNDERSCORED_FILES
+    is_valid, rule = is_dasherized, "lower-case words joined by dashes"
+    if node.file in UNDERSCORED_FILES:
+        is_valid, rule = is_underscored, "lower-case words joined by underscores"
+    elif node.file in CAMEL_FILES:
+        is_valid, rule = is_camel, "letters and digits"
     for name in node.members:
-        if not (is_underscored(str(name)) if underscored else is_dasherized(str(name))):
-            separator = "underscores" if underscored else "dashes"
-            node.problem(f"property must be lower-case words joined by {separator}, got {name!r}")
+        if not is_valid(str(name)):
+            node.problem(f"property must be {rule}, got {name!r}")

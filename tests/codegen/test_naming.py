@@ -29,10 +29,17 @@ def test_pascal_namespace_becomes_a_class_name() -> None:
     assert naming.pascal("market_time") == "MarketTime"
 
 
+def test_camel_python_name_becomes_a_market_data_key() -> None:
+    assert naming.camel("high52_week_price") == "high52WeekPrice"
+    assert naming.camel("index") == "index"
+
+
 def test_forms_are_recognised() -> None:
     assert naming.is_dasherized("close-at-ext")
     assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
     assert naming.is_underscored("access_token")
+    assert naming.is_camel("high52WeekPrice")
+    assert not any(map(naming.is_camel, ("bid-price", "52Week", "")))
     assert naming.is_operation_id("orders.dry_run")
     assert not any(map(naming.is_operation_id, ("orders", "orders.", "orders.dryRun", "a.b.c", "orders.import")))
     assert naming.is_component("OrderLeg")
