@@ -223,10 +223,11 @@ def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
     return finite(raw)
 
 
-def none_or_keep(raw: Decimal, target: Any, key: str) -> None:
+def none_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
     """Return None for NaN, which means that there is no value; for an infinity, too, and keep it in ``extra``."""
     if raw.is_infinite():
         keep(target, key, str(raw))
+    return None
 
 
 def date_or_keep(raw: str, target: Any, key: str) -> date | None:

@@ -32,7 +32,7 @@ class ColumnDecoder:
         ValueError: there are no columns, or more than `MAX_COLUMNS`.
     """
 
-    __slots__ = ("_ignored", "_model", "_row", "columns")
+    __slots__ = ("_ignored", "_model", "_rows", "columns")
 
     def __init__(self, model: type[Any], columns: Sequence[str], *, ignored: frozenset[str] = frozenset()) -> None:
         if not 0 < len(columns) <= MAX_COLUMNS:
@@ -40,7 +40,8 @@ class ColumnDecoder:
         self.columns: tuple[str, ...] = tuple(columns)
         self._model = model
         self._ignored = ignored
-        self._row: Any = _row_struct(WIRES[model], self.columns, ignored)
+        row: Any = _row_struct(WIRES[model], self.columns, ignored)
+        self._rows: Any = list[row]
 
     def decode(self, values: list[Any], path: str, issues: Issues) -> list[Any]:
         """Return the models of concatenated rows. Raises ValueError when their values do not fill whole rows."""
@@ -49,7 +50,7 @@ class ColumnDecoder:
             raise ValueError(f"values must fill rows of {width} columns, got {len(values)}")
         rows = list(zip(*[iter(values)] * width, strict=False))
         try:
-            return [row.build() for row in msgspec.convert(rows, list[self._row])]
+            return [row.build() for row in msgspec.convert(rows, self._rows)]
         except UNREADABLE:
             return structure_rows(self._model, [self._object(row) for row in rows], path, issues)
 
