@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .http.transport import Transport
     from .journal import Journal
     from .order_entry import OrderEntry, ReconcilePolicy
+    from .stream.api import Streams
     from .watch.api import Watch
 
 __all__ = ["Client"]
@@ -279,6 +280,13 @@ class Client(Endpoints):
         from .watch.api import Watch
 
         return Watch(self)
+
+    @cached_property
+    def stream(self) -> Streams:
+        """Push: `stream.account(...)` and `stream.quotes(...)`."""
+        from .stream.api import Streams
+
+        return Streams(self)
 
     def order_entry(
         self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0

@@ -36,8 +36,10 @@ CONTEXT = {
                 "TokenError",
                 "APIError",
                 "OrderError",
+                "StreamError",
             },
         ),
+        (StreamError, {"StreamRefusedError", "SlowConsumerError"}),
         (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
         (
             APIError,

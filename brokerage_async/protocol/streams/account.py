@@ -90,8 +90,8 @@ class AccountConnection:
         return min(times)
 
     def want(self, accounts: Iterable[str], *, alerts: bool, watchlists: bool) -> None:
-        """Ask for these accounts, and for alerts and watchlists; what was asked for before goes on coming."""
-        self._accounts = frozenset(accounts)
+        """Ask for further accounts, and for alerts and watchlists; the service has no word for ending any of them."""
+        self._accounts |= frozenset(accounts)
         self._wanted |= {ALERTS} if alerts else set()
         self._wanted |= {WATCHLISTS} if watchlists else set()
 

@@ -1,4 +1,4 @@
-"""What consumers of a stream receive, besides the models of market events."""
+"""Values that consumers of a stream receive, besides the models of market events."""
 
 from __future__ import annotations
 
