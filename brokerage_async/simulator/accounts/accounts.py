@@ -13,6 +13,8 @@ from .transactions import Transaction
 
 __all__ = ["Account", "Accounts", "Customer", "Position"]
 
+_CENT = Decimal("0.01")
+
 
 @attrs.frozen
 class Customer:
@@ -42,15 +44,16 @@ class Position:
         return self.realized if known else Decimal(0)
 
     def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
-        """Return the gain of closing a signed part of the holding, and add it to that of the day."""
-        gain = quantity * (price - self.average_price) * self.instrument.multiplier
+        """Return the gain, to the cent, of closing a signed part of the holding, and add it to that of the day."""
+        gain = (quantity * (price - self.average_price) * self.instrument.multiplier).quantize(_CENT)
         self.realized = self.realized_on(local_date(now)) + gain
         self.realized_at = now
         return gain
 
     def worth(self, price: Decimal) -> Decimal:
-        """Return the market value: 0 for futures, whose gains are settled in cash."""
-        return Decimal(0) if self.instrument.is_future else self.quantity * price * self.instrument.multiplier
+        """Return the market value, negative when short: for a future, which costs nothing, its open gain."""
+        cost = self.average_price if self.instrument.is_future else Decimal(0)
+        return self.quantity * (price - cost) * self.instrument.multiplier
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -80,29 +83,41 @@ class Account:
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
-    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> None:
-        """Book an execution; ``change`` is positive for a purchase. The gain on closed futures is paid out."""
+    def move_cash(self, amount: Decimal) -> None:
+        """Book a deposit or, if negative, a withdrawal."""
         self.version += 1
-        self.cash -= fees
-        if not instrument.is_future:
-            self.cash -= change * price * instrument.multiplier
-        position = self.positions.get(instrument.symbol)
+        self.cash += amount
+
+    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> Decimal:
+        """Book an execution; ``change`` is positive for a purchase.
+
+        Return its value before fees: the proceeds, negative for a purchase, or the gain on the part of a future that it
+        closes.
+        """
+        gain = self._hold(instrument, change, price, now)
+        value = gain if instrument.is_future else -change * price * instrument.multiplier
+        self.version += 1
+        self.cash += value - fees
+        return value
+
+    def _hold(self, instrument: Instrument, change: Decimal, price: Decimal, now: float) -> Decimal:
+        """Change the position and return the gain on the part that is closed."""
+        position, gain = self.positions.get(instrument.symbol), Decimal(0)
         if position is None:
             self.positions[instrument.symbol] = Position(instrument, change, price, now)
-            return
+            return gain
         before, after = position.quantity, position.quantity + change
         if before * change < 0:
             gain = position.realize(min(abs(before), abs(change)).copy_sign(before), price, now)
-            if instrument.is_future:
-                self.cash += gain
         if after == 0:
             del self.positions[instrument.symbol]
-            return
+            return gain
         if before * change > 0:
             position.average_price = (before * position.average_price + change * price) / after
         elif before * after < 0:
             position.average_price, position.opened_at = price, now
         position.quantity = after
+        return gain
 
 
 class Accounts:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from brokerage_async.simulator.market.futures import Expiration, chain_rows, future_instrument, future_option_instrument
+from brokerage_async.simulator.market.futures import Expiration, chain_rows, 
 from brokerage_async.simulator.market.instrument import FUTURES
 
 TODAY = date(2026, 6, 10)
