@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "aae9ec7fb0c61cf20a472f5dc4f3b33f2c4c36df0c1639a1e19ece599ccb4556"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import attrs
 
@@ -12,8 +13,6 @@ from ..market.instrument import Instrument
 from .transactions import Transaction
 
 __all__ = ["Account", "Accounts", "Customer", "Position"]
-
-_CENT = Decimal("0.01")
 
 
 @attrs.frozen
@@ -28,15 +27,22 @@ class Customer:
 class Position:
     """Holding of one instrument since ``opened_at``; ``quantity`` is negative when short.
 
-    ``realized`` is the gain of the parts that were closed on the day of ``realized_at``, before fees.
+    ``average`` is the mean price of its openings, which not every decimal can hold. ``realized`` is the gain of the
+    parts that were closed on the day of ``realized_at``, before fees; ``unpaid`` is what rounding to cents left of it.
     """
 
     instrument: Instrument
     quantity: Decimal
-    average_price: Decimal
+    average: Fraction
     opened_at: float
+    unpaid: Fraction = Fraction(0)
     realized: Decimal = Decimal(0)
     realized_at: float | None = None
+
+    @property
+    def average_price(self) -> Decimal:
+        """Mean price of its openings."""
+        return _decimal(self.average)
 
     def realized_on(self, day: date) -> Decimal:
         """Return the gain of the parts that were closed on a day, 0 for any day but the last one."""
@@ -45,15 +51,17 @@ class Position:
 
     def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
         """Return the gain, to the cent, of closing a signed part of the holding, and add it to that of the day."""
-        gain = (quantity * (price - self.average_price) * self.instrument.multiplier).quantize(_CENT)
+        exact = Fraction(quantity * self.instrument.multiplier) * (Fraction(price) - self.average) + self.unpaid
+        gain = Decimal(round(exact * 100)) / 100
+        self.unpaid = exact - Fraction(gain)
         self.realized = self.realized_on(local_date(now)) + gain
         self.realized_at = now
         return gain
 
     def worth(self, price: Decimal) -> Decimal:
         """Return the market value, negative when short: for a future, which costs nothing, its open gain."""
-        cost = self.average_price if self.instrument.is_future else Decimal(0)
-        return self.quantity * (price - cost) * self.instrument.multiplier
+        size = self.quantity * self.instrument.multiplier
+        return size * price - (_decimal(Fraction(size) * self.average) if self.instrument.is_future else 0)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -104,7 +112,7 @@ class Account:
         """Change the position and return the gain on the part that is closed."""
         position, gain = self.positions.get(instrument.symbol), Decimal(0)
         if position is None:
-            self.positions[instrument.symbol] = Position(instrument, change, price, now)
+            self.positions[instrument.symbol] = Position(instrument, change, Fraction(price), now)
             return gain
         before, after = position.quantity, position.quantity + change
         if before * change < 0:
@@ -113,9 +121,10 @@ class Account:
             del self.positions[instrument.symbol]
             return gain
         if before * change > 0:
-            position.average_price = (before * position.average_price + change * price) / after
+            cost = Fraction(before) * position.average + Fraction(change * price)
+            position.average = cost / Fraction(after)
         elif before * after < 0:
-            position.average_price, position.opened_at = price, now
+            position.average, position.opened_at, position.unpaid = Fraction(price), now, Fraction(0)
         position.quantity = after
         return gain
 
@@ -143,3 +152,8 @@ class Accounts:
     def has_customer(self, customer_id: str) -> bool:
         """Return whether a customer of this identifier has an account."""
         return any(str(account.customer.number) == customer_id for account in self._by_number.values())
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """Return a number as a decimal, exactly where one can hold it."""
+    return Decimal(value.numerator) / Decimal(value.denominator)

@@ -55,9 +55,10 @@ class Instrument:
     @property
     def collection(self) -> InstrumentCollection | None:
         """Exchange calendar of the instrument; None for trading around the clock."""
-        product = product_of(self.underlying)
-        if product is not None:
-            return InstrumentCollection.CFE if product.exchange == "CFE" else InstrumentCollection.CME
+        if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
+            product = product_of(self.underlying)
+            on_cfe = product is not None and product.exchange == "CFE"
+            return InstrumentCollection.CFE if on_cfe else InstrumentCollection.CME
         return None if self.instrument_type is InstrumentType.CRYPTOCURRENCY else InstrumentCollection.EQUITY
 
     @property

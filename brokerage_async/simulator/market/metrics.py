@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from itertools import pairwise
 from math import log, sqrt
 from statistics import stdev
 from typing import Any
@@ -145,5 +146,5 @@ class Metrics:
 
 def _annual_percent(closes: list[Decimal]) -> Decimal:
     """Return the annual volatility of closing prices in percent."""
-    changes = [log(one / other) for one, other in zip(closes, closes[1:], strict=False)]
+    changes = [log(one / other) for one, other in pairwise(closes)]
     return Decimal(stdev(changes) * sqrt(_TRADING_DAYS) * 100)
