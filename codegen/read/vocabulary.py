@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..naming import is_camel, is_component, is_dasherized, is_underscored
+from ..naming import is_camel_case, is_component, is_dasherized, is_underscored
 from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
@@ -13,11 +13,12 @@ WIRE_FORMS = (
     "minus-one", "mapping",
 )  # fmt: skip
 
-#: RFC 6749 fixes the property names of token bodies, which have underscores.
-UNDERSCORED_FILES = ("oauth.yaml",)
-
-#: The market-data stream has a protocol of its own, whose keys are camelCase.
-CAMEL_FILES = ("market_events.yaml",)
+#: Forms of property names, by the value of ``x-keys`` in their file.
+KEYS = {
+    "dashes": (is_dasherized, "lower-case words joined by dashes"),
+    "underscores": (is_underscored, "lower-case words joined by underscores"),
+    "camel-case": (is_camel_case, "words joined by capitals"),
+}
 
 EXTENSIONS = {
     "x-aliases",
@@ -26,10 +27,15 @@ EXTENSIONS = {
     "x-enum-varnames",
     "x-environments",
     "x-flatten-body",
+    "x-host",
+    "x-hosts",
     "x-identity",
+    "x-ignore-case",
+    "x-keys",
     "x-observed",
     "x-open-enum",
     "x-paginated",
+    "x-path",
     "x-personal",
     "x-provenance",
     "x-python-name",
@@ -48,6 +54,8 @@ _CHOICES = {
     "x-provenance": PROVENANCES,
     "x-result": ("one", "many"),
     "x-open-enum": (True,),
+    "x-ignore-case": (True,),
+    "x-keys": tuple(KEYS),
     "x-paginated": (True,),
     "x-flatten-body": (True,),
     "x-shared": (True,),
@@ -98,11 +106,7 @@ def _check_extensions(node: Node) -> None:
 
 
 def _check_property_names(node: Node) -> None:
-    is_valid, rule = is_dasherized, "lower-case words joined by dashes"
-    if node.file in UNDERSCORED_FILES:
-        is_valid, rule = is_underscored, "lower-case words joined by underscores"
-    elif node.file in CAMEL_FILES:
-        is_valid, rule = is_camel, "letters and digits"
+    fits, form = KEYS.get(node.document.root(node.file).string("x-keys", "dashes"), KEYS["dashes"])
     for name in node.members:
-        if not is_valid(str(name)):
-            node.problem(f"property must be {rule}, got {name!r}")
+        if not fits(str(name)):
+            node.problem(f"property must be {form}, got {name!r}")
