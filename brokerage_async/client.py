@@ -281,7 +281,7 @@ class Client(Endpoints):
         """Polling as streams of changes: `watch.orders(...)` and the like."""
         from .watch.api import Watch
 
-        return Watch(self)
+        return Watch(self, doorbells=lambda: self.stream)
 
     @cached_property
     def stream(self) -> Streams:

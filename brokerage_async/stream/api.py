@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 from .._arguments import check_count, check_flag
@@ -17,6 +17,7 @@ from ..protocol.streams.timing import Backoff, Timing
 from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
 from .consumer import EventStream
+from .doorbell import Doorbell, ringing
 from .policies import MARKET_POLICIES, Policy
 from .quotes import QuoteLink, QuoteSink
 from .symbols import candle_symbol, streamer_symbols
@@ -198,6 +199,16 @@ class Streams:
         plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
         sink = QuoteSink({**MARKET_POLICIES, **(policies or {})})
         return QuoteStream(self._quote_link, self._access, sink, plan, tuple(symbols))
+
+    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
+        """Return a doorbell that rings after events of these types; None for the accounts of the user.
+
+        Raises:
+            ConfigurationError: the environment has no ``streamer_url``.
+        """
+        self._access.account_url()
+        accounts = None if account_numbers is None else _check_accounts(account_numbers)
+        return partial(ringing, self, self._access, accounts, events)
 
     @cached_property
     def _account_link(self) -> AccountLink:
