@@ -40,10 +40,11 @@ async def time_to_fill(client: Client, sim: Simulator, *, push: bool, interval: 
         waiting = asyncio.ensure_future(first_with_status(watcher, "Filled"))
         await asyncio.sleep(1)
         sim.set_price("AAPL", 100)
-        await client.orders.submit(account, buy(price="90.00"))
+        placed = (await client.orders.submit(account, buy(price="90.00"))).order
+        assert placed is not None
         await asyncio.sleep(20)
         sim.set_price("AAPL", 89)
-        while not any(event.after == "Filled" for event in sim.ledger.events):
+        while not any(event.order_id == placed.id and event.after == "Filled" for event in sim.ledger.events):
             await asyncio.sleep(0.01)
             sim.settle()
         filled = loop.time()
@@ -110,7 +111,7 @@ async def test_positions_balances_and_alerts_ring_too() -> None:
                 field=models.AlertField.LAST,
                 operator=models.AlertOperator.GREATER_THAN,
                 threshold=Decimal(5000),
-            )  # fmt: skip
+            )
         )
         sim.set_price("SPY", 5001)
         assert (await alert).after.symbol == "SPY"
