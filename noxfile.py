@@ -215,6 +215,7 @@ def interop(session: nox.Session) -> None:
     else:  # the page keeps what it says of both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
+    session.run("python", "-m", "tests.interop.python_streams")
 
 
 @nox.session

@@ -149,7 +149,8 @@ class StreamServer:
         self.send_account_event(account.number, "AccountBalance", self._views.balance(account, now), now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
-        message = {"type": "QuoteAlert", "data": alert.wire(), "timestamp": round(now * 1000)}
+        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
+        message = {"type": "QuoteAlert", "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):
             if not isinstance(session, AccountSession) or session.customer != alert.customer:
                 continue
