@@ -85,11 +85,10 @@ class AccountLink(Link[AccountConnection]):
         return connection.send(self._token, asyncio.get_running_loop().time())
 
     def _dispatch(self, events: list[Any]) -> None:
-        now = self._now()
         for event in events:
             for sink in self._all():
                 if sink.wants(event):
-                    sink.put(event, now)
+                    sink.put(event)
 
     def _subscribe(self, sink: Sink) -> None:
         if self._connection is not None and isinstance(sink, AccountSink):

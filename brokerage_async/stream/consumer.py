@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -25,6 +25,7 @@ class Sink:
         buffer: events that wait for the consumer.
         error: error that ended the stream.
         gap: gap to report once the connection is up again.
+        now: clock of the errors.
     """
 
     __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "now")
@@ -34,16 +35,17 @@ class Sink:
         self.error: Exception | None = None
         self.gap: Gap | None = None
         self.is_closed: bool = False
+        self.now: Callable[[], datetime] = _utc_now
         self._available = asyncio.Event()
 
-    def put(self, event: Any, now: datetime) -> None:
+    def put(self, event: Any) -> None:
         """Add an event; end the stream if none may be lost and it does not fit."""
         if self.error is not None:
             return
         try:
             self.buffer.put(event)
         except BufferFullError:
-            self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=now))
+            self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
         if not self._available.is_set():
             self._available.set()
 
@@ -75,6 +77,10 @@ class Sink:
         """Wait for an event or the end."""
         self._available.clear()
         await self._available.wait()
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Source(Protocol):

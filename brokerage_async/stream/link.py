@@ -107,6 +107,7 @@ class Link(ABC, Generic[C]):
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
+        sink.now = self._now
         self._is_ready = False
         self._subscribe(sink)
         self._wake.set()

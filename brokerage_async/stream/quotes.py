@@ -98,7 +98,7 @@ class QuoteLink(Link[DxLinkConnection]):
             if self._connection is not None:
                 self._connection.add([self._merged(key)])
         elif (last := self._last.get(key)) is not None:
-            sink.put(last, self._now())
+            sink.put(last)
 
     def _unroute(self, sink: QuoteSink, subscription: Subscription) -> None:
         key = key_of(subscription)
@@ -154,7 +154,6 @@ class QuoteLink(Link[DxLinkConnection]):
         return min(connection.due, self._renew_at)
 
     def _dispatch(self, events: list[Any]) -> None:
-        now = self._now()
         routes, last = self._routes, self._last
         for event in events:
             kind = event.__class__
@@ -168,7 +167,7 @@ class QuoteLink(Link[DxLinkConnection]):
                 if sinks and kind not in INDEXED:
                     last[key] = event
             for sink in sinks:
-                sink.put(event, now)
+                sink.put(event)
 
     def _now(self) -> Any:
         return self._access.now()

@@ -19,7 +19,7 @@ def event(number: int) -> AccountEvent:
 def test_first_loss_counts_until_the_connection_is_up_again() -> None:
     sink = Sink(account_policies(10))
     sink.resume()
-    sink.put(event(1), NOW)
+    sink.put(event(1))
     sink.lose(NOW, "first")
     sink.lose(None, "second")
     sink.resume()
@@ -29,8 +29,9 @@ def test_first_loss_counts_until_the_connection_is_up_again() -> None:
 
 def test_full_sink_keeps_its_events_and_its_first_error() -> None:
     sink = Sink(account_policies(1))
+    sink.now = lambda: NOW
     for number in range(3):
-        sink.put(event(number), NOW)
+        sink.put(event(number))
     sink.fail(ValueError("later"))
     assert isinstance(sink.error, SlowConsumerError)
     assert sink.error.since == NOW
@@ -39,6 +40,6 @@ def test_full_sink_keeps_its_events_and_its_first_error() -> None:
 
 def test_closed_sink_is_empty() -> None:
     sink = Sink(account_policies(1))
-    sink.put(event(1), NOW)
+    sink.put(event(1))
     sink.close()
     assert (sink.is_closed, len(sink.buffer)) == (True, 0)
