@@ -227,6 +227,14 @@ def order_entry(session: nox.Session) -> None:
 
 
 @nox.session
+def streams(session: nox.Session) -> None:
+    """Streams and watchers with push, at length: 1,000 histories by seed, and a day with 1,000 reconnects."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
+    session.run("python", "-m", "tests.stream.endurance")
+
+
+@nox.session
 def explore(session: nox.Session) -> None:
     """Every history of order entry in a small scope, then 100,000 of larger ones: ``nox -s explore -- --exhaust``."""
     session.install("-e", ".", *group("tests"))

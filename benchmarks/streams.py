@@ -3,9 +3,10 @@
     python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
 
 A server in a process of its own pushes frames of quotes of 500 symbols, as fast as they are read. In this process,
-rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp (the SDK with its
-own client). The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails when the library
-costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the SDK.
+rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp, but for the
+SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
+when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
+SDK.
 """
 
 from __future__ import annotations

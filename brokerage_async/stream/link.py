@@ -197,8 +197,8 @@ class Link(ABC, Generic[C]):
             except RenewalDue:
                 failures, reason = -1, "the token was renewed"
             except Exception as error:
-                if self._was_stable():
-                    failures = refusals = 0
+                failures = 0 if self._was_stable() else failures
+                refusals = 0 if self._ready_at is not None else refusals
                 refusals += isinstance(error, StreamRefusedError | AuthenticationError)
                 if _is_fatal(error) or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
