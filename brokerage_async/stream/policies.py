@@ -43,6 +43,7 @@ class Fail:
 
 
 Policy = Conflate | DropOldest | Fail
+"""Policy for the events of one type when their consumer is slow."""
 
 _QUEUED = frozenset({"Trade", "TradeETH", "TimeAndSale", "Candle", "Series"})
 
