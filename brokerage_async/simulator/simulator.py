@@ -26,8 +26,10 @@ from .market.quotes import PriceSource
 from .recording import Snapshot
 from .state import Settings
 from .state_file import StateFile
+from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
+from .transports.pump import Pump
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -118,7 +120,9 @@ class Simulator:
         api = ControlApi(self.brokerage, self.clock, self.control_token)
         self._control = None if control_port is None else ControlServer(api, control_port)
         self.latency: Latency = latency
-        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
+        self._pump = Pump(self.brokerage, self.clock)
+        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names, pump=self._pump)
+        self._set_stream_urls()
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
@@ -129,6 +133,7 @@ class Simulator:
             except BaseException:
                 await self._server.stop()
                 raise
+        self._set_stream_urls()
         return self
 
     async def __aexit__(
@@ -176,6 +181,11 @@ class Simulator:
         if self.control_url is not None:
             variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
         return variables
+
+    @property
+    def streamer_url(self) -> str:
+        """Address of the account stream."""
+        return f"ws{self.base_url.removeprefix('http')}{ACCOUNT_PATH}"
 
     @property
     def auth_page_url(self) -> str:
@@ -236,7 +246,9 @@ class Simulator:
 
         make = getattr(Environment, self.brokerage.settings.environment)
         hosts = {host: f"{self.base_url}/{host}" for host in self.brokerage.hosts}
-        environment: Environment = make(self.base_url, auth_page_url=self.auth_page_url, hosts=hosts)
+        environment: Environment = make(
+            self.base_url, auth_page_url=self.auth_page_url, hosts=hosts, streamer_url=self.streamer_url
+        )
         return environment
 
     @property
@@ -261,7 +273,7 @@ class Simulator:
 
     def transport(self) -> InMemoryTransport:
         """Return a new in-memory transport to this brokerage."""
-        return InMemoryTransport(self.brokerage, self.clock, self._latency_of)
+        return InMemoryTransport(self.brokerage, self.clock, self._latency_of, self._pump)
 
     # Control
 
@@ -274,6 +286,11 @@ class Simulator:
     def faults(self) -> FaultPlan:
         """Faults still to come."""
         return self.brokerage.faults
+
+    @property
+    def streams(self) -> StreamServer:
+        """Both streams: ``streams.faults.add("duplicate")`` scripts a fault, ``streams.drop()`` closes connections."""
+        return self.brokerage.streams
 
     @property
     def rate_limit(self) -> float | None:
@@ -335,8 +352,14 @@ class Simulator:
         return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state and time of a snapshot of this simulator. Scripted faults stay as they are."""
+        """Return to the state and time of a snapshot of this simulator.
+
+        Scripted faults stay as they are. Connections of streams are dropped.
+        """
+        self.brokerage.streams.drop()
+        self._pump.check()
         self.brokerage.replay(snapshot.entries)
+        self._set_stream_urls()
         self.clock.restore(snapshot.at)
         self.settle()
         if self._file is not None:
@@ -369,6 +392,8 @@ class Simulator:
         if entries:
             self.clock.restore(entries[-1].at)
         self.brokerage.recording.on_entry = file.add
+    def _set_stream_urls(self) -> None:
+        self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency
