@@ -23,6 +23,7 @@ from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
+from .people import People
 from .recording import Snapshot
 from .state import Settings
 from .state_file import StateFile
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulator"]
 
 
-class Simulator:
+class Simulator(People):
     """Simulated brokerage that follows the service document to the letter.
 
     It keeps everything in memory and opens no connections. Enter it to serve HTTP::
@@ -191,53 +192,6 @@ class Simulator:
     def auth_page_url(self) -> str:
         """Address of the authorization page, which redirects back with a code, as `authorize` does."""
         return f"{self.base_url}{AUTH_PAGE}"
-
-    @property
-    def client_id(self) -> str:
-        """Identifier of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_id
-
-    @property
-    def client_secret(self) -> str:
-        """Secret of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_secret
-
-    @property
-    def redirect_uri(self) -> str:
-        """Redirect address of the registered application."""
-        return self.brokerage.state.authorization_server.application.redirect_uris[0]
-
-    @property
-    def refresh_token(self) -> str:
-        """Refresh token of the owner's personal grant."""
-        return self.brokerage.state.authorization_server.personal.refresh_token
-
-    @property
-    def customer_id(self) -> str:
-        """Identifier of the owner."""
-        return str(self.brokerage.state.owner.number)
-
-    @property
-    def account_numbers(self) -> tuple[str, ...]:
-        """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
-        state = self.brokerage.state
-        return tuple(account.number for account in state.accounts.of(state.owner))
-
-    @property
-    def foreign_account_number(self) -> str:
-        """Account of another customer."""
-        state = self.brokerage.state
-        return state.accounts.of(state.other_customer)[0].number
-
-    @property
-    def foreign_customer_id(self) -> str:
-        """Identifier of the other customer."""
-        return str(self.brokerage.state.other_customer.number)
-
-    @property
-    def complex_order_ids(self) -> dict[str, str]:
-        """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
-        return dict(self.brokerage.state.complex_order_ids)
 
     @property
     def environment(self) -> Environment:
