@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 __all__ = ["DEFAULT_START", "Clock"]
@@ -27,7 +28,10 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 class Clock:
-    """Simulated time in epoch seconds. It only ever moves forward."""
+    """Simulated time in epoch seconds. It only ever moves forward.
+
+    ``on_advance``, if any, is called after time was moved.
+    """
 
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         if start.tzinfo is None:
@@ -38,6 +42,7 @@ class Clock:
         self._origin: float | None = None
         self._speed = 1.0
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        self.on_advance: Callable[[], None] | None = None
 
     def now(self) -> float:
         """Return simulated epoch seconds.
@@ -72,6 +77,8 @@ class Clock:
         self._base, self._origin = self.now(), None
         self._speed = float(speed)
         self.now()
+        if self.on_advance is not None:
+            self.on_advance()
 
     def advance(self, seconds: float) -> None:
         """Move the clock forward.
@@ -84,6 +91,8 @@ class Clock:
         self.now()
         self._base += seconds
         self._latest += seconds
+        if self.on_advance is not None:
+            self.on_advance()
 
     def restore(self, now: float) -> None:
         """Set the clock to ``now`` (epoch seconds), which may have passed: the state of that time is restored."""

@@ -27,8 +27,10 @@ from .people import People
 from .recording import Snapshot
 from .state import Settings
 from .state_file import StateFile
+from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
+from .transports.pump import Pump
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -119,7 +121,9 @@ class Simulator(People):
         api = ControlApi(self.brokerage, self.clock, self.control_token)
         self._control = None if control_port is None else ControlServer(api, control_port)
         self.latency: Latency = latency
-        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
+        self._pump = Pump(self.brokerage, self.clock)
+        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names, pump=self._pump)
+        self._set_stream_urls()
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
@@ -130,6 +134,7 @@ class Simulator(People):
             except BaseException:
                 await self._server.stop()
                 raise
+        self._set_stream_urls()
         return self
 
     async def __aexit__(
@@ -179,6 +184,11 @@ class Simulator(People):
         return variables
 
     @property
+    def streamer_url(self) -> str:
+        """Address of the account stream."""
+        return f"ws{self.base_url.removeprefix('http')}{ACCOUNT_PATH}"
+
+    @property
     def auth_page_url(self) -> str:
         """Address of the authorization page, which redirects back with a code, as `authorize` does."""
         return f"{self.base_url}{AUTH_PAGE}"
@@ -190,7 +200,9 @@ class Simulator(People):
 
         make = getattr(Environment, self.brokerage.settings.environment)
         hosts = {host: f"{self.base_url}/{host}" for host in self.brokerage.hosts}
-        environment: Environment = make(self.base_url, auth_page_url=self.auth_page_url, hosts=hosts)
+        environment: Environment = make(
+            self.base_url, auth_page_url=self.auth_page_url, hosts=hosts, streamer_url=self.streamer_url
+        )
         return environment
 
     @property
@@ -215,7 +227,7 @@ class Simulator(People):
 
     def transport(self) -> InMemoryTransport:
         """Return a new in-memory transport to this brokerage."""
-        return InMemoryTransport(self.brokerage, self.clock, self._latency_of)
+        return InMemoryTransport(self.brokerage, self.clock, self._latency_of, self._pump)
 
     # Control
 
@@ -228,6 +240,11 @@ class Simulator(People):
     def faults(self) -> FaultPlan:
         """Faults still to come."""
         return self.brokerage.faults
+
+    @property
+    def streams(self) -> StreamServer:
+        """Both streams: ``streams.faults.add("duplicate")`` scripts a fault, ``streams.drop()`` closes connections."""
+        return self.brokerage.streams
 
     @property
     def rate_limit(self) -> float | None:
@@ -289,8 +306,14 @@ class Simulator(People):
         return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state and time of a snapshot of this simulator. Scripted faults stay as they are."""
+        """Return to the state and time of a snapshot of this simulator.
+
+        Scripted faults stay as they are. Connections of streams are dropped.
+        """
+        self.brokerage.streams.drop()
+        self._pump.check()
         self.brokerage.replay(snapshot.entries)
+        self._set_stream_urls()
         self.clock.restore(snapshot.at)
         self.settle()
         if self._file is not None:
@@ -323,6 +346,8 @@ class Simulator(People):
         if entries:
             self.clock.restore(entries[-1].at)
         self.brokerage.recording.on_entry = file.add
+    def _set_stream_urls(self) -> None:
+        self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency

@@ -26,6 +26,7 @@ from ..ledger import Ledger, RequestRecord
 from ..market.quotes import PriceSource
 from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
+from ..streams.server import StreamServer
 from .orders import broken_rules_error
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser
@@ -99,6 +100,7 @@ class Brokerage:
         """Create the initial state."""
         self.ledger: Ledger = Ledger()
         self.state: State = State(self.settings, self.ledger, self._dialect)
+        self.streams: StreamServer = StreamServer(self.state)
         for symbol, source in self.sources.items():
             self.state.prices.set_source(symbol, source, self.settings.start)
         namespaces = self.state.namespaces()
