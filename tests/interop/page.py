@@ -67,7 +67,9 @@ def cell(result: CallResult) -> str:
 
 def reason(result: CallResult) -> str:
     """Return why a call is not covered."""
-    return next((REASONS[name] for name in result.requests if name in REASONS), "which the simulator does not serve yet")
+    return next(
+        (REASONS[name] for name in result.requests if name in REASONS), "which the simulator does not serve yet"
+    )
 
 
 def _code(names: Iterable[str]) -> str:
