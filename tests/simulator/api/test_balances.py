@@ -107,7 +107,7 @@ def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     ("query", "count"),
     [("time-of-day=EOD&start-date=2026-06-01", 7), ("start-date=2026-06-01&end-date=2026-06-05", 10),
      ("end-date=2025-05-10", 7), ("snapshot-date=2026-06-07&time-of-day=EOD", 0), ("time-of-day=Intraday", 0),
-     ("currency=EUR&time-of-day=EOD", 0), ("time-of-day=BOD", 250)],
+     ("currency=EUR&time-of-day=EOD", 0), ("currency=EUR", 0), ("time-of-day=BOD", 250)],
 )  # fmt: skip
 def test_snapshots_are_filtered(harness: Harness, query: str, count: int) -> None:
     assert len(snapshots(harness, harness.account, query)) == count
