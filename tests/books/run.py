@@ -21,7 +21,7 @@ from .trader import Trader
 __all__ = ["Result", "trade"]
 
 CASH = 50_000_000
-CHECK_EVERY = 200
+CHECK_EVERY = 500
 SETTLED = 30.0
 ATTEMPTS = 10
 
