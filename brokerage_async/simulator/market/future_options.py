@@ -131,7 +131,7 @@ class FutureOptionChain:
         number = -(-count // (_STRIKES * len(OptionType)))
         first = today + timedelta(days=(4 - today.weekday()) % 7)
         days = (expiration_day(first + timedelta(days=7 * week)) for week in range(number + 1))
-        self.expirations = [Expiration(day, product) for day in days if day >= today][:number]
+        self.expirations: list[Expiration] = [Expiration(day, product) for day in days if day >= today][:number]
         lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
         strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
         codes = [(strike, kind, f"{kind.value}{strike}") for strike in strikes for kind in OptionType]

@@ -23,7 +23,7 @@ PRICE_INTERVAL = 60.0
 _MONTH_VALUE = 0.02
 """Time value of an option at the money with 30 days left, as a part of the spot price."""
 
-IMPLIED_VOLATILITY = _MONTH_VALUE / 0.4 * (365 / 30) ** 0.5
+IMPLIED_VOLATILITY: float = _MONTH_VALUE / 0.4 * (365 / 30) ** 0.5
 """Annual volatility that all option prices imply, as a fraction: 0.4 * volatility * spot * sqrt(years) at the money."""
 
 _SWING = 0.002
