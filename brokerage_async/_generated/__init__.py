@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "67b22fcdc2da54685457b45f8e7481c8e2a306ceba8d92e861495f2451ea910d"
+SCHEMA: str = "11b216c2ae5d934b6fd3697677754b5dacdc5cd4fb6c0d64176b5d9192493727"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -48,6 +48,12 @@ class Harness:
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
+    def decoded(self, operation: str, target: str) -> Any:
+        """Return the models of a successful GET after checking it against the schema."""
+        response = self.ask("GET", target)
+        assert response.status == 200, response.body
+        return codec.decode(OPERATIONS[operation], response.body, strict=True).value
+
     def token(self, **body: str) -> Response:
         """Request a token with the owner's refresh token; keyword arguments change the body."""
         asked = {

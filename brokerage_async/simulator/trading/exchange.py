@@ -222,7 +222,8 @@ class Exchange:
         part = self._part(order, units)
         for leg in order.legs:
             self._execute(order, leg, leg.remaining * part / units, now)
-        self._order_store.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
+        self._order_store.release(order, _left(order.reserved, part, units))
+        order.set_aside = _left(order.set_aside, part, units)
         for listener in self._fill_listeners:
             listener(order, now)
         if all(leg.remaining == 0 for leg in order.legs):
@@ -282,3 +283,8 @@ class Exchange:
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)
+
+
+def _left(amount: Decimal, part: int, units: int) -> Decimal:
+    """Return what is left of an amount of money after a part of the units was filled, to the tenth of a cent."""
+    return (amount * (units - part) / units).quantize(_MIL)

@@ -87,6 +87,7 @@ class OrderDesk:
         if new.complex_order is not None:
             new.complex_order.replaced(order, new)
         order.replaced_by, order.edited = new, True
+        order.set_aside = order.reserved
         self._order_store.release(order, Decimal(0))
         self._reserve(new, result)
         self._exchange.begin_replacement(order, now)
@@ -127,7 +128,7 @@ class OrderDesk:
             order.complex_order.replaced(new, order)
         self._exchange.abandon_replacement(order, now)
         if not new.is_terminal:
-            self._order_store.release(order, new.reserved)
+            self._order_store.release(order, order.set_aside)
             new.reject_reason = "The order was filled before it could be replaced"
             self._order_store.move(new, OrderStatus.REJECTED, now)
 

@@ -132,7 +132,8 @@ class Terms:
 class Order:
     """One order.
 
-    Times are epoch seconds; ``number`` is 0 for the order of a dry-run.
+    Times are epoch seconds; ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
+    ``set_aside`` what it held before its replacement took over.
     """
 
     number: int
@@ -153,6 +154,7 @@ class Order:
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
+    set_aside: Decimal = Decimal(0)
     complex_order: ParentOrder | None = None
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
