@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "fe803649b81d6ad93da3ffaeb02d06a29072e649c3b22adf5af8efc9d953501d"
+SCHEMA: str = "7b29bafc07439f02c34c818cd17633b5aad13e6feff8be003266a7f0e0e43968"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
