@@ -29,10 +29,11 @@ from .decisions import (
     preflight_outcome,
     replace_shown,
 )
+from .lists import START, OrderLists, Sighting, Window
 from .matching import successor_differs_in, terms_of
 from .preflight import is_blank, listed_errors, rejection
 from .results import ChangeOutcome, OrderChange, Outcome
-from .search import START, OrderLists, Sighting, Window, poll_until
+from .search import poll_until
 
 __all__ = ["cancel", "edit_pairs", "replace"]
 
@@ -199,7 +200,7 @@ class _PairsReader:
         self.order: ComplexOrder | None = None
         self.shown: DeliveryOutcome | None = None
 
-    async def poll(self) -> tuple[bool, Sighting]:
+    async def poll(self) -> tuple[bool, Sighting[Any]]:
         """Read it once; see `poll_until`."""
         try:
             seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
@@ -271,7 +272,7 @@ class _OrderReader:
         order_id = (order.id if order is not None else None) or self._order_id
         return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
 
-    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
         now = self._now()
         window = Window.since(now - back, now)
@@ -293,7 +294,7 @@ class _OrderReader:
         """
         judgement: DeliveryOutcome | None = None
 
-        async def poll() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting[Order]]:
             nonlocal judgement
             sighting = await self.read()
             if self._order_id in sighting.orders:

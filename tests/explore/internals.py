@@ -11,7 +11,7 @@ from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.journal.files import FileIdentity
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import decisions, place, recovery, search, submit
+from brokerage_async.order_entry import decisions, lists, place, recovery, search, submit
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
@@ -28,6 +28,7 @@ __all__ = [
     "close_with_waiting",
     "hasty",
     "is_past_as_datetime",
+    "lists",
     "outcome_by_code",
     "place",
     "recovery",
@@ -76,13 +77,13 @@ async def attempt_unclaimed(self: submit.Submission) -> None:
     self._attempts += 1
 
 
-def is_past_as_datetime(self: search.Window, order: Any, newest: Any) -> bool:
+def is_past_as_datetime(self: lists.Window, order: Any, newest: Any) -> bool:
     """Compare dates and times, of which there is a smallest."""
     if order.received_at is None:
         return False
     from datetime import timedelta
 
-    margin = timedelta(seconds=search.MARGIN)
+    margin = timedelta(seconds=lists.MARGIN)
     return bool(order.received_at < min(self.opened_at, newest - timedelta(seconds=self.age())) - margin)
 
 

@@ -121,7 +121,7 @@ def repeated_by_code() -> Patches:
 @plant("one-place", 1000, "vanished", "absurd-past", faults=2)
 def absurd_time_crashes() -> Patches:
     """A time in the year 1 in a list of orders raises OverflowError."""
-    return [patch.object(internals.search.Window, "is_past", internals.is_past_as_datetime)]
+    return [patch.object(internals.lists.Window, "is_past", internals.is_past_as_datetime)]
 
 
 @plant("recover-barred", 1000)
