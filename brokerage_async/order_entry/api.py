@@ -2,55 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
-from os import PathLike
-from typing import Protocol
-from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_function, check_methods, check_order_id, check_timeout
+from .._arguments import check_function, check_order_id
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
-from ..config import Environment
-from ..errors import ConfigurationError
 from ..journal.base import EntryKey, Journal
-from ..journal.memory import MemoryJournal
-from ..operation import Executor, Operation
+from ..operation import Operation
 from . import amend, recovery
 from .arguments import check_options, checked_bytes, checked_policy, named_complex_order, named_order
-from .claims import ClaimKeeper
-from .context import Context
+from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
 from .place import PlaceOrder
 from .results import OrderChange, Placement
 
 __all__ = ["OrderEntry"]
 
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
-
 DEFAULT_POLICY: ReconcilePolicy = ReconcilePolicy()
-
-JOURNAL_METHODS = ("now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt")
-
-_MEMORIES: WeakKeyDictionary[object, MemoryJournal] = WeakKeyDictionary()
-
-
-class TradingClient(Protocol):
-    """The part of a client that order entry uses."""
-
-    @property
-    def session(self) -> Executor:
-        """The executor of all calls."""
-        ...
-
-    @property
-    def environment(self) -> Environment:
-        """The environment of the calls; entries of another one are left alone."""
-        ...
 
 
 class OrderEntry:
@@ -77,21 +49,7 @@ class OrderEntry:
         identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         check_function("identifiers", identifiers)
-        if journal is None:
-            journal = _memory_of(client)
-        if isinstance(journal, str | PathLike):
-            raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
-        check_methods("journal", journal, *JOURNAL_METHODS)
-        if check_timeout("lease", lease) is None:
-            raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
-        self._context = Context(
-            executor=client.session,
-            journal=journal,
-            claims=ClaimKeeper(journal, lease),
-            origin=client.environment.origin,
-            environment=client.environment.name,
-            service_now=getattr(client.session, "service_now", lambda: None),
-        )
+        self._context = context_of(client, journal, lease)
         self._policy = checked_policy(reconcile)
         self._identifiers = identifiers
 
@@ -301,6 +259,27 @@ class OrderEntry:
         policy = self._policy_for(visibility_delay, reconcile)
         return await amend.edit_pairs(self._context.executor, account_number, checked, edit, policy)
 
+    async def cancel_complex(
+        self,
+        account_number: str,
+        complex_order_id: int | str,
+        *,
+        visibility_delay: float | None = None,
+        reconcile: ReconcilePolicy | None = None,
+    ) -> OrderChange:
+        """Request the cancellation of a complex order once; without an answer, read the complex order back.
+
+        ``APPLIED`` means that no component works any more, and that at least one is `Cancelled` or `Cancel Requested`:
+        until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already.
+
+        Raises:
+            ConfigurationError: the client cannot cancel orders; nothing was sent.
+            asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
+        """
+        checked = check_order_id("complex_order_id", complex_order_id)
+        policy = self._policy_for(visibility_delay, reconcile)
+        return await amend.cancel_complex(self._context.executor, account_number, checked, policy)
+
     async def _change(
         self,
         operation: Operation[Order],
@@ -322,13 +301,3 @@ class OrderEntry:
     def _key(self, account_number: str, external_identifier: str, origin: str) -> EntryKey:
         key = self._context.key_of(account_number, external_identifier)
         return attrs.evolve(key, origin=origin) if origin else key
-
-
-def _memory_of(client: TradingClient) -> MemoryJournal:
-    """Return the one memory journal of a client, shared by its views: an identifier is used once in all of them."""
-    shared = getattr(client.session, "engine", client.session)
-    journal = _MEMORIES.get(shared)
-    if journal is None:
-        logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
-        journal = _MEMORIES[shared] = MemoryJournal()
-    return journal

@@ -7,8 +7,8 @@ read them line by line:
 - `next_poll`: whether to poll the order lists again and when, or what the polls have shown.
 - `decide`: from both, the outcome of the order or the next step.
 
-For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `replace_shown`,
-`pairs_shown`).
+For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `complex_cancel_shown`,
+`replace_shown`, `pairs_shown`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import attrs
 
 from .._arguments import check_count, is_number, validator
+from .._generated.models import ComplexOrder
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -45,6 +46,7 @@ __all__ = [
     "SearchResult",
     "Step",
     "cancel_shown",
+    "complex_cancel_shown",
     "decide",
     "delivery_of",
     "is_permanent",
@@ -275,6 +277,21 @@ def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> D
     if status in ("Cancelled", "Cancel Requested"):
         return DeliveryOutcome.CONFIRMED
     return DeliveryOutcome.REFUSED if status in TERMINAL else None
+
+
+def complex_cancel_shown(seen: ComplexOrder) -> DeliveryOutcome | None:
+    """Return what a complex order shows about an unanswered cancellation; None: nothing yet.
+
+    It is applied once no component works any more and one is cancelled. Where one order was filled, its exclusive
+    sibling was cancelled by that, not by the request.
+    """
+    orders = [order.status for order in seen.orders or ()]
+    statuses = orders if seen.trigger_order is None else [seen.trigger_order.status, *orders]
+    if not statuses or not all(status in TERMINAL or status == "Cancel Requested" for status in statuses):
+        return None
+    finished = seen.type in ("OCO", "OTOCO") and "Filled" in orders
+    cancelled = any(status in ("Cancelled", "Cancel Requested") for status in statuses)
+    return DeliveryOutcome.CONFIRMED if cancelled and not finished else DeliveryOutcome.REFUSED
 
 
 def replace_shown(

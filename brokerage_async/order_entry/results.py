@@ -113,8 +113,8 @@ class OrderChange:
     Attributes:
         outcome: applied, refused, not sent or unknown.
         order: the order as last seen; after a replacement that was applied, the new order.
-        order_id: id of that order, also where no list shows it; empty for `edit_pairs`.
-        complex_order: the complex order as last seen, for `edit_pairs`.
+        order_id: id of that order, also where no list shows it; empty for complex orders.
+        complex_order: the complex order as last seen, for `edit_pairs` and `cancel_complex`.
         preview: the answer of the dry-run, where one was made.
         warnings: the warnings of the dry-run.
         error: the error that stopped it, if any.

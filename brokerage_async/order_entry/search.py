@@ -80,6 +80,8 @@ class IdentifierSearch:
                 self._names[identifier].append(name)
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
         self._others: dict[tuple[str, str | None], str] = {}
+        self._groups: defaultdict[str, dict[str, Order]] = defaultdict(dict)
+        self._any_complex = any(asked.is_complex for asked in self._asked.values())
 
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         """Poll once for the orders of these names."""
@@ -127,6 +129,21 @@ class IdentifierSearch:
         for order in self._carriers[name].values():
             if difference := self._difference(name, order):
                 return f"order {order.id} carries this identifier but {difference}: it is another order"
+        return self._nameless(name) if self._asked[name].is_complex else ""
+
+    def _nameless(self, name: str) -> str:
+        """Return which complex order without any identifier may be this one; empty if none may.
+
+        It is not taken for ours, but ours is not absent either.
+        """
+        components = self._asked[name].components.values()
+        for number, group in self._groups.items():
+            if not any(order.external_identifier for order in group.values()) and all(
+                any(terms is None or differs_in(terms, order) is None for terms in components)
+                and not self._predates(name, order)
+                for order in group.values()
+            ):
+                return f"complex order {number} shows no identifier and has the same terms: it may be this one"
         return ""
 
     def duplicates(self, name: str) -> str:
@@ -144,6 +161,8 @@ class IdentifierSearch:
 
     def _name_of(self, order: Order) -> str | None:
         """Return the name of the journaled order that a listed one may be, or be a component of."""
+        if self._any_complex and order.complex_order_id:
+            self._groups[order.complex_order_id][order.id or ""] = order
         found: str | None = None
         for name in self._names.get(order.external_identifier or "", ()):
             self._carriers[name][order.id or ""] = order

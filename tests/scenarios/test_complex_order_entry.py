@@ -14,7 +14,7 @@ from brokerage_async import tickets
 from brokerage_async._generated.models import Comparator, ComplexOrderType, NewComplexOrder
 from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
 from brokerage_async.journal import EntryState
-from brokerage_async.order_entry import OrderEntry, Outcome, Placement
+from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.partial_listings import altered, hiding, oldest_first, unlinked, unnamed
@@ -218,6 +218,8 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
         (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
         (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}')),
     ],
+    "no names at all": [(r"/(complex-)?orders", unnamed())],
+    "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
     "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
 }
 
@@ -396,3 +398,74 @@ async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
         ]
         assert [one.complex_order is None for one in found] == [False, False, True]
         assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
+
+
+# --- cancellation
+
+CANCEL = r"/complex-orders/\d+$"
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        (None, ChangeOutcome.APPLIED),
+        ("drop_after", ChangeOutcome.APPLIED),
+        ("after_status(503)", ChangeOutcome.APPLIED),
+        ("after_html(403)", ChangeOutcome.APPLIED),
+        ("truncate", ChangeOutcome.APPLIED),
+        ("garbage", ChangeOutcome.APPLIED),
+        (faults.body(b'{"data":{}}'), ChangeOutcome.APPLIED),
+        ("drop_before", ChangeOutcome.UNKNOWN),
+        ("html(200)", ChangeOutcome.UNKNOWN),
+        ("status(404)", ChangeOutcome.REFUSED),
+        ("refuse", ChangeOutcome.NOT_SENT),
+        ("rate_limited", ChangeOutcome.NOT_SENT),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
+@on_virtual_time
+async def test_cancellation_is_sent_once_and_reported_as_it_is(
+    wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
+) -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        await asyncio.sleep(wait)
+        if fault is not None:
+            here.sim.faults.add("DELETE", CANCEL, fault, times=None)
+        change = await here.entry.cancel_complex(here.account, number)
+        assert change.outcome is outcome
+        processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
+        assert processed == (outcome is ChangeOutcome.APPLIED)
+        if outcome is not ChangeOutcome.NOT_SENT:
+            assert change.complex_order is not None
+            assert change.complex_order.id == number
+            assert here.sim.ledger.count("complex_orders.cancel") == 1
+
+
+@on_virtual_time
+async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.APPLIED
+        await asyncio.sleep(5)
+        change = await here.entry.cancel_complex(here.account, int(number))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.complex_order is not None
+        assert change.complex_order.terminal_at is not None
+
+
+@on_virtual_time
+async def test_cancelled_caller_of_a_cancellation_is_told_which_order() -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        here.sim.faults.add("DELETE", CANCEL, "hang_after")
+        changing = asyncio.ensure_future(here.entry.cancel_complex(here.account, number))
+        await asyncio.sleep(1)
+        changing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await changing
+        assert (getattr(caught.value, "order_id", None), caught.value.__notes__) == (
+            number,
+            [f"the change of order {number} of account {here.account} may have been applied: the order shows it"],
+        )
