@@ -16,6 +16,7 @@ from ..protocol.request import encode_body
 from ..protocol.validation import requests as validation
 from .decisions import ReconcilePolicy
 from .kinds import AskedOrder, asked_complex, asked_single
+from .matching import asked_components
 
 __all__ = ["MAX_IDENTIFIER", "check_options", "checked_bytes", "checked_policy", "named_complex_order", "named_order"]
 
@@ -68,7 +69,7 @@ def named_complex_order(
         raise InvalidRequestError(f"complex_order must be a NewComplexOrder, got {type(order).__name__}")
     validation.check(COMPLEX_ORDERS_SUBMIT, {"account_number": account_number}, None, order)
     trigger = order.trigger_order
-    first, *rest = [*([] if trigger is None else [trigger]), *order.orders]
+    first, *rest = asked_components(order)
     was_named = _is_named(first)
     if not was_named and any(map(_is_named, rest)):
         place = "orders[0]" if trigger is None else "trigger_order"

@@ -22,7 +22,7 @@ from .._generated.operations import (
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation
 from ..protocol.decoding.lenient import parse
-from .matching import complex_differs_in, components_of, differs_in, terms_of
+from .matching import asked_components, complex_differs_in, components_of, differs_in, terms_of
 
 __all__ = ["AskedOrder", "PlacedOrder", "asked_complex", "asked_in", "asked_single", "submit_of"]
 
@@ -123,8 +123,7 @@ class _Complex(AskedOrder):
         terms = self.terms
         if terms is None:
             return {self.name: None}
-        found = [*([terms.trigger_order] if terms.trigger_order is not None else []), *terms.orders]
-        return {order.external_identifier: order for order in found if order.external_identifier}
+        return {order.external_identifier: order for order in asked_components(terms) if order.external_identifier}
 
     def shown_by(self, answer: PlacedOrderResponse) -> ComplexOrder | None:
         return answer.complex_order

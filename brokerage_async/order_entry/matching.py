@@ -22,7 +22,14 @@ from ..errors import ResponseDecodeError
 from ..protocol.decoding.issues import Issues
 from ..protocol.decoding.lenient import parse, structure_one
 
-__all__ = ["complex_differs_in", "components_of", "differs_in", "successor_differs_in", "terms_of"]
+__all__ = [
+    "asked_components",
+    "complex_differs_in",
+    "components_of",
+    "differs_in",
+    "successor_differs_in",
+    "terms_of",
+]
 
 T = TypeVar("T")
 
@@ -55,9 +62,17 @@ def _is_edited(order: Order) -> bool:
     return bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
 
 
+def asked_components(asked: NewComplexOrder) -> list[NewOrder]:
+    """Return the components asked for, the trigger order first."""
+    return [*([asked.trigger_order] if asked.trigger_order is not None else []), *asked.orders]
+
+
 def components_of(seen: ComplexOrder) -> list[Order]:
     """Return the components of a complex order, the trigger order first, each with the id of the complex order."""
-    found = [*([seen.trigger_order] if seen.trigger_order is not None else []), *(seen.orders or ())]
+    trigger, orders = seen.trigger_order, seen.orders or ()
+    found = list(orders)
+    if trigger is not None:
+        found = [trigger, *(order for order in orders if order.id is None or order.id != trigger.id)]
     return [attrs.evolve(order, complex_order_id=seen.id or order.complex_order_id) for order in found]
 
 
@@ -69,15 +84,12 @@ def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None
     """
     if _differ(asked.type, seen.type):
         return "type"
-    trigger, shown = asked.trigger_order, seen.trigger_order
-    if shown is not None and (trigger is None or _component_differs(trigger, shown)):
-        return "trigger order"
-    left = list(asked.orders)
+    left = asked_components(asked)
     named = {order.external_identifier for order in left}
-    for each in sorted(seen.orders or (), key=lambda order: order.external_identifier not in named):
+    for each in sorted(components_of(seen), key=lambda order: order.external_identifier not in named):
         match = next((order for order in left if not _component_differs(order, each)), None)
         if match is None:
-            return "orders"
+            return "components"
         left.remove(match)
     return None
 

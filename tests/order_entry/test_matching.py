@@ -167,7 +167,11 @@ def shown_as(asked: NewOrder, **change: Any) -> Order:
 
 BRACKET = complex_asked()
 assert BRACKET.trigger_order is not None
-TRIGGER, PROFIT, LOSS = shown_as(BRACKET.trigger_order), shown_as(BRACKET.orders[0]), shown_as(BRACKET.orders[1])
+TRIGGER, PROFIT, LOSS = (
+    shown_as(BRACKET.trigger_order, id="1"),
+    shown_as(BRACKET.orders[0]),
+    shown_as(BRACKET.orders[1]),
+)
 WHOLE = ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(PROFIT, LOSS))
 NAMELESS = {"external_identifier": None}
 
@@ -179,18 +183,20 @@ NAMELESS = {"external_identifier": None}
         ({"type": None}, None),
         ({"type": "OTO"}, "type"),
         ({"orders": (LOSS, PROFIT)}, None),
+        ({"orders": (TRIGGER, PROFIT, LOSS), "trigger_order": None}, None),
+        ({"orders": (TRIGGER, PROFIT, LOSS)}, None),
         ({"orders": (LOSS,)}, None),
         ({"orders": None, "trigger_order": None}, None),
-        ({"orders": (PROFIT, LOSS, LOSS)}, "orders"),
-        ({"orders": (PROFIT, PROFIT)}, "orders"),
-        ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="x")}, "trigger order"),
+        ({"orders": (PROFIT, LOSS, LOSS)}, "components"),
+        ({"orders": (PROFIT, PROFIT)}, "components"),
+        ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="x")}, "components"),
         ({"trigger_order": attrs.evolve(TRIGGER, **NAMELESS)}, None),
         ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="")}, None),
-        ({"trigger_order": attrs.evolve(TRIGGER, price=Decimal(11))}, "trigger order"),
+        ({"trigger_order": attrs.evolve(TRIGGER, price=Decimal(11))}, "components"),
         ({"trigger_order": attrs.evolve(TRIGGER, price=Decimal(11), replaces_order_id="6")}, None),
         ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="x", replaces_order_id="6")}, None),
-        ({"orders": (PROFIT, attrs.evolve(LOSS, external_identifier="x"))}, "orders"),
-        ({"orders": (attrs.evolve(PROFIT, price=Decimal(11)), LOSS)}, "orders"),
+        ({"orders": (PROFIT, attrs.evolve(LOSS, external_identifier="x"))}, "components"),
+        ({"orders": (attrs.evolve(PROFIT, price=Decimal(11)), LOSS)}, "components"),
         ({"orders": (attrs.evolve(PROFIT, **NAMELESS), attrs.evolve(LOSS, **NAMELESS))}, None),
         # An edited component without a name fits both of ours, and must not take the place of the named one.
         ({"orders": (attrs.evolve(LOSS, replaces_order_id="6", **NAMELESS), PROFIT)}, None),
@@ -203,7 +209,7 @@ def test_complex_order_is_another_one_if_any_component_is(change: dict[str, Any]
 
 def test_trigger_order_where_none_was_asked_for_is_another_one() -> None:
     asked = attrs.evolve(BRACKET, trigger_order=None)
-    assert complex_differs_in(asked, WHOLE) == "trigger order"
+    assert complex_differs_in(asked, WHOLE) == "components"
 
 
 def test_components_name_their_complex_order() -> None:

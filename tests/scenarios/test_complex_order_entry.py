@@ -241,6 +241,26 @@ async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
 
 
 @on_virtual_time
+async def test_list_may_be_ahead_of_the_complex_order_itself() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", COMPLEX_GET, "status(404)", times=2)
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert placement.outcome is Outcome.PLACED
+        assert here.sim.ledger.count("complex_orders.get") == 3
+
+
+@on_virtual_time
+async def test_older_complex_order_without_names_is_not_ours() -> None:
+    async with floor() as here:
+        await here.client.complex_orders.submit(here.account, bracket_order())
+        await asyncio.sleep(600)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
+
+
+@on_virtual_time
 async def test_complex_order_that_is_absent_is_sent_again_with_the_same_bytes() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")

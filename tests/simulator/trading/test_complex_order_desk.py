@@ -260,9 +260,12 @@ def test_accepted_components_reserve_the_buying_power_of_the_trigger(harness: Ha
     calculator = harness.state.margin_calculator
     before = calculator.buying_power(account, harness.now)
     identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
-    assert before - calculator.buying_power(account, harness.now) == account.reserved > 0
+    reserved = account.reserved
+    assert before - calculator.buying_power(account, harness.now) == reserved > 0
     cancel(harness, identifier)
     assert account.reserved == 0
+    harness.place(limit())
+    assert account.reserved == reserved
 
 
 def test_dry_run_of_an_edit_shows_the_condition_and_keeps_it(harness: Harness) -> None:
