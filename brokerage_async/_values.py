@@ -18,7 +18,7 @@ import attrs
 
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
 
-__all__ = ["EMPTY", "Extra", "Model", "OpenStrEnum"]
+__all__ = ["EMPTY", "AnyCaseStrEnum", "Extra", "Model", "OpenStrEnum"]
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
@@ -52,6 +52,22 @@ class OpenStrEnum(enum.StrEnum):
     def is_known(self) -> bool:
         """Return whether the value is one of the listed ones."""
         return self._value_ in type(self)._value2member_map_
+
+
+class AnyCaseStrEnum(OpenStrEnum):
+    """Open enumeration that takes its listed values in any letter case.
+
+    ``MarketState("Pre-market")`` is ``MarketState("Pre-Market")``.
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> OpenStrEnum | None:
+        if isinstance(value, str) and len(value) <= MAX_CACHED_LENGTH:
+            folded = value.casefold()
+            for member in cls:
+                if member.casefold() == folded:
+                    return member
+        return super()._missing_(value)
 
 
 _UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}

@@ -58,6 +58,8 @@ UNLIMITED_CONNECTIONS = 256
 
 
 class _Unset(enum.Enum):
+    """Default of an option that keeps its value; None is a value of its own."""
+
     UNSET = "unset"
 
 

@@ -78,7 +78,7 @@ def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> Non
 _IN_BRACKETS = re.compile(r"\[[^\[\]]+\](?::[0-9]*)?")
 
 
-def base_address(value: object) -> str:
+def base_address(value: object, name: str = "base_url") -> str:
     """Return ``value`` as ``scheme://host[:port][/prefix]`` without a trailing slash.
 
     Raises:
@@ -87,19 +87,36 @@ def base_address(value: object) -> str:
     """
     text = value.rstrip("/") if isinstance(value, str) else ""
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise ConfigurationError("base_url must be encoded: no spaces, control or non-ASCII characters")
+        raise ConfigurationError(f"{name} must be encoded: no spaces, control or non-ASCII characters")
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise ConfigurationError(f"invalid base_url: {error}") from None
+        raise ConfigurationError(f"invalid {name}: {error}") from None
     if "[" in parts.netloc and not _IN_BRACKETS.fullmatch(parts.netloc):  # urlsplit ignores the rest
-        raise ConfigurationError("base_url must have nothing but a port beside an address in brackets")
+        raise ConfigurationError(f"{name} must have nothing but a port beside an address in brackets")
     if "@" in parts.netloc or "?" in text or "#" in text:
-        raise ConfigurationError("base_url must not contain a user name, a query or a fragment")
+        raise ConfigurationError(f"{name} must not contain a user name, a query or a fragment")
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError("base_url must be an absolute http or https address, such as https://api.example.com")
+        raise ConfigurationError(f"{name} must be an absolute http or https address, such as https://api.example.com")
     return text
+
+
+def origin_of(address: str) -> str:
+    """Return ``scheme://host[:port]`` of an address, in lower case and without a default port."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" if parts.port in (None, default) else f"{parts.scheme}://{host}:{parts.port}"
+
+
+def _hosts(value: object) -> Mapping[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise ConfigurationError(f"hosts must map names to addresses, got {type(value).__name__}")
+    return {name: base_address(url, f"hosts[{name!r}]") for name, url in value.items()}
 
 
 @attrs.frozen
@@ -107,22 +124,29 @@ class Environment:
     """One of the two environments of the service; credentials and data of one mean nothing in the other.
 
     Make it with `production` or `sandbox`. ``auth_page_url`` is the page on which a customer grants access, needed
-    for `authorization_url` only.
+    for `authorization_url` only. ``hosts`` holds the addresses of further hosts of the broker by name, such as
+    ``{"backtester": "https://backtester.example.com"}``. They get the same access tokens as the service, so only hosts
+    named here are ever called.
     """
 
     name: str = attrs.field(validator=_known)
     base_url: str = attrs.field(converter=base_address)
     auth_page_url: str | None = attrs.field(default=None, validator=_page)
+    hosts: Mapping[str, str] = attrs.field(default=None, converter=_hosts, hash=False)
 
     @classmethod
-    def production(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
+    def production(
+        cls, base_url: str, auth_page_url: str | None = None, *, hosts: Mapping[str, str] | None = None
+    ) -> Environment:
         """Return the environment in which orders cost money."""
-        return cls("production", base_url, auth_page_url)
+        return cls("production", base_url, auth_page_url, hosts)
 
     @classmethod
-    def sandbox(cls, base_url: str, auth_page_url: str | None = None) -> Environment:
+    def sandbox(
+        cls, base_url: str, auth_page_url: str | None = None, *, hosts: Mapping[str, str] | None = None
+    ) -> Environment:
         """Return the environment for trials, which has no margin reports."""
-        return cls("sandbox", base_url, auth_page_url)
+        return cls("sandbox", base_url, auth_page_url, hosts)
 
     @property
     def is_production(self) -> bool:
@@ -132,11 +156,11 @@ class Environment:
     @property
     def origin(self) -> str:
         """``scheme://host[:port]`` of the service, in lower case and without a default port."""
-        parts = urlsplit(self.base_url)
-        host = parts.hostname or ""
-        host = f"[{host}]" if ":" in host else host
-        default = {"http": 80, "https": 443}[parts.scheme]
-        return f"{parts.scheme}://{host}" if parts.port in (None, default) else f"{parts.scheme}://{host}:{parts.port}"
+        return origin_of(self.base_url)
+
+    def address_of(self, host: str | None) -> str:
+        """Return the base address of one of the ``hosts``, or that of the service for None."""
+        return self.base_url if host is None else self.hosts[host]
 
 
 @attrs.frozen(kw_only=True)
@@ -198,6 +222,7 @@ class StaticToken:
 
 
 Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
+"""Credentials that a client accepts."""
 
 
 @attrs.frozen(kw_only=True)

@@ -61,12 +61,13 @@ class Provenance(enum.StrEnum):
 
 
 class Shape(enum.StrEnum):
-    """Form of a success body: one resource, a list, a page of a longer list, a bare object, or nothing."""
+    """Form of a success body: one resource, a list, a page of a longer list, a bare object or list, or nothing."""
 
     ONE = "one"
     MANY = "many"
     PAGE = "page"
     BARE = "bare"
+    BARE_MANY = "bare_many"
     NONE = "none"
 
 
@@ -157,6 +158,7 @@ class Operation(Generic[T]):
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
         production_only: not offered by the sandbox.
+        host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
         provenance: where the knowledge of it comes from; see `Provenance`.
         section: section of the service document that it follows, empty for an operation that is not in there.
@@ -176,6 +178,7 @@ class Operation(Generic[T]):
     body_required: bool = False
     rules: tuple[Rule, ...] = ()
     production_only: bool = False
+    host: str | None = None
     is_public: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
     section: str = ""

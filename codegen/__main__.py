@@ -6,11 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from .read.clients import load_clients
 from .read.load import SchemaError, load
-from .render import reference
+from .render import index, reference
 from .render.write import render, render_typing_checks, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "schema"
+CLIENTS = ROOT / "codegen" / "clients.yaml"
 OUT = ROOT / "brokerage_async" / "_generated"
 
 
@@ -18,21 +21,26 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 1 for an invalid schema or stale files."""
     parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a file is stale")
-    parser.add_argument("--schema", type=Path, default=ROOT / "schema", help="folder that contains openapi.yaml")
+    parser.add_argument("--schema", type=Path, default=SCHEMA, help="folder that contains openapi.yaml")
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write to")
     options = parser.parse_args(arguments)
 
+    codes = []
+    if options.schema == SCHEMA:
+        listed = {index.INDEX: index.render(SCHEMA)}
+        codes.append(_write_or_check(listed, SCHEMA, check=options.check, whole_folder=False))
     try:
         spec = load(options.schema)
+        comparison = load_clients(CLIENTS, spec) if options.out == OUT else None
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
-    codes = [_write_or_check(render(spec), options.out, check=options.check, whole_folder=True)]
-    if options.out == OUT:
+    codes.append(_write_or_check(render(spec), options.out, check=options.check, whole_folder=True))
+    if comparison is not None:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
-        page = {"operations.md": reference.render(spec)}
+        page = {"operations.md": reference.render(spec, comparison)}
         codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
 

@@ -7,6 +7,7 @@ import re
 
 _DASHERIZED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _UNDERSCORED = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+_CAMEL_CASE = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _OPERATION_ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\.[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _COMPONENT = re.compile(r"[A-Z][A-Za-z0-9]*")
 
@@ -19,6 +20,11 @@ def is_dasherized(name: str) -> bool:
 def is_underscored(name: str) -> bool:
     """Return True for lower-case words joined by ``_``."""
     return _UNDERSCORED.fullmatch(name) is not None
+
+
+def is_camel_case(name: str) -> bool:
+    """Return True for words joined by capitals, such as ``startDate`` or ``ETA``."""
+    return _CAMEL_CASE.fullmatch(name) is not None
 
 
 def is_operation_id(name: str) -> bool:

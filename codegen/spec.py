@@ -82,13 +82,17 @@ class Model:
 
 @attrs.frozen(kw_only=True)
 class Enum:
-    """Enumeration of the schema; ``members`` are pairs of Python name and value."""
+    """Enumeration of the schema; ``members`` are pairs of Python name and value.
+
+    If it ``ignores_case``, values are read in any letter case.
+    """
 
     name: str
     description: str
     section: str
     members: tuple[tuple[str, str], ...]
     observed_values: tuple[str, ...] = ()
+    ignores_case: bool = False
     provenance: str = "documented"
 
 
@@ -111,7 +115,7 @@ class Operation:
     """Endpoint of the service.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
-    ``identity`` holds the fields that identify a row of a list.
+    ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
     """
 
     name: str
@@ -136,6 +140,7 @@ class Operation:
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
+    host: str | None = None
     provenance: str = "documented"
 
     @property

@@ -120,6 +120,30 @@ class TestEnvironment:
         with pytest.raises(ConfigurationError, match="base_url"):
             Environment.production(wrong)
 
+    def test_hosts_are_none_unless_given(self) -> None:
+        environment = Environment.sandbox("https://a.example")
+        assert environment.hosts == {}
+        assert environment.address_of(None) == "https://a.example"
+
+    def test_hosts_have_addresses_of_their_own(self) -> None:
+        environment = Environment.production("https://a.example", hosts={"lab": "https://lab.example/v1/"})
+        assert environment.hosts == {"lab": "https://lab.example/v1"}
+        assert environment.address_of("lab") == "https://lab.example/v1"
+        assert environment.origin == "https://a.example"
+        assert hash(environment) == hash(Environment.production("https://a.example"))
+        assert environment != Environment.production("https://a.example")
+        assert pickle.loads(pickle.dumps(environment)) == environment
+
+    @pytest.mark.parametrize("wrong", ["https://u:p@a.example", "lab.example", "https://a.example?x=1", None])
+    def test_unusable_address_of_a_host_is_named(self, wrong: Any) -> None:
+        with pytest.raises(ConfigurationError, match=r"hosts\['lab'\]"):
+            Environment.sandbox("https://a.example", hosts={"lab": wrong})
+
+    @pytest.mark.parametrize("wrong", ["https://a.example", ["lab"], {1: "https://a.example"}])
+    def test_hosts_must_be_a_mapping(self, wrong: Any) -> None:
+        with pytest.raises(ConfigurationError, match="hosts must map names to addresses, got"):
+            Environment.sandbox("https://a.example", hosts=wrong)
+
     @pytest.mark.parametrize("address", ["https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2"])
     def test_password_in_address_is_not_repeated(self, address: str) -> None:
         with pytest.raises(ConfigurationError) as caught:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import _values as values
 from brokerage_async import models
-from brokerage_async._values import EMPTY, Extra, OpenStrEnum
+from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
 
 # -- enumerations -----------------------------------------------------------------------------------------------------
@@ -54,6 +54,23 @@ def test_an_unlisted_member_travels_and_matches() -> None:
             pytest.fail("it is not live")
         case "On Hold":
             pass
+
+
+class State(AnyCaseStrEnum):
+    OPEN = "Open"
+    PRE_MARKET = "Pre-Market"
+
+
+@pytest.mark.parametrize("text", ["Pre-Market", "Pre-market", "PRE-MARKET", "pre-market"])
+def test_any_case_enumeration_takes_a_known_value_in_any_letter_case(text: str) -> None:
+    assert State(text) is State.PRE_MARKET
+    assert msgspec.json.decode(msgspec.json.encode(text), type=State) is State.PRE_MARKET
+
+
+@pytest.mark.parametrize("text", ["Post-market", "Pre Market", "", "o" * 1000])
+def test_any_case_enumeration_keeps_an_unlisted_value_as_sent(text: str) -> None:
+    assert State(text) == text
+    assert not State(text).is_known
 
 
 def test_only_strings_become_members() -> None:

@@ -14,6 +14,7 @@ import attrs
 from brokerage_async._terms import Amount, restate
 from brokerage_async._values import (
     EMPTY,
+    AnyCaseStrEnum,
     Model,
     OpenStrEnum,
     as_optional_object,
@@ -114,8 +115,10 @@ class InstrumentCollection(OpenStrEnum):
     CFE = "CFE"
 
 
-class MarketState(OpenStrEnum):
+class MarketState(AnyCaseStrEnum):
     """State of a market within its trading day.
+
+    The service also sends `Pre-market`.
 
     See section Session timings of the service document. Recorded from the service, not described there.
     """

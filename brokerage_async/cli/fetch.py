@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,19 @@ __all__ = ["Job", "perform", "read_symbols", "require_arrow"]
 
 SHOWN = 10
 """Number of symbols of a kind that the final report names."""
+
+PLAIN: Mapping[Kind, Callable[..., BulkFetch[Any]]] = {
+    Kind.EQUITIES: Bulk.equities,
+    Kind.FUTURE_OPTIONS: Bulk.future_options,
+    Kind.CRYPTOCURRENCIES: Bulk.cryptocurrencies,
+    Kind.WARRANTS: Bulk.warrants,
+    Kind.PRICES: Bulk.market_data,
+    Kind.METRICS: Bulk.market_metrics,
+    Kind.CHAINS: Bulk.futures_option_chains,
+    Kind.EQUITY_CHAINS: Bulk.equity_option_chains,
+    Kind.DIVIDENDS: Bulk.dividends,
+}
+"""Fetches that take symbols alone; expired instruments are asked for with the others."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,20 +106,19 @@ def begin(bulk: Bulk, job: Job, **options: Any) -> BulkFetch[Any]:
     if job.batch_size is not None:
         options["batch_size"] = job.batch_size
     match job.kind:
-        case Kind.EQUITIES:
-            return bulk.equities(job.symbols, **options)
         case Kind.OPTIONS:
             return bulk.equity_options(job.symbols, with_expired=True, **options)
-        case Kind.CHAINS:
-            return bulk.futures_option_chains(job.symbols, **options)
-        case Kind.DIVIDENDS:
-            return bulk.dividends(job.symbols, **options)
+        case Kind.FUTURES:
+            return bulk.futures(job.symbols, only_active_futures=False, **options)
         case Kind.EARNINGS:
             assert job.start_date is not None, "the command line was checked"
             return bulk.earnings_reports(job.symbols, job.start_date.date(), **options)
+        case kind:
+            return PLAIN[kind](bulk, job.symbols, **options)
 
 
 def progress_bar() -> Progress:
+    """Return a progress bar on stderr, silent unless that is a terminal."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         console=err, transient=True, disable=not err.is_terminal,
@@ -114,6 +126,7 @@ def progress_bar() -> Progress:
 
 
 def report(result: FileResult, asked: int) -> None:
+    """Report how many of the ``asked`` symbols the file holds."""
     say(f"{result.path}: {result.found} of {asked} symbols found", to=err)
     if result.resumed:
         say(f"continued: {result.resumed} symbols came from an interrupted run", to=err)
@@ -123,6 +136,7 @@ def report(result: FileResult, asked: int) -> None:
 
 
 def complain_of(failed: Mapping[str, Exception]) -> None:
+    """Report the first failed symbols, each with its error."""
     for symbol in list(failed)[:SHOWN]:
         say(f"failed: {symbol}: {failed[symbol]}", to=err)
     if len(failed) > SHOWN:
@@ -130,5 +144,6 @@ def complain_of(failed: Mapping[str, Exception]) -> None:
 
 
 def some(symbols: Sequence[str]) -> str:
+    """Return the first symbols, and the number of the others."""
     rest = len(symbols) - SHOWN
     return ", ".join(symbols[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

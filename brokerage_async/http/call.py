@@ -189,9 +189,10 @@ class Call:
             attempt.failure = error
         else:
             attempt.response = response
-            self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
+            if self._operation.host is None:  # another host may have another clock
+                self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if not is_success(response):
-                base_url = self._engine.environment.base_url
+                base_url = self._engine.environment.address_of(self._operation.host)
                 attempt.failure = read_error(
                     self._operation,
                     self.without_token(response),

@@ -15,7 +15,7 @@ import attrs
 
 from .._arguments import check_flag
 from .._secrets import Secret
-from ..config import Environment
+from ..config import Environment, origin_of
 from ..errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def configure_network(
     found = None if proxy is None else Proxy.parse("proxy", proxy)
     if found is None and trust_env:
         found = _proxy_from_env(environment)
-    _check_scheme(environment, found, allow_http)
+    for name, address in (("base_url", environment.base_url), *environment.hosts.items()):
+        _check_scheme(name, origin_of(address), found, allow_http)
     return Network(proxy=found, ssl=ssl, trust_env=trust_env)
 
 
@@ -164,16 +165,15 @@ def _proxy_from_env(environment: Environment) -> Proxy | None:
     return Proxy.parse("the proxy of the environment", address if "://" in address else Secret(f"http://{address}"))
 
 
-def _check_scheme(environment: Environment, proxy: Proxy | None, allow_http: bool) -> None:
+def _check_scheme(name: str, origin: str, proxy: Proxy | None, allow_http: bool) -> None:
     """Refuse to send credentials where others could read them."""
-    origin = environment.origin
     parts = urlsplit(origin)
     if parts.scheme == "https" or (is_loopback(parts.hostname) and (proxy is None or is_loopback(proxy.host))):
         return
     way = origin if proxy is None else f"{origin} through {proxy.url}"
     if not allow_http:
         raise ConfigurationError(
-            f"base_url must be an https address, got {way}: plain http shows the credentials to anyone on the way. "
+            f"{name} must be an https address, got {way}: plain http shows the credentials to anyone on the way. "
             "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
         )
     logger.warning("allow_http: credentials travel unencrypted to %s", way)

@@ -105,7 +105,7 @@ class BrokerageSession:
         options = self.options
         request = build(
             call,
-            base_url=self.engine.environment.base_url,
+            base_url=self.engine.environment.address_of(call.operation.host),
             headers=options.headers,
             strict=options.strict,
             previous_body=previous_body,
@@ -131,10 +131,13 @@ class BrokerageSession:
         return self.engine.service_clock.is_stale(running_loop().time())
 
     def _check_permitted(self, operation: Operation[Any]) -> None:
+        environment, host = self.engine.environment, operation.host
         if self.options.read_only and operation.effect is Effect.MUTATE:
             reason = "the client is read-only"
-        elif operation.production_only and not self.engine.environment.is_production:
-            reason = f"the {self.engine.environment.name} environment does not offer this operation"
+        elif operation.production_only and not environment.is_production:
+            reason = f"the {environment.name} environment does not offer this operation"
+        elif host is not None and host not in environment.hosts:
+            reason = f"the address of the {host} is unknown: pass hosts={{{host!r}: 'https://...'}} to the Environment"
         else:
             return
         raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)

@@ -163,7 +163,8 @@ def _effect(method: str, segments: list[str], given: Effect | None) -> Effect:
 
 def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
     """Return the operation of the schema at a path; of several the one whose template has the fewest placeholders."""
-    found = [each for each in OPERATIONS.values() if each.method == method and _matches(each.path, segments)]
+    served = (each for each in OPERATIONS.values() if each.method == method and each.host is None)
+    found = [each for each in served if _matches(each.path, segments)]
     return min(found, key=lambda each: each.path.count("{"), default=None)
 
 

@@ -175,7 +175,8 @@ class Simulator:
         from ..config import Environment
 
         make = getattr(Environment, self.brokerage.settings.environment)
-        environment: Environment = make(self.base_url, auth_page_url=self.auth_page_url)
+        hosts = {host: f"{self.base_url}/{host}" for host in self.brokerage.hosts}
+        environment: Environment = make(self.base_url, auth_page_url=self.auth_page_url, hosts=hosts)
         return environment
 
     @property

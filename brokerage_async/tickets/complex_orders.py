@@ -1,4 +1,4 @@
-"""Complex orders: a bracket, one order that cancels another, one that triggers others.
+"""Complex orders: a bracket, one order that cancels another, one that triggers others, a pair.
 
 The rules of the schema are checked here already: number of components, trigger order, and the terms of each of them.
 """
@@ -8,12 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from .._generated.models import ComplexOrderType, LegAction, NewComplexOrder, NewOrder, NewOrderLeg, OrderType
+from .._generated.models import (
+    Comparator,
+    ComplexOrderType,
+    LegAction,
+    NewComplexOrder,
+    NewOrder,
+    NewOrderLeg,
+    OrderType,
+)
+from .._terms import Amount
 from ..errors import InvalidRequestError
 from ..protocol.validation.requests import problems_of
-from .legs import REVERSED
+from .amounts import positive
+from .legs import BUYING, REVERSED
 
-__all__ = ["bracket", "one_cancels_other", "one_triggers_other"]
+__all__ = ["bracket", "one_cancels_other", "one_triggers_other", "pair"]
 
 STOPS = frozenset({OrderType.STOP, OrderType.STOP_LIMIT})
 
@@ -22,7 +32,8 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     """Build an OTOCO order: an entry and two exits that cancel each other.
 
     The fill of ``entry`` releases both exits, and the fill of one exit cancels the other. Each exit closes positions
-    that the entry opens, at most in their quantity; `closing_legs` makes such legs.
+    that the entry opens, at most in their quantity; `closing_legs` makes such legs. For a single leg the prices must
+    be the right way round: profit above loss for a long position, below it for a short one.
 
     Args:
         entry: order that opens the position; also called trigger order.
@@ -30,7 +41,8 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
         loss: Stop or Stop Limit order that limits the loss.
 
     Raises:
-        InvalidRequestError: types or legs do not make a bracket, or an order breaks a rule; all problems are listed.
+        InvalidRequestError: types, legs or prices do not make a bracket, or an order breaks a rule; all problems are
+            listed.
     """
     _check_type(entry=entry, profit=profit, loss=loss)
     if profit.order_type != OrderType.LIMIT:
@@ -42,6 +54,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     for name, order in (("profit", profit), ("loss", loss)):
         for leg in order.legs:
             _check_exit(name, leg, closing)
+    _check_prices(entry, profit, loss)
     return made
 
 
@@ -69,6 +82,50 @@ def one_triggers_other(trigger: NewOrder, *orders: NewOrder) -> NewComplexOrder:
     return _checked(NewComplexOrder(type=ComplexOrderType.OTO, trigger_order=trigger, orders=orders))
 
 
+def pair(
+    first: NewOrder,
+    second: NewOrder,
+    *,
+    at_least: Amount | None = None,
+    at_most: Amount | None = None,
+    by_value: bool = False,
+) -> NewComplexOrder:
+    """Build a PAIRS order: two orders that wait for a ratio of their prices.
+
+    Both are routed when the ratio meets the threshold. The service publishes no example of it, and does not say which
+    price is divided by which: look at the answer of ``client.complex_orders.dry_run`` first. ``edit_pairs`` changes
+    the threshold later.
+
+    Args:
+        first: order of one side; single legs must be of different instruments, one bought and the other sold.
+        second: order of the other side.
+        at_least: ratio from which on the orders are routed.
+        at_most: ratio down to which the orders are routed; exactly one of the two is given.
+        by_value: compare amounts of money instead of prices.
+
+    Raises:
+        InvalidRequestError: not exactly one threshold above zero, the orders do not make a pair, or one of them breaks
+            a rule; all problems are listed.
+    """
+    _check_type(first=first, second=second)
+    given = [(Comparator.GTE, at_least), (Comparator.LTE, at_most)]
+    bounds = [(comparator, positive("ratio", ratio)) for comparator, ratio in given if ratio is not None]
+    if len(bounds) != 1:
+        raise InvalidRequestError(f"exactly one of at_least and at_most must be given, got {len(bounds)}")
+    [(comparator, threshold)] = bounds
+    made = _checked(
+        NewComplexOrder(
+            type=ComplexOrderType.PAIRS,
+            orders=(first, second),
+            ratio_price_comparator=comparator,
+            ratio_price_threshold=threshold,
+            ratio_price_is_threshold_based_on_notional=True if by_value else None,
+        )
+    )
+    _check_sides(first, second)
+    return made
+
+
 def _check_type(**orders: object) -> None:
     for name, order in orders.items():
         if not isinstance(order, NewOrder):
@@ -83,6 +140,39 @@ def _check_exit(name: str, leg: NewOrderLeg, closing: Mapping[tuple[LegAction | 
     opened = closing[key]
     if opened is not None and leg.quantity is not None and leg.quantity > opened:
         raise InvalidRequestError(f"{name} must close at most the {opened:f} that the entry opens, got {said}")
+
+
+def _check_prices(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:
+    """Refuse prices of single-leg orders that are the wrong way round; prices of several legs are net amounts."""
+    if any(len(order.legs) != 1 for order in (entry, profit, loss)):
+        return
+    is_long = entry.legs[0].action in BUYING
+    gain, trigger = profit.price, loss.stop_trigger
+    limit = entry.price if entry.order_type == OrderType.LIMIT else None
+    side, direction = ("long", "above") if is_long else ("short", "below")
+    if gain is not None and trigger is not None and (gain <= trigger if is_long else gain >= trigger):
+        raise InvalidRequestError(
+            f"profit of a {side} position must be {direction} the trigger of loss, got {gain:f} and {trigger:f}"
+        )
+    if limit is not None and trigger is not None and (limit <= trigger if is_long else limit >= trigger):
+        raise InvalidRequestError(
+            f"entry of a {side} position must be {direction} the trigger of loss, which would be met at once, "
+            f"got {limit:f} and {trigger:f}"
+        )
+
+
+def _check_sides(first: NewOrder, second: NewOrder) -> None:
+    """Refuse two orders of one leg each that have the same instrument or the same side."""
+    if len(first.legs) != 1 or len(second.legs) != 1:
+        return
+    one, other = first.legs[0], second.legs[0]
+    if one.symbol == other.symbol:
+        raise InvalidRequestError(f"orders of a pair must be of different instruments, got {one.symbol} twice")
+    if (one.action in BUYING) == (other.action in BUYING):
+        raise InvalidRequestError(
+            f"one order of a pair must buy and the other sell, got {one.action} of {one.symbol} "
+            f"and {other.action} of {other.symbol}"
+        )
 
 
 def _checked(order: NewComplexOrder) -> NewComplexOrder:

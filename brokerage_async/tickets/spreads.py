@@ -36,7 +36,8 @@ def spread(
     Every leg has the same quantity. The net ``debit`` or ``credit`` is per unit.
 
     Raises:
-        InvalidRequestError: fewer than two options, one that stands twice, or another kind of instrument.
+        InvalidRequestError: fewer than two options, one that stands twice, another kind of instrument, or equity
+            options together with future options.
     """
     bought, sold = _options("long", long), _options("short", short)
     symbols = bought + sold
@@ -44,6 +45,10 @@ def spread(
         raise InvalidRequestError(
             f"long and short must be two or more different options, got {', '.join(symbols) or 'none'}"
         )
+    kinds = {instrument_type_of(symbol): symbol for symbol in symbols}
+    if len(kinds) > 1:
+        named = " and ".join(f"{symbol!r} ({kind})" for kind, symbol in kinds.items())
+        raise InvalidRequestError(f"legs of a spread must be options of one kind, got {named}: place two orders")
     legs = [buy_to_open(symbol, quantity) for symbol in bought] + [sell_to_open(symbol, quantity) for symbol in sold]
     return limit(*legs, debit=debit, credit=credit, time_in_force=time_in_force)
 

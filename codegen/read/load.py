@@ -96,7 +96,9 @@ def _read_enum(name: str, node: Node) -> Enum:
     for value, member in zip(values, names, strict=False):
         if not str(member).isidentifier():
             node.problem(f"value {value!r} does not yield a Python name: add x-enum-varnames")
-    for what, entries in (("value", values), ("name", names)):
+    ignores_case = bool(node.members.get("x-ignore-case"))
+    compared = [value.casefold() for value in values] if ignores_case else values
+    for what, entries in (("value", compared), ("name", names)):
         for entry in {entry for entry in entries if entries.count(entry) > 1}:
             node.problem(f"duplicate {what} {entry!r}")
     observed_values = tuple(node.members.get("x-observed", ()))
@@ -109,6 +111,7 @@ def _read_enum(name: str, node: Node) -> Enum:
         section=node.string("x-section"),
         members=tuple(zip(map(str, names), values, strict=False)),
         observed_values=observed_values,
+        ignores_case=ignores_case,
         provenance=provenance_of(node),
     )
 

@@ -11,6 +11,8 @@ from .rules import read_rules
 from .types import read_type
 from .vocabulary import check_section, provenance_of
 
+#: Python types of the items of a bare array that are not components.
+SCALAR_RESULTS = {"string": "str"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -19,7 +21,11 @@ def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]
     paths = root.get("paths")
     operations: list[Operation] = []
     for path, item in paths.items() if paths else ():
+        if item.members.get("x-path", path) != path:
+            item.problem(f"x-path must be {path!r}, the path in openapi.yaml, got {item.members['x-path']!r}")
         for method, node in item.items():
+            if method == "x-path":
+                continue
             if method not in METHODS:
                 item.problem(f"method must be one of {', '.join(METHODS)}, got {method!r}")
                 continue
@@ -30,7 +36,7 @@ def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]
     listed = {*models, *enums}
     for operation in operations:
         for used in (operation.result, operation.body, *(parameter.type.name for parameter in operation.parameters)):
-            if used is not None and used not in listed:
+            if used is not None and used not in {*listed, *SCALAR_RESULTS.values()}:
                 root.problem(f"components.schemas must list {used!r}, used by {operation.name}")
     for model in models.values():
         for field in model.fields:
@@ -56,6 +62,9 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
     body, body_required = _read_body(node)
     if node.members.get("x-flatten-body") and body in models and any(field.required for field in models[body].fields):
         node.problem(f"x-flatten-body requires optional fields only: {body} has required ones")
+    host = node.members.get("x-host")
+    if host is not None and host not in node.document.root().members.get("x-hosts", {}):
+        node.problem(f"x-host must be listed in x-hosts of openapi.yaml, got {host!r}")
     return Operation(
         name=name,
         method=method.upper(),
@@ -78,6 +87,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
+        host=host,
         is_public={} in node.members.get("security", ()),
         provenance=provenance_of(node),
     )
@@ -147,16 +157,20 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     """Return status, shape, model and description of the success response."""
     responses = node.get("responses")
     successes = [(status, success) for status, success in (responses.items() if responses else ()) if status[:1] == "2"]
-    if len(successes) != 1:
-        node.problem(f"must have exactly one success response, got {len(successes)}")
+    if not successes:
+        node.problem("must have a success response")
         return 200, "none", None, ""
-    [(status, success)] = successes
+    status, success = successes[0]
+    if any(other.members.get("content") != success.members.get("content") for _, other in successes):
+        node.problem("success responses must have the same content")
     returns = success.string("description")
     schema = _json_schema(success)
     if schema is None:
         return int(status), "none", None, returns
     if schema.component is not None:
         return int(status), "bare", schema.component, returns
+    if schema.string("type") == "array":
+        return int(status), "bare_many", _read_items(schema), returns
     forms = list(one_of.elements()) if (one_of := schema.get("oneOf")) else [schema]
     read = [_read_envelope(form) for form in forms]
     shapes = {shape for shape, _ in read}
@@ -169,6 +183,15 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     if ("page" in shapes) != bool(node.members.get("x-paginated")):
         node.problem("x-paginated and PageEnvelope must be used together")
     return int(status), str(shape), result, returns
+
+
+def _read_items(array: Node) -> str | None:
+    """Return the component or scalar type of the items of a bare array."""
+    items = array.get("items")
+    found = None if items is None else items.component or SCALAR_RESULTS.get(items.string("type"))
+    if found is None:
+        array.problem(f"items must be a $ref to a component, or of type {', '.join(SCALAR_RESULTS)}")
+    return found
 
 
 def _read_envelope(form: Node) -> tuple[str, str | None]:

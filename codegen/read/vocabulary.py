@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..naming import is_component, is_dasherized, is_underscored
+from ..naming import is_camel_case, is_component, is_dasherized, is_underscored
 from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
@@ -10,8 +10,12 @@ SCOPES = ("read", "trade")
 PROVENANCES = ("documented", "recorded", "published", "client", "library")
 WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "loose", "minus-one", "mapping")
 
-#: RFC 6749 fixes the property names of token bodies, which have underscores.
-UNDERSCORED_FILES = ("oauth.yaml",)
+#: Forms of property names, by the value of ``x-keys`` in their file.
+KEYS = {
+    "dashes": (is_dasherized, "lower-case words joined by dashes"),
+    "underscores": (is_underscored, "lower-case words joined by underscores"),
+    "camel-case": (is_camel_case, "words joined by capitals"),
+}
 
 EXTENSIONS = {
     "x-aliases",
@@ -20,10 +24,15 @@ EXTENSIONS = {
     "x-enum-varnames",
     "x-environments",
     "x-flatten-body",
+    "x-host",
+    "x-hosts",
     "x-identity",
+    "x-ignore-case",
+    "x-keys",
     "x-observed",
     "x-open-enum",
     "x-paginated",
+    "x-path",
     "x-personal",
     "x-provenance",
     "x-python-name",
@@ -42,6 +51,8 @@ _CHOICES = {
     "x-provenance": PROVENANCES,
     "x-result": ("one", "many"),
     "x-open-enum": (True,),
+    "x-ignore-case": (True,),
+    "x-keys": tuple(KEYS),
     "x-paginated": (True,),
     "x-flatten-body": (True,),
     "x-shared": (True,),
@@ -92,8 +103,7 @@ def _check_extensions(node: Node) -> None:
 
 
 def _check_property_names(node: Node) -> None:
-    underscored = node.file in UNDERSCORED_FILES
+    fits, form = KEYS.get(node.document.root(node.file).string("x-keys", "dashes"), KEYS["dashes"])
     for name in node.members:
-        if not (is_underscored(str(name)) if underscored else is_dasherized(str(name))):
-            separator = "underscores" if underscored else "dashes"
-            node.problem(f"property must be lower-case words joined by {separator}, got {name!r}")
+        if not fits(str(name)):
+            node.problem(f"property must be {form}, got {name!r}")

@@ -24,7 +24,7 @@ _PYTHON = {
 }
 
 #: Exception and cause of each error status, for the docstrings.
-_ERRORS = {
+ERRORS = {
     400: ("BadRequestError", "malformed page or filter value"),
     401: ("AuthenticationError", "access token or User-Agent header rejected"),
     403: ("PermissionDeniedError", "scope or account authority missing"),
@@ -133,7 +133,7 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
     if raised := _raise_lines(operation):
         heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
         blocks.append("\n".join([heading, *raised]))
-    request = f"``{operation.method} {operation.path}``"
+    request = f"``{operation.method} {operation.path}``" + (f" on host ``{operation.host}``" if operation.host else "")
     blocks.append(docstrings.fill(docstrings.source_of_operation(request, operation.section, operation.provenance)))
     return "\n\n".join(blocks)
 
@@ -148,7 +148,7 @@ def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
 
 
 def _raise_lines(operation: Operation) -> list[str]:
-    raised = [(status, *_ERRORS[status]) for status in operation.errors if status in _ERRORS]
+    raised = [(status, *ERRORS[status]) for status in operation.errors if status in ERRORS]
     lines = [f"    errors.{name}: {cause} ({status})." for status, name, cause in raised]
     if operation.parameters or operation.body:
         lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")
@@ -162,6 +162,7 @@ def _raise_lines(operation: Operation) -> list[str]:
 def _refusals(operation: Operation) -> list[str]:
     """Return the causes for which the client itself refuses a call."""
     causes = {
+        f"host {operation.host} missing in the environment": operation.host is not None,
         "read-only client": operation.effect == "mutate",
         "sandbox environment": operation.production_only,
     }

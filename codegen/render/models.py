@@ -60,7 +60,7 @@ def render(spec: Spec, header: str) -> str:
         allow_remote_refs=False,
         disable_timestamp=True,
         custom_file_header=header,
-        extra_template_data=_restatements(spec),
+        extra_template_data=_restatements(spec) | _enum_bases(spec),
         use_double_quotes=True,
         use_type_checking_imports=False,
         formatters=[Formatter.RUFF_CHECK, Formatter.RUFF_FORMAT],
@@ -72,7 +72,16 @@ def render(spec: Spec, header: str) -> str:
     return f"{source}\n\n__all__ = [\n{exported}]\n"
 
 
-_VALUES = ("EMPTY", "Model", "OpenStrEnum", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
+_VALUES = (
+    "EMPTY",
+    "AnyCaseStrEnum",
+    "Model",
+    "OpenStrEnum",
+    "as_optional_object",
+    "as_optional_tuple",
+    "as_tuple",
+    "raw_object",
+)
 
 
 _TERMS = ("Amount", "restate")
@@ -87,6 +96,11 @@ def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
             hints = {field.name: _hint(field.type) for field in fields}
             data[model.name] = {"restated": hints, "sources": model.restates.sources}
     return data
+
+
+def _enum_bases(spec: Spec) -> dict[str, dict[str, Any]]:
+    """Return the base class of each enumeration that is not an `OpenStrEnum`."""
+    return {enum.name: {"base": "AnyCaseStrEnum"} for enum in spec.enums.values() if enum.ignores_case}
 
 
 def _hint(type_: Type) -> str:

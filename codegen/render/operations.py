@@ -7,6 +7,9 @@ from jinja2 import Environment
 from ..naming import constant
 from ..spec import Field, Operation, Parameter, Rule, Spec, Type
 
+#: Shapes whose result is a list.
+LISTS = ("many", "page", "bare_many")
+
 
 def render(spec: Spec, environment: Environment) -> str:
     """Return the source of the module, not yet formatted."""
@@ -22,7 +25,7 @@ def result_type(operation: Operation) -> str:
     """Return the annotation of the call's result."""
     if operation.result is None:
         return "None"
-    return f"list[{operation.result}]" if operation.shape in ("many", "page") else operation.result
+    return f"list[{operation.result}]" if operation.shape in LISTS else operation.result
 
 
 def _names(spec: Spec) -> list[str]:
@@ -31,7 +34,7 @@ def _names(spec: Spec) -> list[str]:
     names |= {parameter.type.name for operation in spec.operations for parameter in operation.parameters}
     for model in spec.request_models():
         names |= {model.name} | {field.type.name for field in model.fields}
-    return sorted(name for name in names if name is not None)
+    return sorted(name for name in names if name in {*spec.models, *spec.enums})
 
 
 def _views(operation: Operation) -> tuple[str, list[str], list[str]]:

@@ -33,6 +33,10 @@ def test_forms_are_recognised() -> None:
     assert naming.is_dasherized("close-at-ext")
     assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
     assert naming.is_underscored("access_token")
+    assert [each for each in ("startDate", "ETA", "start-date", "_eta") if naming.is_camel_case(each)] == [
+        "startDate",
+        "ETA",
+    ]
     assert naming.is_operation_id("orders.dry_run")
     assert not any(map(naming.is_operation_id, ("orders", "orders.", "orders.dryRun", "a.b.c", "orders.import")))
     assert naming.is_component("OrderLeg")

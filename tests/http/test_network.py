@@ -47,6 +47,14 @@ class TestPlainHttp:
             Client(Environment.sandbox(address), TOKEN)
 
     @pytest.mark.parametrize("address", ELSEWHERE)
+    def test_other_host_elsewhere_is_refused_by_its_name(self, address: str, caplog: Any) -> None:
+        environment = Environment.sandbox("https://api.example.com", hosts={"lab": address})
+        with pytest.raises(ConfigurationError, match=r"^lab must be an https address, got http://.*allow_http=True"):
+            Client(environment, TOKEN)
+        Client(environment, TOKEN, allow_http=True)
+        assert len(warnings_of(caplog)) == 1
+
+    @pytest.mark.parametrize("address", ELSEWHERE)
     def test_elsewhere_with_allow_http_warns_for_every_client(self, address: str, caplog: Any) -> None:
         environment = Environment.sandbox(address)
         for _ in range(3):

@@ -15,7 +15,7 @@ from brokerage_async._generated.operations import (
     WATCHLISTS_LIST,
 )
 from brokerage_async.config import Environment, RetryPolicy, StaticToken
-from brokerage_async.operation import Effect, Operation
+from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
@@ -89,6 +89,16 @@ class TestBeforeAnyIO:
         async with client_of(transport, environment=production) as client:
             await client.session.execute(requirements)
         assert len(transport.requests) == 1
+
+    @on_virtual_time
+    async def test_host_without_an_address_is_never_called(self) -> None:
+        transport = FakeTransport()
+        async with client_of(transport) as client:
+            with pytest.raises(errors.ConfigurationError, match="address of the lab is unknown: pass hosts=") as caught:
+                await client.session.execute(LAB.bind())
+        assert (caught.value.operation, caught.value.path) == ("lab.list", "/tests")
+        assert not transport.requests
+        assert not transport.token_requests
 
     @on_virtual_time
     async def test_wrong_arguments(self) -> None:
@@ -166,6 +176,35 @@ class TestQuotedToken:
         assert caught.value.status == status
         assert "short/but/secret" not in f"{caught.value}{vars(caught.value)}"
         assert caught.value.headers == {"location": "https://login.example/?t=[redacted]"}
+
+
+LAB: Operation[list[str]] = Operation(
+    name="lab.list",
+    method="GET",
+    path="/tests",
+    effect=Effect.READ,
+    shape=Shape.BARE_MANY,
+    result=str,
+    scope="read",
+    host="lab",
+)
+
+
+@on_virtual_time
+async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> None:
+    late = {"date": "Mon, 01 Jan 2001 00:00:00 GMT"}
+    transport = FakeTransport(Response(status=200, headers=late, body=b'["a", "b"]'), ok(), fail(404))
+    environment = Environment.sandbox("https://api.example.com/v1", hosts={"lab": "https://lab.example.com/x/"})
+    async with client_of(transport, environment=environment) as client:
+        assert await client.session.execute(LAB.bind()) == ["a", "b"]
+        assert client.session.service_now() is None  # the clock of another host is not that of the service
+        await read(client)
+        with pytest.raises(errors.NotFoundError, match="check base_url, which has the path '/x'"):
+            await client.session.execute(LAB.bind())
+    assert [request.url for request in transport.requests][::2] == ["https://lab.example.com/x/tests"] * 2
+    assert transport.requests[1].url.startswith("https://api.example.com/v1/")
+    assert transport.tokens_used == ["Bearer t1"] * 3
+    assert [request.url for request in transport.token_requests] == ["https://api.example.com/v1/oauth/token"]
 
 
 def test_an_operation_need_not_be_generated() -> None:

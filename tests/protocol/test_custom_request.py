@@ -278,6 +278,11 @@ class TestEffect:
         assert custom_call("POST", "/a/all").operation.effect is Effect.MUTATE
         assert custom_call("POST", "/a/7").operation.effect is Effect.READ
 
+    def test_operation_of_another_host_does_not_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        other = Operation(name="a.b", method="POST", path="/a", effect=Effect.READ, shape=Shape.ONE, host="lab")
+        monkeypatch.setattr(custom_request, "OPERATIONS", {"a.b": other})
+        assert custom_call("POST", "/a").operation.effect is Effect.MUTATE
+
     def test_unknown_effect_and_method_are_refused(self) -> None:
         wrong: Any = "write"
         assert code_of(effect=wrong) == "value_not_allowed"

@@ -786,6 +786,7 @@ def operations() -> dict[str, tuple[str, dict[str, Any]]]:
         operation["operationId"]: (f"{method.upper()} {path}", operation)
         for path, item in ROOT["paths"].items()
         for method, operation in target(item["$ref"]).items()
+        if not method.startswith("x-")
     }
 
 

@@ -109,12 +109,15 @@ def test_paths_are_the_paths_of_all_areas() -> None:
     listed = [item["$ref"] for item in ROOT["paths"].values()]
     present = [f"{file}#/paths/{name}" for file, content in FILES.items() for name in content.get("paths", ())]
     assert sorted(listed) == sorted(present)
+    assert {item["$ref"]: path for path, item in ROOT["paths"].items()} == {
+        reference: target(reference)["x-path"] for reference in listed
+    }
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_files_have_their_two_parts(file: str) -> None:
     parts = ["schemas", "parameters", "responses"] if file == "common.yaml" else ["paths", "schemas"]
-    assert list(FILES[file]) == parts
+    assert [part for part in FILES[file] if part != "x-keys"] == parts
 
 
 @by_component
@@ -152,11 +155,23 @@ def test_only_request_bodies_require_fields(name: str) -> None:
 # -- names, descriptions and defaults
 
 
+KEYS = {
+    "dashes": "[a-z]+(-[a-z0-9]+)*",
+    "underscores": "[a-z]+(_[a-z0-9]+)*",
+    "camel-case": "[a-z]+([A-Z][a-z]*)*|[A-Z]+",
+}
+
+
 @by_object
-def test_property_names_are_dasherized(name: str) -> None:
-    separator = "_" if name in FILES["oauth.yaml"]["schemas"] else "-"
-    dasherized = re.compile(rf"[a-z]+({separator}[a-z0-9]+)*")
-    assert [field for field in SCHEMAS[name]["properties"] if not dasherized.fullmatch(field)] == []
+def test_property_names_have_the_form_of_their_file(name: str) -> None:
+    file = next(file for file, content in FILES.items() if name in content["schemas"])
+    form = re.compile(KEYS[FILES[file].get("x-keys", "dashes")])
+    assert [field for field in SCHEMAS[name]["properties"] if not form.fullmatch(field)] == []
+
+
+def test_only_bodies_of_tokens_and_of_other_hosts_have_other_property_names() -> None:
+    others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
+    assert others == {"oauth.yaml": "underscores"}
 
 
 @by_component
@@ -202,9 +217,10 @@ PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
     "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-shared",
 }  # fmt: skip
-ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-enum-varnames", "x-observed"}
+ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
-VOCABULARY = OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
+FILE_KEYS = {"x-keys", "x-path"}
+VOCABULARY = FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {
     "integer": {"string", "decimal"},

@@ -24,7 +24,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     for file, content in FILES.items()
     if file != "openapi.yaml"
     for item in content.get("paths", {}).values()
-    for operation in item.values()
+    for method, operation in item.items()
+    if not method.startswith("x-")
 }
 
 VERBS = {

@@ -20,8 +20,10 @@ from brokerage_async.tickets import (
     notional,
     one_cancels_other,
     one_triggers_other,
+    pair,
     sell,
     sell_to_close,
+    sell_to_open,
     stop,
     stop_limit,
     vertical,
@@ -82,6 +84,88 @@ def test_bracket_of_orders_that_do_not_fit_is_rejected(change: dict[str, Any], p
 def test_bracket_of_a_notional_entry_is_not_held_to_a_quantity() -> None:
     entry = notional(buy_to_open("AAPL"), value=500)
     assert bracket(entry, profit=PROFIT, loss=LOSS).trigger_order == entry
+
+
+SHORT = limit(sell_to_open("AAPL", 100), price=200)
+COVER = closing_legs(SHORT)
+
+
+@pytest.mark.parametrize(
+    ("entry", "profit", "loss", "problem"),
+    [
+        (ENTRY, 180, 180, "profit of a long position must be above the trigger of loss, got 180 and 180"),
+        (ENTRY, "175.50", 180, "profit of a long position must be above the trigger of loss, got 175.50 and 180"),
+        (ENTRY, 195, "187.50", "entry of a long position must be above the trigger of loss, .* got 187.50 and 187.50"),
+        (ENTRY, 195, 190, "entry of a long position must be above the trigger of loss"),
+        (SHORT, 195, 190, "profit of a short position must be below the trigger of loss, got 195 and 190"),
+        (SHORT, 190, 195, "entry of a short position must be below the trigger of loss, .* got 200 and 195"),
+        (market(buy_to_open("AAPL", 100)), 180, 195, "profit of a long position must be above"),
+        (limit(buy("/ESZ6", 2), price=6800), 6700, 6750, "profit of a long position must be above"),
+    ],
+)
+def test_bracket_of_one_leg_with_prices_the_wrong_way_round_is_rejected(
+    entry: NewOrder, profit: Any, loss: Any, problem: str
+) -> None:
+    legs = closing_legs(entry)
+    for stopped in (stop(*legs, trigger=loss), stop_limit(*legs, trigger=loss, price=loss)):
+        with pytest.raises(InvalidRequestError, match=problem):
+            bracket(entry, profit=limit(*legs, price=profit), loss=stopped)
+
+
+@pytest.mark.parametrize(
+    ("entry", "profit", "loss"),
+    [
+        (SHORT, 190, 210),
+        (market(sell_to_open("AAPL", 100)), 190, 195),
+        (limit(buy_to_open("AAPL", 100), price=200), 195, 180),  # may fill far below its limit
+    ],
+)
+def test_bracket_of_one_leg_with_prices_the_right_way_round_is_accepted(
+    entry: NewOrder, profit: Any, loss: Any
+) -> None:
+    legs = closing_legs(entry)
+    assert bracket(entry, profit=limit(*legs, price=profit), loss=stop(*legs, trigger=loss)).trigger_order == entry
+
+
+COLA, PEPSI = limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP", 40), price=160)
+COUNTERPART = limit(buy_to_open("PEP", 40), price=160)
+
+
+@pytest.mark.parametrize(("side", "comparator"), [("at_least", "gte"), ("at_most", "lte")])
+def test_pair_states_the_ratio_that_releases_both_orders(side: str, comparator: str) -> None:
+    made = pair(COLA, PEPSI, **{side: "0.4375"})
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.PAIRS, None, (COLA, PEPSI))
+    assert (made.ratio_price_comparator, made.ratio_price_threshold) == (comparator, Decimal("0.4375"))
+    assert made.ratio_price_is_threshold_based_on_notional is None
+    assert problems_of(made, strict=True) == ()
+
+
+def test_pair_by_value_compares_amounts_of_money() -> None:
+    assert pair(COLA, PEPSI, at_least=1, by_value=True).ratio_price_is_threshold_based_on_notional is True
+
+
+def test_pair_of_several_legs_is_not_held_to_opposite_sides() -> None:
+    other = vertical("MSFT", date(2026, 6, 12), "C", long=410, short=415, debit="1.85")
+    assert pair(SPREAD, other, at_least=1).orders == (SPREAD, other)
+
+
+@pytest.mark.parametrize(
+    ("orders", "ratio", "problem"),
+    [
+        ((COLA, PEPSI), {}, "exactly one of at_least and at_most must be given, got 0"),
+        ((COLA, PEPSI), {"at_least": 1, "at_most": 2}, "exactly one of at_least and at_most must be given, got 2"),
+        ((COLA, PEPSI), {"at_least": 0}, "ratio must be greater than zero, got 0"),
+        ((COLA, PEPSI), {"at_most": 0.5}, "ratio must be a Decimal, an int or a str, got 0.5"),
+        ((COLA, COUNTERPART), {"at_least": 1}, "must buy and the other sell, got Buy to Open of K"),
+        ((PEPSI, PEPSI), {"at_least": 1}, "must be of different instruments, got PEP twice"),
+        ((COLA, None), {"at_least": 1}, "second must be a NewOrder, got NoneType"),
+        ((UNPRICED, PEPSI), {"at_least": 1}, "invalid PAIRS order"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pair_of_orders_that_do_not_fit_is_rejected(orders: Any, ratio: Any, problem: str) -> None:
+    with pytest.raises(InvalidRequestError, match=problem):
+        pair(*orders, **ratio)
 
 
 def test_one_cancels_other_is_an_oco_order_without_a_trigger() -> None:

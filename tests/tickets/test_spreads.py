@@ -50,6 +50,11 @@ def test_spread_of_future_options_keeps_the_rules() -> None:
         ({"long": CALL}, "two or more different options"),
         ({"long": CALL, "short": CALL}, "two or more different options"),
         ({"long": (CALL, PUT), "short": [PUT]}, "two or more different options"),
+        (
+            {"long": CALL, "short": FUTURE_PUT},
+            r"options of one kind, got .*C00110000' \(Equity Option\) and .*P9100' \(Fut",
+        ),
+        ({"long": (FUTURE_PUT, LOWER_FUTURE_PUT, PUT)}, "options of one kind, got .*: place two orders"),
         ({"long": "AAPL", "short": CALL}, r"must be options, got 'AAPL' \(Equity\)"),
         ({"long": "/ESZ6", "short": FUTURE_PUT}, r"must be options, got '/ESZ6' \(Future\)"),
     ],

@@ -76,6 +76,8 @@ def decode(
     if operation.result is None:
         return Decoded(cast("T", None))
     issues = Issues(operation.name, strict, registry)
+    if operation.result is str:
+        return Decoded(_decode_strings(operation, body))
     wire = WIRES[operation.result]
     as_list = operation.shape in (Shape.MANY, Shape.PAGE)
     if as_list and len(body) >= CHUNKED_FROM and not registry.is_reordered(wire):
@@ -84,6 +86,8 @@ def decode(
     try:
         if operation.shape is Shape.BARE:
             return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
+        if operation.shape is Shape.BARE_MANY:
+            return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
         decoded = plan.decoder(_List if as_list else _Item).decode(body)
         value: Any
         if as_list:
@@ -188,6 +192,8 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
         html = body.lstrip()[:1] == b"<"
         reason = "an HTML page came back instead of JSON: check base_url" if html else f"the body is not JSON: {error}"
         raise _undecodable(operation, "$", reason) from None
+    if operation.shape is Shape.BARE_MANY and isinstance(raw, list):
+        return Decoded(cast("T", structure_rows(_model(operation), raw, "$", issues)))
     if not isinstance(raw, dict):
         raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
     model: Any = operation.result
@@ -201,6 +207,15 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
         rows, path = _find_rows(operation, raw, raw.get("data"), issues)
         value = structure_rows(model, rows, path, issues)
     return _surrounded(value, raw.get("context"), raw.get("pagination"), _error_beside(raw), issues)
+
+
+def _decode_strings(operation: Operation[T], body: bytes) -> T:
+    """Decode a bare array of strings; integers are taken as well."""
+    try:
+        items = msgspec.json.decode(body, type=list[str | int])
+    except msgspec.MsgspecError as error:
+        raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
+    return cast("T", [str(item) for item in items])
 
 
 def _error_beside(raw: dict[str, Any]) -> Any:

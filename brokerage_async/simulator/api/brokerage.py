@@ -62,7 +62,9 @@ class _Arrival:
 
     def is_flat_error(self, refusal: RefusedError) -> bool:
         """Return whether the error has no envelope, as at the token endpoint for invalid grants."""
-        return self.operation is not None and self.operation.shape is Shape.BARE and refusal.status in (400, 422)
+        operation = self.operation
+        is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
+        return is_token and refusal.status in (400, 422)
 
 
 class Brokerage:
@@ -86,6 +88,7 @@ class Brokerage:
         self._accepted: deque[float] = deque()
         self._request_parser = RequestParser(REQUEST_MODELS, dialect)
         self._router = Router(OPERATIONS.values())
+        self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         namespaces = self.state.namespaces()
         self._handlers: Mapping[str, Handler] = {
             name: _handler(namespaces, name) for name in OPERATIONS if name not in UNSERVED

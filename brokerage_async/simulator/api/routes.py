@@ -41,13 +41,15 @@ class _Route:
 class Router:
     """Operations by method and path.
 
-    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``).
+    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``). Operations of another host have its name
+    as their first segment.
     """
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
         self._routes: dict[tuple[str, int], list[_Route]] = {}
         for operation in operations:
-            segments = tuple(operation.path.strip("/").split("/"))
+            path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
+            segments = tuple(path.strip("/").split("/"))
             names = tuple((n, name[1:-1]) for n, name in enumerate(segments) if name.startswith("{"))
             self._routes.setdefault((operation.method, len(segments)), []).append(_Route(operation, segments, names))
         for routes in self._routes.values():

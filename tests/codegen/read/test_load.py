@@ -52,6 +52,7 @@ def test_load_description_of_a_reference_overrides_its_target() -> None:
         ("garden.yaml", "    x-enum-varnames: [SPRING, HIGH_SUMMER, UNKNOWN]\n", "", f"{SEASON}: value '?' does not yield a Python name: add x-enum-varnames"),
         ("garden.yaml", "x-observed: [\"?\"]", "x-observed: [Winter]", f"{SEASON}: x-observed must list values of enum, got 'Winter'"),
         ("garden.yaml", "enum: [Spring,", "enum: [High Summer,", f"{SEASON}: duplicate value 'High Summer'"),
+        ("garden.yaml", "enum: [Spring, High Summer,", "x-ignore-case: true\n    enum: [HIGH summer, High Summer,", f"{SEASON}: duplicate value 'high summer'"),
         ("garden.yaml", "[SPRING, HIGH_SUMMER,", "[SPRING, SPRING,", f"{SEASON}: duplicate name 'SPRING'"),
         ("garden.yaml", "name: {type: string, description: \"Name of the plant, such as `Rosa  canina`.\"}", "name: {type: string}", f"{PLANT}.properties.name: description is missing"),
         ("garden.yaml", "rows: {type: integer, x-wire", "extra: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'extra', which the generated classes reserve"),

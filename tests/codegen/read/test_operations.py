@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegen.read.load import load
+from codegen.render.write import render
 from tests.codegen.support import TOY, edit, problems_of
 
 PLANTS = "garden.yaml: $.paths.Plants.get"
@@ -72,7 +73,11 @@ def test_read_operations_parameters_have_python_names() -> None:
         ("{name: rows, in: query, schema: {type: integer, minimum: 1, maximum: 40},", "{name: rows, in: query,", f"{PLANTS}.parameters[4]: schema is missing"),
         ("schema: {type: integer, minimum: 1, maximum: 40}, description: \"Only plants with this number of rows.\"", "schema: {type: integer}", f"{PLANTS}.parameters[4]: description is missing"),
         ("schema: {type: integer, minimum: 1, maximum: 40}", "schema: {type: object}", f"{PLANTS}.parameters[4].schema: unsupported kind object for a parameter"),
-        ("        \"204\": {description: \"Bed removed.\"}", "        \"404\": {description: \"Gone.\"}", "garden.yaml: $.paths.Bed.delete: must have exactly one success response, got 0"),
+        ("        \"204\": {description: \"Bed removed.\"}", "        \"404\": {description: \"Gone.\"}", "garden.yaml: $.paths.Bed.delete: must have a success response"),
+        ("        \"204\": {description: \"Bed removed.\"}", "        \"200\": {description: \"Bed removed.\", content: {}}\n        \"204\": {description: \"Bed removed.\"}", "garden.yaml: $.paths.Bed.delete: success responses must have the same content"),
+        ("        \"204\": {description: \"Bed removed.\"}", "        \"200\": {description: \"Beds.\", content: {application/json: {schema: {type: array, items: {type: integer}}}}}", "schema: items must be a $ref to a component, or of type string"),
+        ("      summary: List the beds.\n", "      summary: List the beds.\n      x-host: shed\n", f"{BEDS}: x-host must be listed in x-hosts of openapi.yaml, got 'shed'"),
+        ("  Beds:\n", "  Beds:\n    x-path: /bed\n", "garden.yaml: $.paths.Beds: x-path must be '/beds', the path in openapi.yaml, got '/bed'"),
         ("      x-paginated: true\n", "", f"{PLANTS}: x-paginated and PageEnvelope must be used together"),
         ("      x-result: many\n", "", f"{BEDS}: x-result is missing: choose one or many for a response with alternatives"),
         ("properties: {data: {$ref: \"#/schemas/Bed\"}}\n  Bed:", "properties: {data: {$ref: \"#/schemas/Plant\"}}\n  Bed:", f"{BEDS}.responses.200.content.application/json.schema: alternatives must contain the same model"),
@@ -88,6 +93,43 @@ def test_read_operations_invalid_operation_is_a_problem(old: str, new: str, prob
     edit(toy / "garden.yaml", old, new)
     problems = problems_of(toy)
     assert [found for found in problems if problem in found], problems
+
+
+REMOVED = '"204": {description: "Bed removed."}'
+
+
+@pytest.mark.parametrize(
+    ("items", "result", "annotation"),
+    [('{$ref: "#/schemas/Bed"}', "Bed", "Operation[list[Bed]]"), ("{type: string}", "str", "Operation[list[str]]")],
+)
+def test_read_operations_bare_array_is_a_list(items: str, result: str, annotation: str, toy: Path) -> None:
+    body = (
+        f'"200": {{description: "Rest.", content: {{application/json: {{schema: {{type: array, items: {items}}}}}}}}}'
+    )
+    edit(toy / "garden.yaml", REMOVED, body)
+    spec = load(toy)
+    [remove] = [operation for operation in spec.operations if operation.name == "garden.remove"]
+    assert (remove.status, remove.shape, remove.result) == (200, "bare_many", result)
+    source = render(spec)["operations.py"]
+    assert f"GARDEN_REMOVE: {annotation} = Operation(" in source
+    assert f"shape=Shape.BARE_MANY,\n    result={result}," in source
+
+
+def test_read_operations_several_successes_with_the_same_content_are_one(toy: Path) -> None:
+    edit(toy / "garden.yaml", REMOVED, f'{REMOVED}\n        "202": {{description: "Bed will be removed."}}')
+    [remove] = [operation for operation in load(toy).operations if operation.name == "garden.remove"]
+    assert (remove.status, remove.shape) == (204, "none")
+
+
+def test_read_operations_host_is_one_of_those_listed(toy: Path) -> None:
+    edit(toy / "openapi.yaml", "tags:\n", "x-hosts: {shed: Host of the tools.}\ntags:\n")
+    edit(toy / "garden.yaml", "      summary: List the beds.\n", "      summary: List the beds.\n      x-host: shed\n")
+    spec = load(toy)
+    assert {each.name: each.host for each in spec.operations if each.host} == {"garden.list": "shed"}
+    files = render(spec)
+    assert files["operations.py"].count('host="shed"') == 1
+    assert "``GET /beds`` on host ``shed``" in files["endpoints.py"]
+    assert "errors.ConfigurationError: host shed missing in the environment; nothing was sent." in files["endpoints.py"]
 
 
 def test_read_operations_path_and_parameters_must_agree(toy: Path) -> None:

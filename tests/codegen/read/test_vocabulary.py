@@ -48,12 +48,28 @@ def test_check_vocabulary_unknown_word_is_a_problem(old: str, new: str, problem:
     assert [found for found in problems_with(toy) if found.startswith(f"garden.yaml: {problem}")]
 
 
-def test_check_vocabulary_token_bodies_have_underscored_properties(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("keys", "fitting", "other", "form"),
+    [
+        ("dashes", "expires-in", "access_token", "lower-case words joined by dashes"),
+        ("underscores", "access_token", "expires-in", "lower-case words joined by underscores"),
+        ("camel-case", "expiresIn", "expires-in", "words joined by capitals"),
+    ],
+)
+def test_check_vocabulary_keys_of_a_file_decide_on_its_property_names(
+    keys: str, fitting: str, other: str, form: str, tmp_path: Path
+) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
-    (tmp_path / "oauth.yaml").write_text("schemas: {Token: {properties: {access_token: {}, expires-in: {}}}}")
+    (tmp_path / "a.yaml").write_text(
+        f"x-keys: {keys}\nschemas: {{Token: {{properties: {{{fitting}: {{}}, {other}: {{}}}}}}}}"
+    )
+    assert problems_with(tmp_path) == [f"a.yaml: $.schemas.Token.properties: property must be {form}, got {other!r}"]
+
+
+def test_check_vocabulary_unknown_keys_of_a_file_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "openapi.yaml").write_text("x-keys: spaces")
     assert problems_with(tmp_path) == [
-        "oauth.yaml: $.schemas.Token.properties: "
-        "property must be lower-case words joined by underscores, got 'expires-in'"
+        "openapi.yaml: $: x-keys must be one of dashes, underscores, camel-case, got 'spaces'"
     ]
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from datetime import date
+from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
 import attrs
 import pytest
 
-from tests.codegen.support import Package
+from codegen.read.load import load
+from codegen.render.models import render
+from tests.codegen.support import Package, edit
 
 
 @pytest.fixture
@@ -70,6 +73,13 @@ def test_model_restates_fields_of_others(models: ModuleType) -> None:
     assert models.BedEdit.of(rose, season=summer) == models.BedEdit(season=summer)
     assert models.BedEdit.of(models.NewPlant(name="Rose", labels=[])) == models.BedEdit()
     assert not hasattr(models.NewPlant, "of")
+
+
+def test_enumeration_that_ignores_case_reads_known_values_in_any_case(toy: Path) -> None:
+    edit(toy / "garden.yaml", "    x-open-enum: true\n", "    x-open-enum: true\n    x-ignore-case: true\n")
+    source = render(load(toy), "")
+    assert "class Season(AnyCaseStrEnum):" in source
+    assert "OpenStrEnum" not in source
 
 
 def test_enumeration_is_open_and_lists_observed_values(models: ModuleType) -> None:

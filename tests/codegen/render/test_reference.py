@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from codegen.read.clients import Comparison, LeftOut, OtherClient
 from codegen.read.load import load
 from codegen.render.reference import render
 from tests.codegen.support import TOY
 
+SPADE = OtherClient(
+    name="spade",
+    registry="PyPI",
+    version="1.0.0",
+    description="a client of gardens",
+    requests=frozenset({"GET /beds", "GET /beds/{}/plants", "POST /sheds"}),
+)
+SHEDS = LeftOut(request="POST /sheds", reason="Sheds have gone.", clients=("spade",))
 
-def test_render_lists_every_operation_with_its_source() -> None:
-    lines = render(load(TOY)).splitlines()
+
+def test_render_lists_every_operation_with_its_source_and_its_clients() -> None:
+    lines = render(load(TOY), Comparison(clients=(SPADE,), left_out=(SHEDS,))).splitlines()
     assert lines[0] == "# Operations"
-    assert lines[lines.index("## client.garden") :] == [
+    assert "- `spade` 1.0.0 (PyPI), a client of gardens: 2 of these 5 operations" in lines
+    assert lines[lines.index("## client.garden") : lines.index("## Left out") - 1] == [
         "## client.garden",
         "",
         "Plants and beds.",
         "",
-        "| Operation | Request | Result | Source | Environments |",
-        "|---|---|---|---|---|",
-        "| `plants` | `GET /beds/{bed_number}/plants` | pages of `Plant` | documented | both |",
-        "| **`plant`** | `POST /beds/{bed_number}/plants` | `Plant` | documented | production |",
-        "| **`edit_bed`** | `PATCH /beds/{bed_number}` | `Bed` | recorded | both |",
-        "| **`remove`** | `DELETE /beds/{bed_number}` | nothing | documented | both |",
-        "| `list` | `GET /beds` | list of `Bed` | documented | both |",
+        "| Operation | Request | Result | Source | Environments | `spade` |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| `plants` | `GET /beds/{bed_number}/plants` | pages of `Plant` | documented | both | yes |",
+        "| **`plant`** | `POST /beds/{bed_number}/plants` | `Plant` | documented | production | no |",
+        "| **`edit_bed`** | `PATCH /beds/{bed_number}` | `Bed` | recorded | both | no |",
+        "| **`remove`** | `DELETE /beds/{bed_number}` | nothing | documented | both | no |",
+        "| `list` | `GET /beds` | list of `Bed` | documented | both | yes |",
+    ]
+    assert lines[-3:] == [
+        "| Request | Clients | Reason |",
+        "| --- | --- | --- |",
+        "| `POST /sheds` | `spade` | Sheds have gone. |",
     ]

@@ -13,7 +13,8 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.operation import Operation
+from brokerage_async.errors import ResponseDecodeError
+from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY
 
@@ -38,6 +39,43 @@ TOKEN = ops.OAUTH_TOKEN
 def test_one_resource() -> None:
     decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW", "active": True}, "context": "/x"}))
     assert decoded == codec.Decoded(models.Warrant(symbol="ABCW", active=True), None, "/x")
+
+
+BARE: dict[str, Any] = {"name": "a.b", "method": "GET", "path": "/a", "effect": Effect.READ, "shape": Shape.BARE_MANY}
+BARE_WARRANTS: Operation[list[models.Warrant]] = Operation(**BARE, result=models.Warrant)
+BARE_NAMES: Operation[list[str]] = Operation(**BARE, result=str)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"symbol": "ABCW", "new": 1}, {"active": True}],
+        {"data": {"items": [{"symbol": "ABCW", "new": 1}, {"active": True}]}},
+        {"data": [{"symbol": "ABCW", "new": 1}, {"active": True}]},
+    ],
+)
+def test_a_bare_list_of_models_is_read_within_an_envelope_as_well(content: Any) -> None:
+    expected = [models.Warrant(symbol="ABCW", extra={"new": 1}), models.Warrant(active=True)]
+    assert codec.decode(BARE_WARRANTS, body(content)).value == expected
+
+
+def test_a_bare_list_keeps_values_that_do_not_fit() -> None:
+    [warrant] = codec.decode(BARE_WARRANTS, body([{"symbol": "ABCW", "active": "often"}])).value
+    assert (warrant.symbol, warrant.active, warrant.extra) == ("ABCW", None, {"active": "often"})
+    with pytest.raises(ResponseDecodeError, match="active"):
+        codec.decode(BARE_WARRANTS, body([{"active": "often"}]), strict=True)
+
+
+def test_a_bare_list_of_strings() -> None:
+    assert codec.decode(BARE_NAMES, body(["a", 7])).value == ["a", "7"]
+    assert codec.decode(BARE_NAMES, b"[]").value == []
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"data": null}', b'[["a"]]', b"<html>", b'["a"', b"null"])
+def test_a_bare_list_is_never_made_up(content: bytes) -> None:
+    for operation in (BARE_NAMES, BARE_WARRANTS):
+        with pytest.raises(ResponseDecodeError):
+            codec.decode(operation, content, strict=True)
 
 
 def test_a_list() -> None:
@@ -70,6 +108,7 @@ def test_no_content() -> None:
         (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"items": [{"market-holidays": []}]}, models.HolidayCalendar(market_holidays=())),
         (ops.MARKET_TIME_EQUITY_HOLIDAYS, {"market-holidays": []}, models.HolidayCalendar(market_holidays=())),
         (ops.MARKET_TIME_CURRENT_SESSIONS, {"state": "Open"}, [models.CurrentMarketSession(state=models.MarketState.OPEN)]),
+        (ops.MARKET_TIME_EQUITY_SESSION, {"state": "Pre-market"}, models.CurrentMarketSession(state=models.MarketState.PRE_MARKET)),
     ],
 )  # fmt: skip
 def test_both_forms_are_decoded_without_a_warning(

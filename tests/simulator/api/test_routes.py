@@ -1,6 +1,7 @@
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.request import encode_path
 from brokerage_async.simulator.api.routes import Router, split_target
 
@@ -12,7 +13,8 @@ ROUTER = Router(OPERATIONS.values())
 def test_router_finds_every_operation_with_its_values(name: str, value: str) -> None:
     operation = OPERATIONS[name]
     values = {parameter.wire: value for parameter in operation.parameters if parameter.location == "path"}
-    found = ROUTER.find(operation.method, encode_path(operation.path, values))
+    path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
+    found = ROUTER.find(operation.method, encode_path(path, values))
     assert found == (operation, values)
 
 
@@ -20,6 +22,13 @@ def test_fixed_segment_wins_over_variable() -> None:
     found = ROUTER.find("GET", "/accounts/A/orders/live")
     assert found is not None
     assert found[0].name == "orders.list_live"
+
+
+def test_operation_of_another_host_has_its_name_as_first_segment() -> None:
+    other = Operation(name="a.b", method="GET", path="/watchlists", effect=Effect.READ, shape=Shape.NONE, host="lab")
+    router = Router([other])
+    assert router.find("GET", "/lab/watchlists") == (other, {})
+    assert router.find("GET", "/watchlists") is None
 
 
 def test_unknown_path_is_not_found() -> None:
