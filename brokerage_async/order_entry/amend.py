@@ -215,15 +215,22 @@ async def cancel_complex(
     path = {"account_number": account_number, "id": complex_order_id}
     reader = _ComplexReader(executor, path, complex_cancel_shown)
     with _describing(path, MAY_BE_APPLIED):
-        attempt = await _attempt(executor, COMPLEX_ORDERS_CANCEL, path, None, shows=reader.is_shown_by)
+        shows = _ComplexReader(executor, path, _settled_cancel).is_shown_by
+        attempt = await _attempt(executor, COMPLEX_ORDERS_CANCEL, path, None, shows=shows)
         delivery = attempt.delivery
         if delivery in UNCERTAIN:
-            await poll_until(policy, reader.poll)
-            delivery = reader.shown or delivery
+            result, shown = await poll_until(policy, reader.poll), reader.shown
+            if result is SearchResult.ABSENT and reader.order is not None:
+                shown = _settled_cancel(reader.order)
+            delivery = shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.poll()
     order = attempt.answer or reader.order
     return OrderChange(outcome=CHANGE_OUTCOMES[delivery], complex_order=order, error=attempt.error)
+
+
+def _settled_cancel(seen: ComplexOrder) -> DeliveryOutcome | None:
+    return complex_cancel_shown(seen, settled=True)
 
 
 class _ComplexReader:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime
 from decimal import Decimal
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -352,6 +354,7 @@ def complex_order(kind: str, trigger: str | None, *statuses: str | None) -> Comp
         ("OTO", ("Filled", "Filled"), DeliveryOutcome.REFUSED),
         ("PAIRS", (None, "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),
         ("PAIRS", (None, "Replace Requested", "Cancelled"), None),
+        ("PAIRS", (None, "Cancel Requested", "Cancel Requested"), DeliveryOutcome.CONFIRMED),
         ("OCO", (None,), None),
     ],
 )
@@ -359,4 +362,9 @@ def test_cancellation_of_a_complex_order_as_its_components_show_it(
     kind: str, statuses: tuple[str | None, ...], shown: DeliveryOutcome | None
 ) -> None:
     trigger, *orders = statuses
-    assert complex_cancel_shown(complex_order(kind, trigger, *orders)) is shown
+    seen = complex_order(kind, trigger, *orders)
+    assert complex_cancel_shown(seen, settled=True) is shown
+    assert complex_cancel_shown(seen) is (None if "Cancelled" in statuses else shown)
+    assert complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
+    replaced = attrs.evolve(seen.orders[0], replacing_order_id="8") if seen.orders else Order()
+    assert complex_cancel_shown(attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:])), settled=True) is None
