@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from .._generated.models import ComplexOrder, NewComplexOrder, NewOrder, Order, PlacedOrderResponse
 from .._generated.operations import (
@@ -26,7 +26,7 @@ from .matching import asked_components, complex_differs_in, components_of, diffe
 
 __all__ = ["AskedOrder", "PlacedOrder", "asked_complex", "asked_in", "asked_single", "submit_of"]
 
-PlacedOrder = Order | ComplexOrder
+PlacedOrder: TypeAlias = Order | ComplexOrder
 
 
 class AskedOrder(ABC):
