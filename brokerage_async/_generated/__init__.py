@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "3e8952763d7fe0f9e389ae08206d1bde63d49654b7be54abbfe61f13bec9e1c9"
+SCHEMA: str = "d5fc3b5986657de62b56492200e91c01c26a963bd449d0cbd19a3d94cc621f2f"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

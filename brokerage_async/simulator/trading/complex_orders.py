@@ -10,7 +10,7 @@ from ..._generated.converters import ComplexOrderWire, RelatedOrderWire
 from ..._generated.models import Comparator, ComplexOrderType
 from ..accounts.accounts import Account
 from ..api.order_wires import order_wire
-from ..api.wire import Dialect, money, timestamp
+from ..api.wire import Dialect, timestamp
 from .orders import Order, number_of
 
 __all__ = ["EXCLUSIVE", "ComplexOrder", "tag_of"]
@@ -70,7 +70,7 @@ class ComplexOrder:
             account_number=self.account.number,
             type=self.type,
             ratio_price_comparator=self.comparator,
-            ratio_price_threshold=money(self.threshold),
+            ratio_price_threshold=self.threshold,
             ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
             terminal_at=timestamp(self.terminal_at),
             orders=[order_wire(order, dialect) for order in self.orders],

@@ -66,7 +66,7 @@ def test_pair_waits_for_its_ratio(harness: Harness) -> None:
     response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
     placed = json.loads(response.body)["data"]
     assert response.status == 200
-    assert placed["complex-order"]["ratio-price-threshold"] == "0.90"
+    assert placed["complex-order"]["ratio-price-threshold"] == "0.9"
     codec.decode(OPERATIONS["complex_orders.edit_pairs"], response.body, strict=True)
     harness.wait(120)
     assert statuses(harness, "PAIRS") == ["Filled", "Filled"]
@@ -274,7 +274,7 @@ def test_dry_run_of_an_edit_shows_the_condition_and_keeps_it(harness: Harness) -
     response = harness.ask("POST", f"{target}/dry-run", {"ratio-price-threshold": "0.4"})
     assert response.status == 201
     codec.decode(OPERATIONS["complex_orders.edit_pairs_dry_run"], response.body, strict=True)
-    assert json.loads(response.body)["data"]["complex-order"]["ratio-price-threshold"] == "0.40"
+    assert json.loads(response.body)["data"]["complex-order"]["ratio-price-threshold"] == "0.4"
     assert shown(harness, identifier)["ratio-price-threshold"] == "0.01"
     other = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
     refused = harness.ask("POST", f"/accounts/{harness.account}/complex-orders/{other}/dry-run", {})
