@@ -71,7 +71,7 @@ def script(here: Floor, chance: random.Random) -> None:
         plan.add("GET", LISTS, chance.choice(["status(503)", "drop_after", "hang", "garbage", "rate_limited"]))
     if chance.random() < 0.3:  # complex orders are shown in part
         part = [hiding("trigger-order"), hiding("oco-1-order"), unlinked(), unnamed("trigger-order"), unnamed("order")]
-        plan.add("GET", LISTS, chance.choice(part), times=chance.randint(1, 12))
+        plan.add("GET", LISTS, chance.choice(part), times=chance.choice([None, chance.randint(1, 12)]))
     if chance.random() < 0.2:
         plan.add("POST", r"/oauth/token$", chance.choice(["status(503)", "hang", "html(502)"]), times=2)
 
