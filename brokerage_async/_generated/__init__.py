@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "11b216c2ae5d934b6fd3697677754b5dacdc5cd4fb6c0d64176b5d9192493727"
+SCHEMA: str = "cbf5b3ae681273db4d833044d0dc85bd1fbe0d2a6a63546bde3b2485ac5681a4"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -1781,6 +1781,7 @@ class ComplexOrders:
             Complex order and its effect on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1835,6 +1836,7 @@ class ComplexOrders:
             Effect of the complex order on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
@@ -1871,6 +1873,7 @@ class ComplexOrders:
             Effect of the change on the account.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
