@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "96ea5d48c78aaaefc637a9e47d03c43e8d083c89d8f4fafedd5827c1208fa5ba"
+SCHEMA: str = "cb98b6322ba6a5245039094cf37a919cc4ea582021cf620d2b026339ec308375"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

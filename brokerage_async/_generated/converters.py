@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from brokerage_async._decimals import decimal_as_sent, decimal_text, finite, read_decimal
+from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, finite, read_decimal
 from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
@@ -42,6 +42,15 @@ from .models import (
     AlertField,
     AlertOperator,
     AuthorityLevel,
+    Backtest,
+    BacktestDates,
+    BacktestDirection,
+    BacktestLeg,
+    BacktestLegType,
+    BacktestSide,
+    BacktestSnapshot,
+    BacktestStatus,
+    BacktestTrial,
     BuyingPowerEffect,
     ChainFuture,
     CompactOptionChain,
@@ -63,10 +72,13 @@ from .models import (
     Entity,
     EntityOfficer,
     EntitySuitability,
+    EntryConditions,
+    EntryFrequency,
     Equity,
     EquityOption,
     ErrorBody,
     ErrorDetail,
+    ExitConditions,
     ExpectedEarnings,
     ExpirationVolatility,
     FeeBreakdown,
@@ -101,9 +113,11 @@ from .models import (
     MarketDataSnapshot,
     MarketSession,
     MarketState,
+    MaximumTrialsBehavior,
     NestedFuturesOptionChain,
     NestedOptionChain,
     NetLiqOhlc,
+    NewBacktest,
     NewComplexOrder,
     NewOrder,
     NewOrderCondition,
@@ -142,6 +156,7 @@ from .models import (
     QuoteToken,
     RelatedOrder,
     SpanRow,
+    StrikeSelection,
     SymbolSearchHit,
     TickSize,
     TimeInForce,
@@ -7287,6 +7302,435 @@ class NewComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_BacktestDatesBuilder = mutable_builder(BacktestDates)
+
+
+class BacktestDatesWire(Wire, rename={"symbol": "symbol", "start_date": "startDate", "end_date": "endDate"}):
+    """Wire form of `BacktestDates`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+
+    def build(self) -> BacktestDates:
+        """Return the frozen model with these values."""
+        o = _BacktestDatesBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        if not CLASS_SWAP:
+            return freeze(o, BacktestDates)
+        o.__class__ = BacktestDates
+        built: BacktestDates = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestDates) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = BacktestDatesWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestLegBuilder = mutable_builder(BacktestLeg)
+
+
+class BacktestLegWire(
+    Wire,
+    rename={
+        "type": "type",
+        "direction": "direction",
+        "side": "side",
+        "quantity": "quantity",
+        "strike_selection": "strikeSelection",
+        "strike_relative_leg": "strikeRelativeLeg",
+        "delta": "delta",
+        "percentage_otm": "percentageOTM",
+        "current_price_offset": "currentPriceOffset",
+        "premium": "premium",
+        "days_until_expiration": "daysUntilExpiration",
+    },
+):
+    """Wire form of `BacktestLeg`."""
+
+    type: BacktestLegType | None = None
+    direction: BacktestDirection | None = None
+    side: BacktestSide | None = None
+    quantity: int | None = None
+    strike_selection: StrikeSelection | None = None
+    strike_relative_leg: int | None = None
+    delta: Decimal | None = None
+    percentage_otm: Decimal | None = None
+    current_price_offset: Decimal | None = None
+    premium: Decimal | None = None
+    days_until_expiration: int | None = None
+
+    def build(self) -> BacktestLeg:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestLegBuilder()
+        o.extra = EMPTY
+        o.type = self.type
+        o.direction = self.direction
+        o.side = self.side
+        o.quantity = self.quantity
+        o.strike_selection = self.strike_selection
+        o.strike_relative_leg = self.strike_relative_leg
+        o.delta = None if (v := self.delta) is None else finite(v)
+        o.percentage_otm = None if (v := self.percentage_otm) is None else finite(v)
+        o.current_price_offset = None if (v := self.current_price_offset) is None else finite(v)
+        o.premium = None if (v := self.premium) is None else finite(v)
+        o.days_until_expiration = self.days_until_expiration
+        if not CLASS_SWAP:
+            return freeze(o, BacktestLeg)
+        o.__class__ = BacktestLeg
+        built: BacktestLeg = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestLegWire(
+            model.type,
+            model.direction,
+            model.side,
+            model.quantity,
+            model.strike_selection,
+            model.strike_relative_leg,
+            None if (v := model.delta) is None else decimal_number(v),
+            None if (v := model.percentage_otm) is None else decimal_number(v),
+            None if (v := model.current_price_offset) is None else decimal_number(v),
+            None if (v := model.premium) is None else decimal_number(v),
+            model.days_until_expiration,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntryConditionsBuilder = mutable_builder(EntryConditions)
+
+
+class EntryConditionsWire(
+    Wire,
+    rename={
+        "frequency": "frequency",
+        "specific_days": "specificDays",
+        "maximum_active_trials": "maximumActiveTrials",
+        "maximum_active_trials_behavior": "maximumActiveTrialsBehavior",
+        "minimum_vix": "minimumVIX",
+        "maximum_vix": "maximumVIX",
+    },
+):
+    """Wire form of `EntryConditions`."""
+
+    frequency: EntryFrequency | None = None
+    specific_days: tuple[int, ...] | None = None
+    maximum_active_trials: int | None = None
+    maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
+    minimum_vix: int | None = None
+    maximum_vix: int | None = None
+
+    def build(self) -> EntryConditions:
+        """Return the frozen model with these values."""
+        o = _EntryConditionsBuilder()
+        o.extra = EMPTY
+        o.frequency = self.frequency
+        o.specific_days = self.specific_days
+        o.maximum_active_trials = self.maximum_active_trials
+        o.maximum_active_trials_behavior = self.maximum_active_trials_behavior
+        o.minimum_vix = self.minimum_vix
+        o.maximum_vix = self.maximum_vix
+        if not CLASS_SWAP:
+            return freeze(o, EntryConditions)
+        o.__class__ = EntryConditions
+        built: EntryConditions = o
+        return built
+
+    @staticmethod
+    def of(model: EntryConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = EntryConditionsWire(
+            model.frequency,
+            model.specific_days,
+            model.maximum_active_trials,
+            model.maximum_active_trials_behavior,
+            model.minimum_vix,
+            model.maximum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExitConditionsBuilder = mutable_builder(ExitConditions)
+
+
+class ExitConditionsWire(
+    Wire,
+    rename={
+        "take_profit_percentage": "takeProfitPercentage",
+        "stop_loss_percentage": "stopLossPercentage",
+        "after_days_in_trade": "afterDaysInTrade",
+        "at_days_to_expiration": "atDaysToExpiration",
+        "minimum_vix": "minimumVIX",
+    },
+):
+    """Wire form of `ExitConditions`."""
+
+    take_profit_percentage: int | None = None
+    stop_loss_percentage: int | None = None
+    after_days_in_trade: int | None = None
+    at_days_to_expiration: int | None = None
+    minimum_vix: int | None = None
+
+    def build(self) -> ExitConditions:
+        """Return the frozen model with these values."""
+        o = _ExitConditionsBuilder()
+        o.extra = EMPTY
+        o.take_profit_percentage = self.take_profit_percentage
+        o.stop_loss_percentage = self.stop_loss_percentage
+        o.after_days_in_trade = self.after_days_in_trade
+        o.at_days_to_expiration = self.at_days_to_expiration
+        o.minimum_vix = self.minimum_vix
+        if not CLASS_SWAP:
+            return freeze(o, ExitConditions)
+        o.__class__ = ExitConditions
+        built: ExitConditions = o
+        return built
+
+    @staticmethod
+    def of(model: ExitConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = ExitConditionsWire(
+            model.take_profit_percentage,
+            model.stop_loss_percentage,
+            model.after_days_in_trade,
+            model.at_days_to_expiration,
+            model.minimum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NewBacktestBuilder = mutable_builder(NewBacktest)
+
+
+class NewBacktestWire(
+    Wire,
+    rename={
+        "symbol": "symbol",
+        "start_date": "startDate",
+        "end_date": "endDate",
+        "legs": "legs",
+        "entry_conditions": "entryConditions",
+        "exit_conditions": "exitConditions",
+    },
+):
+    """Wire form of `NewBacktest`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+
+    def build(self) -> NewBacktest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NewBacktestBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, NewBacktest)
+        o.__class__ = NewBacktest
+        built: NewBacktest = o
+        return built
+
+    @staticmethod
+    def of(model: NewBacktest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NewBacktestWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestBuilder = mutable_builder(Backtest)
+
+
+class BacktestWire(
+    Wire,
+    rename={
+        "id": "id",
+        "symbol": "symbol",
+        "start_date": "startDate",
+        "end_date": "endDate",
+        "legs": "legs",
+        "entry_conditions": "entryConditions",
+        "exit_conditions": "exitConditions",
+        "status": "status",
+        "eta": "ETA",
+        "progress": "progress",
+        "statistics": "statistics",
+        "trials": "trials",
+        "snapshots": "snapshots",
+        "notices": "notices",
+    },
+):
+    """Wire form of `Backtest`."""
+
+    id: str | int | None = None
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+    status: BacktestStatus | None = None
+    eta: Decimal | None = None
+    progress: Decimal | None = None
+    statistics: list[dict[str, Any]] | None = None
+    trials: list[BacktestTrialWire] | None = None
+    snapshots: list[BacktestSnapshotWire] | None = None
+    notices: tuple[str, ...] | None = None
+
+    def build(self) -> Backtest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        o.status = self.status
+        o.eta = None if (v := self.eta) is None else finite(v)
+        o.progress = None if (v := self.progress) is None else finite(v)
+        o.statistics = None if (v := self.statistics) is None else tuple([raw_object(item) for item in v])
+        o.trials = None if (v := self.trials) is None else tuple([item.build() for item in v])
+        o.snapshots = None if (v := self.snapshots) is None else tuple([item.build() for item in v])
+        o.notices = self.notices
+        if not CLASS_SWAP:
+            return freeze(o, Backtest)
+        o.__class__ = Backtest
+        built: Backtest = o
+        return built
+
+    @staticmethod
+    def of(model: Backtest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestWire(
+            model.id,
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+            model.status,
+            None if (v := model.eta) is None else decimal_number(v),
+            None if (v := model.progress) is None else decimal_number(v),
+            None if (v := model.statistics) is None else [dict(item) for item in v],
+            None if (v := model.trials) is None else [BacktestTrialWire.of(item) for item in v],
+            None if (v := model.snapshots) is None else [BacktestSnapshotWire.of(item) for item in v],
+            model.notices,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestTrialBuilder = mutable_builder(BacktestTrial)
+
+
+class BacktestTrialWire(
+    Wire, rename={"open_date_time": "openDateTime", "close_date_time": "closeDateTime", "profit_loss": "profitLoss"}
+):
+    """Wire form of `BacktestTrial`."""
+
+    open_date_time: MomentText | int | None = None
+    close_date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+
+    def build(self) -> BacktestTrial:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestTrialBuilder()
+        o.extra = EMPTY
+        o.open_date_time = None if (v := self.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
+        o.close_date_time = None if (v := self.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
+        o.profit_loss = None if (v := self.profit_loss) is None else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestTrial)
+        o.__class__ = BacktestTrial
+        built: BacktestTrial = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestTrial) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestTrialWire(
+            None if (v := model.open_date_time) is None else v.isoformat(),
+            None if (v := model.close_date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestSnapshotBuilder = mutable_builder(BacktestSnapshot)
+
+
+class BacktestSnapshotWire(
+    Wire, rename={"date_time": "dateTime", "profit_loss": "profitLoss", "underlying_price": "underlyingPrice"}
+):
+    """Wire form of `BacktestSnapshot`."""
+
+    date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+    underlying_price: Decimal | None = None
+
+    def build(self) -> BacktestSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestSnapshotBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.profit_loss = None if (v := self.profit_loss) is None else finite(v)
+        o.underlying_price = None if (v := self.underlying_price) is None else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestSnapshot)
+        o.__class__ = BacktestSnapshot
+        built: BacktestSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestSnapshotWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+            None if (v := model.underlying_price) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: Mapping[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -7393,4 +7837,12 @@ WIRES: Mapping[type[Any], type[Wire]] = {
     PairsWatchlist: PairsWatchlistWire,
     PairsEquation: PairsEquationWire,
     NewComplexOrder: NewComplexOrderWire,
+    BacktestDates: BacktestDatesWire,
+    BacktestLeg: BacktestLegWire,
+    EntryConditions: EntryConditionsWire,
+    ExitConditions: ExitConditionsWire,
+    NewBacktest: NewBacktestWire,
+    Backtest: BacktestWire,
+    BacktestTrial: BacktestTrialWire,
+    BacktestSnapshot: BacktestSnapshotWire,
 }

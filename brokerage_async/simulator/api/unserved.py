@@ -6,6 +6,11 @@ __all__ = ["UNSERVED"]
 
 UNSERVED: frozenset[str] = frozenset(
     {
+        "backtests.available_dates",
+        "backtests.cancel",
+        "backtests.create",
+        "backtests.get",
+        "backtests.list",
         "balances.net_liq_history",
         "balances.snapshots",
         "complex_orders.cancel",
