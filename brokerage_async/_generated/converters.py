@@ -155,6 +155,10 @@ from .models import (
     QuoteAlert,
     QuoteToken,
     RelatedOrder,
+    SimulatedEffect,
+    SimulatedPrice,
+    SimulatedTrade,
+    SimulatedTradeLeg,
     SpanRow,
     StrikeSelection,
     SymbolSearchHit,
@@ -7731,6 +7735,132 @@ class BacktestSnapshotWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_SimulatedTradeBuilder = mutable_builder(SimulatedTrade)
+
+
+class SimulatedTradeWire(
+    Wire, rename={"underlying": "underlying", "start_time": "startTime", "end_time": "endTime", "legs": "legs"}
+):
+    """Wire form of `SimulatedTrade`."""
+
+    underlying: str | None = None
+    start_time: Moment | None = None
+    end_time: Moment | None = None
+    legs: list[SimulatedTradeLegWire] | None = None
+
+    def build(self) -> SimulatedTrade:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedTradeBuilder()
+        o.extra = EMPTY
+        o.underlying = self.underlying
+        o.start_time = self.start_time
+        o.end_time = self.end_time
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTrade)
+        o.__class__ = SimulatedTrade
+        built: SimulatedTrade = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTrade) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedTradeWire(
+            model.underlying,
+            model.start_time,
+            model.end_time,
+            None if (v := model.legs) is None else [SimulatedTradeLegWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedTradeLegBuilder = mutable_builder(SimulatedTradeLeg)
+
+
+class SimulatedTradeLegWire(Wire):
+    """Wire form of `SimulatedTradeLeg`."""
+
+    symbol: str | None = None
+    direction: BacktestDirection | None = None
+    quantity: int | None = None
+
+    def build(self) -> SimulatedTradeLeg:
+        """Return the frozen model with these values."""
+        o = _SimulatedTradeLegBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.direction = self.direction
+        o.quantity = self.quantity
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTradeLeg)
+        o.__class__ = SimulatedTradeLeg
+        built: SimulatedTradeLeg = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTradeLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SimulatedTradeLegWire(
+            model.symbol,
+            model.direction,
+            model.quantity,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedPriceBuilder = mutable_builder(SimulatedPrice)
+
+
+class SimulatedPriceWire(
+    Wire,
+    rename={
+        "date_time": "dateTime",
+        "price": "price",
+        "effect": "effect",
+        "underlying_price": "underlyingPrice",
+        "delta": "delta",
+    },
+):
+    """Wire form of `SimulatedPrice`."""
+
+    date_time: MomentText | int | None = None
+    price: Decimal | None = None
+    effect: SimulatedEffect | None = None
+    underlying_price: Decimal | None = None
+    delta: Decimal | None = None
+
+    def build(self) -> SimulatedPrice:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedPriceBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.price = None if (v := self.price) is None else finite(v)
+        o.effect = self.effect
+        o.underlying_price = None if (v := self.underlying_price) is None else finite(v)
+        o.delta = None if (v := self.delta) is None else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedPrice)
+        o.__class__ = SimulatedPrice
+        built: SimulatedPrice = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedPrice) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedPriceWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.price) is None else decimal_as_sent(v),
+            model.effect,
+            None if (v := model.underlying_price) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: Mapping[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -7845,4 +7975,7 @@ WIRES: Mapping[type[Any], type[Wire]] = {
     Backtest: BacktestWire,
     BacktestTrial: BacktestTrialWire,
     BacktestSnapshot: BacktestSnapshotWire,
+    SimulatedTrade: SimulatedTradeWire,
+    SimulatedTradeLeg: SimulatedTradeLegWire,
+    SimulatedPrice: SimulatedPriceWire,
 }

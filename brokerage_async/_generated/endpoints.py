@@ -66,6 +66,8 @@ from .models import (
     QuantityDecimalPrecision,
     QuoteAlert,
     QuoteToken,
+    SimulatedPrice,
+    SimulatedTrade,
     SortOrder,
     SpanRow,
     SymbolSearchHit,
@@ -87,6 +89,7 @@ from .operations import (
     BACKTESTS_CREATE,
     BACKTESTS_GET,
     BACKTESTS_LIST,
+    BACKTESTS_SIMULATE_TRADE,
     BALANCES_GET,
     BALANCES_LIST,
     BALANCES_NET_LIQ_HISTORY,
@@ -3272,6 +3275,29 @@ class Backtests:
         document.
         """
         call = BACKTESTS_CANCEL.bind(id=id)
+        return await self._executor.execute(call)
+
+    async def simulate_trade(self, trade: SimulatedTrade) -> builtins.list[SimulatedPrice]:
+        """Return the past prices of a trade.
+
+        Nothing is stored.
+
+        Args:
+            trade: Request body.
+
+        Returns:
+            Prices of the trade, in the order of time.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``POST /simulate-trade`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_SIMULATE_TRADE.bind(body=trade)
         return await self._executor.execute(call)
 
 

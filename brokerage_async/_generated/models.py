@@ -418,6 +418,18 @@ class BacktestStatus(OpenStrEnum):
     COMPLETED = "completed"
 
 
+class SimulatedEffect(OpenStrEnum):
+    """Direction of a price.
+
+    `debit` is paid, `credit` is received.
+
+    Published by the service, not in the service document.
+    """
+
+    DEBIT = "debit"
+    CREDIT = "credit"
+
+
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Pagination(Model):
     """Position of a page in the whole list.
@@ -3475,6 +3487,52 @@ class BacktestSnapshot(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedTradeLeg(Model):
+    """Leg of a trade whose past prices are wanted.
+
+    Published by the service, not in the service document.
+    """
+
+    symbol: str
+    """OCC symbol of an option, or symbol of an equity."""
+
+    direction: BacktestDirection
+    """Side of the leg."""
+
+    quantity: int
+    """Number of shares or contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedPrice(Model):
+    """Price of a trade at one time.
+
+    Published by the service, not in the service document.
+    """
+
+    date_time: datetime | None = None
+    """Time."""
+
+    price: Decimal | None = None
+    """Price of the trade, in dollars; see the effect."""
+
+    effect: SimulatedEffect | None = None
+    """Direction of the price."""
+
+    underlying_price: Decimal | None = None
+    """Price of the underlying, in dollars."""
+
+    delta: Decimal | None = None
+    """Delta of the trade, in dollars per dollar of the underlying."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorBody(Model):
     """Cause of an error status.
 
@@ -4844,6 +4902,29 @@ class Backtest(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedTrade(Model):
+    """Trade whose past prices are wanted.
+
+    Published by the service, not in the service document.
+    """
+
+    underlying: str
+    """Symbol of the underlying."""
+
+    legs: tuple[SimulatedTradeLeg, ...] = attrs.field(converter=as_tuple)
+    """Legs."""
+
+    start_time: datetime | None = None
+    """First time."""
+
+    end_time: datetime | None = None
+    """Last time."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOption(Model):
     """Listed option on a future.
 
@@ -6007,6 +6088,10 @@ __all__ = [
     "QuoteAlert",
     "QuoteToken",
     "RelatedOrder",
+    "SimulatedEffect",
+    "SimulatedPrice",
+    "SimulatedTrade",
+    "SimulatedTradeLeg",
     "SortOrder",
     "SpanRow",
     "StrikeSelection",

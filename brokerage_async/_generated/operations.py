@@ -85,6 +85,9 @@ from .models import (
     QuantityDecimalPrecision,
     QuoteAlert,
     QuoteToken,
+    SimulatedPrice,
+    SimulatedTrade,
+    SimulatedTradeLeg,
     SortOrder,
     SpanRow,
     StrikeSelection,
@@ -1743,6 +1746,21 @@ BACKTESTS_CANCEL: Operation[None] = Operation(
     provenance=Provenance.PUBLISHED,
 )
 
+BACKTESTS_SIMULATE_TRADE: Operation[list[SimulatedPrice]] = Operation(
+    name="backtests.simulate_trade",
+    method="POST",
+    path="/simulate-trade",
+    effect=Effect.READ,
+    shape=Shape.BARE_MANY,
+    result=SimulatedPrice,
+    status=200,
+    scope="read",
+    body=SimulatedTrade,
+    body_required=True,
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
 #: Operations by name, such as ``orders.submit``.
 OPERATIONS: Mapping[str, Operation[Any]] = {
     operation.name: operation
@@ -1846,6 +1864,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         BACKTESTS_CREATE,
         BACKTESTS_GET,
         BACKTESTS_CANCEL,
+        BACKTESTS_SIMULATE_TRADE,
     )
 }
 
@@ -2416,6 +2435,23 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
             ),
             BodyField(
                 name="exit_conditions", wire="exitConditions", kind="object", required=True, model=ExitConditions
+            ),
+        ),
+    ),
+    SimulatedTradeLeg: RequestModel(
+        fields=(
+            BodyField(name="symbol", wire="symbol", kind="string", required=True),
+            BodyField(name="direction", wire="direction", kind="string", required=True, choices=BacktestDirection),
+            BodyField(name="quantity", wire="quantity", kind="integer", required=True),
+        ),
+    ),
+    SimulatedTrade: RequestModel(
+        fields=(
+            BodyField(name="underlying", wire="underlying", kind="string", required=True),
+            BodyField(name="start_time", wire="startTime", kind="date-time"),
+            BodyField(name="end_time", wire="endTime", kind="date-time"),
+            BodyField(
+                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=SimulatedTradeLeg
             ),
         ),
     ),

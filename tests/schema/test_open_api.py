@@ -138,6 +138,7 @@ UNDOCUMENTED = {
     "backtests.create": ("published", "POST /backtests", "Backtest"),
     "backtests.get": ("published", "GET /backtests/{id}", "Backtest"),
     "backtests.cancel": ("published", "POST /backtests/{id}/cancel", None),
+    "backtests.simulate_trade": ("published", "POST /simulate-trade", "[SimulatedPrice]"),
     "complex_orders.cancel": ("published", "DELETE /accounts/{account_number}/complex-orders/{id}", "ComplexOrder"),
 }  # fmt: skip
 

@@ -1831,3 +1831,27 @@ def check_backtest_snapshot(it: models.BacktestSnapshot) -> None:
     assert_type(it.profit_loss, Decimal | None)
     assert_type(it.underlying_price, Decimal | None)
     assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade(it: models.SimulatedTrade) -> None:
+    assert_type(it.underlying, str)
+    assert_type(it.start_time, datetime | None)
+    assert_type(it.end_time, datetime | None)
+    assert_type(it.legs, tuple[models.SimulatedTradeLeg, ...])
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade_leg(it: models.SimulatedTradeLeg) -> None:
+    assert_type(it.symbol, str)
+    assert_type(it.direction, models.BacktestDirection)
+    assert_type(it.quantity, int)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_price(it: models.SimulatedPrice) -> None:
+    assert_type(it.date_time, datetime | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.effect, models.SimulatedEffect | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])

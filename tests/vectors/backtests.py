@@ -14,9 +14,11 @@ STRATEGY = """
 "exitConditions": {"takeProfitPercentage": 50, "atDaysToExpiration": 21}
 """
 
+SHORT = models.BacktestDirection.SHORT
+
 SHORT_PUT = models.BacktestLeg(
     type=models.BacktestLegType.EQUITY_OPTION,
-    direction=models.BacktestDirection.SHORT,
+    direction=SHORT,
     side=models.BacktestSide.PUT,
     quantity=1,
     strike_selection=models.StrikeSelection.DELTA,
@@ -118,5 +120,44 @@ EXCHANGES = (
         method="POST",
         target="/backtests/bt-0a2/cancel",
         status=204,
+    ),
+    Exchange(
+        name="a short put and its shares",
+        operation="backtests.simulate_trade",
+        arguments=(
+            models.SimulatedTrade(
+                underlying="QNTX",
+                start_time=dt.datetime(2024, 1, 2, 14, 30, tzinfo=dt.UTC),
+                legs=[
+                    models.SimulatedTradeLeg(symbol="QNTX  240216P00045000", direction=SHORT, quantity=1),
+                    models.SimulatedTradeLeg(symbol="QNTX", direction=models.BacktestDirection.LONG, quantity=100),
+                ],
+            ),
+        ),
+        method="POST",
+        target="/simulate-trade",
+        sent="""
+        {
+          "underlying": "QNTX", "startTime": "2024-01-02T14:30:00Z",
+          "legs": [{"symbol": "QNTX  240216P00045000", "direction": "short", "quantity": 1},
+                   {"symbol": "QNTX", "direction": "long", "quantity": 100}]
+        }
+        """,
+        answer="""
+        [
+          {"dateTime": "2024-01-02T14:30:00Z", "price": "48.10", "effect": "debit", "underlyingPrice": "49.75",
+           "delta": "1.21"},
+          {"dateTime": "2024-01-02T14:45:00Z", "price": 0.5, "effect": "credit"}
+        ]
+        """,
+        facts={
+            "#": 2,
+            "[0].date_time": dt.datetime(2024, 1, 2, 14, 30, tzinfo=dt.UTC),
+            "[0].price": Decimal("48.10"),
+            "[0].effect": models.SimulatedEffect.DEBIT,
+            "[0].delta": Decimal("1.21"),
+            "[1].price": Decimal("0.5"),
+            "[1].underlying_price": None,
+        },
     ),
 )

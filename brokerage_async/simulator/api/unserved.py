@@ -11,6 +11,7 @@ UNSERVED: frozenset[str] = frozenset(
         "backtests.create",
         "backtests.get",
         "backtests.list",
+        "backtests.simulate_trade",
         "balances.net_liq_history",
         "balances.snapshots",
         "complex_orders.cancel",
