@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +20,13 @@ hypothesis.settings.load_profile("project")
 
 
 def pytest_sessionstart() -> None:
-    """Set no event loop, before pytest-asyncio asks for the current one and thereby leaves one unclosed."""
+    """Set no event loop, before pytest-asyncio asks for the current one and thereby leaves one unclosed.
+
+    A shell makes its background jobs ignore SIGINT, and the programs that tests interrupt would inherit that.
+    """
     asyncio.set_event_loop(None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_asyncio_loop_factories(

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Iterable
 from datetime import date
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from .._arguments import check_count, check_date
 from .._generated.endpoints import Endpoints
 from .._generated.models import (
+    Cryptocurrency,
     Dividend,
     EarningsReport,
     Equity,
     EquityOption,
+    Future,
     FutureOption,
     InstrumentCollection,
+    MarketDataSnapshot,
     MarketSession,
+    NestedFuturesOptionChain,
+    NestedOptionChain,
+    UnderlyingMetrics,
     Warrant,
 )
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import InvalidRequestError
 from .bisect import FetchBatch
+from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, listed, one_by_one
 from .date_ranges import over_range
 from .fetch import BulkFetch, Progress
 
@@ -29,16 +37,23 @@ T = TypeVar("T")
 Symbols = Iterable[str] | AsyncIterable[str]
 """Any source of symbols, of any length; it is read as the fetch proceeds."""
 
-UNSAFE_SEGMENTS = frozenset({".", ".."})
-"""Symbols that cannot be a path segment."""
+MAX_PRICED = 100
+"""Symbols in one request for prices, over all instrument types, or for metrics."""
+
+BY_FORM: Types = MappingProxyType({})
+"""No type is given: the form of each symbol implies its own."""
 
 
-class _Listed(Protocol):
-    @property
-    def symbol(self) -> str | None: ...
+class Pace(NamedTuple):
+    """Options that every bulk fetch has."""
 
+    concurrency: int
+    batch_size: int
+    on_progress: Progress | None
 
-L = TypeVar("L", bound=_Listed)
+    def at_most(self, limit: int) -> Pace:
+        """Check the batch size, and bound it by the number of symbols that the endpoint takes."""
+        return self._replace(batch_size=min(check_count("batch_size", self.batch_size), limit))
 
 
 class Bulk:
@@ -46,8 +61,9 @@ class Bulk:
 
     All of them take the same options: ``concurrency`` is the number of batches in flight (the client's read lane bounds
     it as well), ``batch_size`` the maximum number of symbols in a request where the service takes several (the length
-    of the URL bounds it as well). ``on_progress`` is called with ``(done, total or None, elapsed seconds)`` after each
-    batch.
+    of the URL bounds it as well). Chains, futures options, warrants, dividends and earnings are requested for one
+    symbol at a time, whatever ``batch_size`` is. ``on_progress`` is called with ``(done, total or None, elapsed
+    seconds)`` after each batch.
 
     Invalid arguments raise InvalidRequestError or ConfigurationError before anything is sent.
     An error that is not specific to a symbol, such as a revoked grant, ends the fetch and is raised from it.
@@ -57,36 +73,23 @@ class Bulk:
         service: names the service. `fetch_to_file` never continues a fetch from another one.
     """
 
-    __slots__ = ("_endpoints", "_service")
+    __slots__ = ("_api", "_service")
 
     def __init__(self, endpoints: Endpoints, *, service: str = "") -> None:
-        self._endpoints = endpoints
+        self._api = endpoints
         self._service = service
 
     def equities(
-        self,
-        symbols: Symbols,
-        *,
-        concurrency: int = 8,
-        batch_size: int = 100,
-        on_progress: Progress | None = None,
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
     ) -> BulkFetch[Equity]:
         """Fetch equities by symbol, such as ``AAPL`` or ``BRK/B``."""
 
-        async def fetch(batch: tuple[str, ...]) -> Mapping[str, Equity]:
+        def read(batch: tuple[str, ...]) -> Awaitable[list[Equity]]:
             # A page as large as the batch: a full page is the last one, with or without a pagination block.
-            pages = self._endpoints.instruments.equities(symbols=batch, per_page=len(batch))
-            return _by_requested(batch, await pages.collect(max_items=len(batch)))
+            return self._api.instruments.equities(symbols=batch, per_page=len(batch)).collect(max_items=len(batch))
 
-        return BulkFetch(
-            symbols,
-            fetch,
-            concurrency=concurrency,
-            batch_size=batch_size,
-            on_progress=on_progress,
-            model=Equity,
-            name=self._name("equities"),
-        )
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._list("equities()", symbols, read, Equity, pace)
 
     def equity_options(
         self,
@@ -101,92 +104,160 @@ class Bulk:
 
         Expired ones are included only ``with_expired``.
         """
-        if with_expired is not None and not isinstance(with_expired, bool):
-            raise InvalidRequestError(f"with_expired must be True or False, got {with_expired!r}")
+        _check_choice("with_expired", with_expired)
 
-        async def fetch(batch: tuple[str, ...]) -> Mapping[str, EquityOption]:
-            options = await self._endpoints.instruments.equity_options(symbols=batch, with_expired=with_expired)
-            return _by_requested(batch, options)
+        def read(batch: tuple[str, ...]) -> Awaitable[list[EquityOption]]:
+            return self._api.instruments.equity_options(symbols=batch, with_expired=with_expired)
 
-        return BulkFetch(
-            symbols,
-            fetch,
-            concurrency=concurrency,
-            batch_size=batch_size,
-            on_progress=on_progress,
-            model=EquityOption,
-            name=self._name("equity_options", with_expired=with_expired),
-        )
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._list(_call("equity_options", with_expired=with_expired), symbols, read, EquityOption, pace)
 
-    def warrants(
+    def futures(
         self,
         symbols: Symbols,
         *,
+        only_active_futures: bool | None = None,
         concurrency: int = 8,
-        batch_size: int = 1,
+        batch_size: int = 100,
         on_progress: Progress | None = None,
-    ) -> BulkFetch[Warrant]:
-        """Fetch warrants by symbol.
+    ) -> BulkFetch[Future]:
+        """Fetch futures by symbol, such as ``/ESZ6`` or ``ESZ6``.
 
-        The service takes one symbol at a time, whatever ``batch_size`` is.
+        Expired ones are included only if ``only_active_futures`` is False.
         """
-        fetch_one = self._endpoints.instruments.warrant
-        return BulkFetch(
+        _check_choice("only_active_futures", only_active_futures)
+
+        def read(batch: tuple[str, ...]) -> Awaitable[list[Future]]:
+            pages = self._api.instruments.futures(
+                symbols=batch, only_active_futures=only_active_futures, per_page=len(batch)
+            )
+            return pages.collect(max_items=len(batch))
+
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._list(_call("futures", only_active_futures=only_active_futures), symbols, read, Future, pace)
+
+    def future_options(
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
+    ) -> BulkFetch[FutureOption]:
+        """Fetch futures options by symbol, such as ``./ESZ6 EW3U6 260918P9100``."""
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each("future_options()", symbols, self._api.instruments.future_option, FutureOption, pace)
+
+    def cryptocurrencies(
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
+    ) -> BulkFetch[Cryptocurrency]:
+        """Fetch cryptocurrencies by pair, such as ``BTC/USD``."""
+
+        def read(batch: tuple[str, ...]) -> Awaitable[list[Cryptocurrency]]:
+            return self._api.instruments.cryptocurrencies(symbols=batch)
+
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._list("cryptocurrencies()", symbols, read, Cryptocurrency, pace)
+
+    def warrants(
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
+    ) -> BulkFetch[Warrant]:
+        """Fetch warrants by symbol."""
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each("warrants()", symbols, self._api.instruments.warrant, Warrant, pace)
+
+    def market_data(
+        self,
+        symbols: Symbols,
+        *,
+        types: Types = BY_FORM,
+        include_instrument: bool | None = None,
+        concurrency: int = 8,
+        batch_size: int = 100,
+        on_progress: Progress | None = None,
+    ) -> BulkFetch[MarketDataSnapshot]:
+        """Fetch the prices of instruments of any type, up to 100 in one request.
+
+        The type of a symbol follows from its form (`symbols.instrument_type_of`), which is the same for an index and an
+        equity: ``types={"SPX": "Index"}`` names it. ``include_instrument`` adds the definition of each instrument.
+        Production only, and for funded accounts.
+        """
+        _check_choice("include_instrument", include_instrument)
+        own_types = checked_types(types)
+
+        def read(batch: tuple[str, ...]) -> Awaitable[list[MarketDataSnapshot]]:
+            groups = by_type(batch, own_types)
+            return self._api.market_data.by_type(**groups, include_instrument=include_instrument)
+
+        pace = Pace(concurrency, batch_size, on_progress).at_most(MAX_PRICED)
+        return self._list(
+            _call("market_data", types=own_types or None, include_instrument=include_instrument),
             symbols,
-            _one_by_one(fetch_one),
-            concurrency=concurrency,
-            batch_size=_one(batch_size),
-            on_progress=on_progress,
-            model=Warrant,
-            name=self._name("warrants"),
+            read,
+            MarketDataSnapshot,
+            pace,
         )
 
+    def market_metrics(
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
+    ) -> BulkFetch[UnderlyingMetrics]:
+        """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request.
+
+        Production only.
+        """
+        read = self._api.market_metrics.list
+        pace = Pace(concurrency, batch_size, on_progress).at_most(MAX_PRICED)
+        return self._list("market_metrics()", symbols, read, UnderlyingMetrics, pace)
+
+    def equity_option_chains(
+        self, symbols: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+    ) -> BulkFetch[list[EquityOption]]:
+        """Fetch all options on each underlying, such as ``SPX``.
+
+        A chain may hold thousands of options, so the default concurrency is low.
+        """
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each("equity_option_chains()", symbols, self._api.option_chains.flat, EquityOption, pace)
+
+    def nested_option_chains(
+        self, symbols: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+    ) -> BulkFetch[list[NestedOptionChain]]:
+        """Fetch the options on each underlying by expiration and strike, one chain for each root.
+
+        `chains.OptionChain.of` selects expirations and strikes from a value.
+        """
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each("nested_option_chains()", symbols, self._api.option_chains.nested, NestedOptionChain, pace)
+
     def futures_option_chains(
-        self,
-        product_codes: Symbols,
-        *,
-        concurrency: int = 2,
-        batch_size: int = 1,
-        on_progress: Progress | None = None,
+        self, product_codes: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
     ) -> BulkFetch[list[FutureOption]]:
         """Fetch the options on the futures of each product, such as ``ES``.
 
-        A chain may hold 20,000 options and take tens of megabytes, so the default concurrency is low. The service takes
-        one product at a time, whatever ``batch_size`` is.
+        A chain may hold 20,000 options and take tens of megabytes, so the default concurrency is low.
         """
-        fetch_one = self._endpoints.instruments.futures_option_chain
-        return BulkFetch(
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each(
+            "futures_option_chains()", product_codes, self._api.instruments.futures_option_chain, FutureOption, pace
+        )
+
+    def nested_futures_option_chains(
+        self, product_codes: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+    ) -> BulkFetch[NestedFuturesOptionChain]:
+        """Fetch the options on the futures of each product by expiration and strike.
+
+        `chains.OptionChain.of` selects expirations and strikes from a value.
+        """
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each(
+            "nested_futures_option_chains()",
             product_codes,
-            _one_by_one(fetch_one),
-            concurrency=concurrency,
-            batch_size=_one(batch_size),
-            on_progress=on_progress,
-            model=FutureOption,
-            name=self._name("futures_option_chains"),
+            self._api.option_chains.nested_futures,
+            NestedFuturesOptionChain,
+            pace,
         )
 
     def dividends(
-        self,
-        symbols: Symbols,
-        *,
-        concurrency: int = 8,
-        batch_size: int = 1,
-        on_progress: Progress | None = None,
+        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
     ) -> BulkFetch[list[Dividend]]:
-        """Fetch the past dividends of each symbol.
-
-        The service takes one symbol at a time, whatever ``batch_size`` is.
-        """
-        fetch_one = self._endpoints.market_metrics.dividends
-        return BulkFetch(
-            symbols,
-            _one_by_one(fetch_one),
-            concurrency=concurrency,
-            batch_size=_one(batch_size),
-            on_progress=on_progress,
-            model=Dividend,
-            name=self._name("dividends"),
-        )
+        """Fetch the past dividends of each symbol."""
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each("dividends()", symbols, self._api.market_metrics.dividends, Dividend, pace)
 
     def earnings_reports(
         self,
@@ -198,25 +269,21 @@ class Bulk:
         batch_size: int = 1,
         on_progress: Progress | None = None,
     ) -> BulkFetch[list[EarningsReport]]:
-        """Fetch the earnings reports of each symbol, until today by default.
-
-        The service takes one symbol at a time, whatever ``batch_size`` is.
-        """
+        """Fetch the earnings reports of each symbol, until today by default."""
         check_date("start_date", start_date)
         if end_date is not None:
             check_date("end_date", end_date)
 
         def fetch_one(symbol: str) -> Awaitable[list[EarningsReport]]:
-            return self._endpoints.market_metrics.earnings_reports(symbol, start_date, end_date=end_date)
+            return self._api.market_metrics.earnings_reports(symbol, start_date, end_date=end_date)
 
-        return BulkFetch(
+        pace = Pace(concurrency, batch_size, on_progress)
+        return self._each(
+            _call("earnings_reports", start_date=start_date, end_date=end_date),
             symbols,
-            _one_by_one(fetch_one),
-            concurrency=concurrency,
-            batch_size=_one(batch_size),
-            on_progress=on_progress,
-            model=EarningsReport,
-            name=self._name("earnings_reports", start_date=start_date, end_date=end_date),
+            fetch_one,
+            EarningsReport,
+            pace,
         )
 
     async def sessions(
@@ -233,52 +300,38 @@ class Bulk:
         """
 
         def fetch_range(start: date, end: date) -> Awaitable[list[MarketSession]]:
-            return self._endpoints.market_time.sessions(
-                end, from_date=start, instrument_collection=instrument_collection
-            )
+            return self._api.market_time.sessions(end, from_date=start, instrument_collection=instrument_collection)
 
         return await over_range(fetch_range, from_date, to_date, concurrency=concurrency)
 
-    def _name(self, method: str, **arguments: object) -> str:
-        """Return the name of a fetch: all that its values depend on, but for the symbols."""
-        given = ", ".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
-        return f"{method}({given}) of {self._service}"
+    def _list(self, name: str, symbols: Symbols, read: ReadList[L], model: type[L], pace: Pace) -> BulkFetch[L]:
+        """Fetch from a list that is filtered by symbols."""
+        return self._fetch(name, symbols, listed(read), model, pace)
+
+    def _each(self, name: str, symbols: Symbols, read: ReadOne[T], model: type[object], pace: Pace) -> BulkFetch[T]:
+        """Fetch from an endpoint for one symbol."""
+        return self._fetch(name, symbols, one_by_one(read), model, pace.at_most(1))
+
+    def _fetch(
+        self, name: str, symbols: Symbols, fetch: FetchBatch[T], model: type[object], pace: Pace
+    ) -> BulkFetch[T]:
+        return BulkFetch(
+            symbols,
+            fetch,
+            concurrency=pace.concurrency,
+            batch_size=pace.batch_size,
+            on_progress=pace.on_progress,
+            model=model,
+            name=f"{name} of {self._service}",
+        )
 
 
-def _one(batch_size: int) -> int:
-    """Check the batch size, and return 1: the endpoint takes one symbol."""
-    return min(check_count("batch_size", batch_size), 1)
+def _call(method: str, **arguments: object) -> str:
+    """Return the name of a fetch: all that its values depend on, but for the symbols."""
+    given = ", ".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
+    return f"{method}({given})"
 
 
-def _one_by_one(fetch_one: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
-    """Adapt an endpoint for one symbol that answers 404 if unknown."""
-
-    async def fetch(batch: tuple[str, ...]) -> Mapping[str, T]:
-        (symbol,) = batch
-        if symbol in UNSAFE_SEGMENTS:
-            raise InvalidRequestError(f"symbol must be usable as a path segment, got {symbol!r}")
-        try:
-            return {symbol: await fetch_one(symbol)}
-        except NotFoundError:
-            return {}
-
-    return fetch
-
-
-def _by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
-    """Key the items by the symbols as they were requested.
-
-    The service may spell a symbol with other spaces or capitals. Items that were not requested are dropped.
-    """
-    by_symbol = {item.symbol: item for item in items if item.symbol}
-    found = {symbol: by_symbol[symbol] for symbol in requested if symbol in by_symbol}
-    if len(found) < min(len(requested), len(by_symbol)):
-        others = {_folded(symbol): item for symbol, item in by_symbol.items() if symbol not in found}
-        for symbol in requested:
-            if symbol not in found and (item := others.get(_folded(symbol))) is not None:
-                found[symbol] = item
-    return found
-
-
-def _folded(symbol: str) -> str:
-    return "".join(symbol.split()).upper()
+def _check_choice(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise InvalidRequestError(f"{name} must be True or False, got {value!r}")

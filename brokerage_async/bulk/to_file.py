@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import attrs
 
 from .._arguments import check_flag
+from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
 from ..arrow import require
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
 from ..models import converter
@@ -36,6 +37,9 @@ MAX_LISTED = 10
 
 MAX_INLINE = 200
 """Rows of a key that are encoded on the event loop; more are encoded in a thread."""
+
+DEEP = (NestedOptionChain, NestedFuturesOptionChain)
+"""Rows that may hold thousands of strikes."""
 
 
 class _StoppedError(Exception):
@@ -144,7 +148,7 @@ async def _fetch_rest(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> dict[str
 async def _record(batch: Batch[Any], checkpoint: Checkpoint) -> None:
     for key, value in batch.found.items():
         items = value if isinstance(value, list | tuple) else [value]
-        if len(items) > MAX_INLINE:
+        if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
             await _in_thread(functools.partial(_add, checkpoint, key, items))
         else:
             _add(checkpoint, key, items)

@@ -1,4 +1,4 @@
-"""The console: ``brokerage-async demo | simulator | call | fetch | watch | orders`` (extra ``[cli]``)."""
+"""The console, ``brokerage-async`` (extra ``[cli]``): accounts, prices, orders, bulk fetches, watching, any call."""
 
 from __future__ import annotations
 

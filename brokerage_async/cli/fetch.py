@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,19 @@ __all__ = ["Job", "perform", "read_symbols", "require_arrow"]
 
 SHOWN = 10
 """Number of symbols of a kind that the final report names."""
+
+PLAIN: Mapping[Kind, Callable[..., BulkFetch[Any]]] = {
+    Kind.EQUITIES: Bulk.equities,
+    Kind.FUTURE_OPTIONS: Bulk.future_options,
+    Kind.CRYPTOCURRENCIES: Bulk.cryptocurrencies,
+    Kind.WARRANTS: Bulk.warrants,
+    Kind.PRICES: Bulk.market_data,
+    Kind.METRICS: Bulk.market_metrics,
+    Kind.CHAINS: Bulk.futures_option_chains,
+    Kind.EQUITY_CHAINS: Bulk.equity_option_chains,
+    Kind.DIVIDENDS: Bulk.dividends,
+}
+"""Fetches that take symbols alone; expired instruments are asked for with the others."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,17 +106,15 @@ def begin(bulk: Bulk, job: Job, **options: Any) -> BulkFetch[Any]:
     if job.batch_size is not None:
         options["batch_size"] = job.batch_size
     match job.kind:
-        case Kind.EQUITIES:
-            return bulk.equities(job.symbols, **options)
         case Kind.OPTIONS:
             return bulk.equity_options(job.symbols, with_expired=True, **options)
-        case Kind.CHAINS:
-            return bulk.futures_option_chains(job.symbols, **options)
-        case Kind.DIVIDENDS:
-            return bulk.dividends(job.symbols, **options)
+        case Kind.FUTURES:
+            return bulk.futures(job.symbols, only_active_futures=False, **options)
         case Kind.EARNINGS:
             assert job.start_date is not None, "the command line was checked"
             return bulk.earnings_reports(job.symbols, job.start_date.date(), **options)
+        case kind:
+            return PLAIN[kind](bulk, job.symbols, **options)
 
 
 def progress_bar() -> Progress:

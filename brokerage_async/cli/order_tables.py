@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import reduce
-from typing import Any, Literal
+from typing import Any
 
-from rich.cells import cell_len
 from rich.table import Table
 
-from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect, converter
+from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect
 from ..order_entry import OrderChange, Placement
+from .tables import Layout, plain, raw, table_of
 
 __all__ = [
     "change_json",
@@ -24,18 +24,17 @@ __all__ = [
     "placement_table",
     "preview_table",
     "price_of",
-    "raw",
     "ticket_line",
 ]
 
 
-DISPENSABLE = ("external identifier", "received (UTC)", "type")
-"""Columns of orders that are omitted without room for them, in this order."""
-
-
-def raw(model: Any) -> Any:
-    """Return a model as JSON values; None stays None."""
-    return None if model is None else converter.unstructure(model)
+LAYOUT = Layout(
+    title="Orders",
+    headings=("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier"),
+    right=frozenset({"price", "filled"}),
+    unbroken=frozenset({"id"}),
+    dispensable=("external identifier", "received (UTC)", "type"),
+)
 
 
 def placement_json(placement: Placement) -> dict[str, Any]:
@@ -110,24 +109,7 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
-    rows = [order_row(order) for order in orders]
-    room = {
-        heading: 3 + max(map(cell_len, (heading, *(row[heading] for row in rows)))) for heading in order_row(Order())
-    }
-    left_out: list[str] = []
-    for heading in DISPENSABLE:
-        if width is not None and 1 + sum(room.values()) > width:
-            del room[heading]
-            left_out.append(heading)
-    table = Table(title="Orders", title_justify="left", caption_justify="left")
-    if left_out:
-        table.caption = f"No room for: {', '.join(left_out)}. --json shows all."
-    for heading in room:
-        justify: Literal["left", "right"] = "right" if heading in ("price", "filled") else "left"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "id")
-    for row in rows:
-        table.add_row(*(row[heading] for heading in room))
-    return table
+    return table_of(map(order_row, orders), LAYOUT, width)
 
 
 STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
@@ -224,8 +206,3 @@ def filled(order: Order) -> str:
         if leg.quantity is not None and leg.remaining_quantity is not None:
             return f"{plain(leg.quantity - leg.remaining_quantity)}/{plain(leg.quantity)}"
     return ""
-
-
-def plain(amount: Decimal | None) -> str:
-    """Return a number without an exponent."""
-    return "" if amount is None else format(amount, "f")

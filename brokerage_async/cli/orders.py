@@ -26,11 +26,11 @@ from .order_tables import (
     placement_json,
     placement_table,
     preview_table,
-    raw,
     ticket_line,
 )
 from .order_words import NewTerms, Words, read_edit, read_ticket
 from .service import Service, connect
+from .tables import raw
 
 __all__ = [
     "NewTerms", "Submission", "Trading", "Words", "cancel", "dry_run", "list_orders", "place", "recover", "replace",

@@ -27,8 +27,9 @@ def start() -> None:
         if package not in {"typer", "rich"}:
             raise
         sys.exit(f"brokerage-async: the console needs {package}; install it with: pip install 'brokerage-async[cli]'")
+    command = get_command(app)
     if VARIABLE in os.environ:
-        print(*complete(get_command(app), sys.argv[1:]), sep="\n")
+        print(*complete(command, sys.argv[1:]), sep="\n")
         return
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # characters that a terminal cannot show must not end a command
@@ -39,7 +40,7 @@ def start() -> None:
     handler.setFormatter(PlainFormatter("%(message)s"))
     logging.basicConfig(handlers=[handler])
     sys.excepthook = print_traceback
-    app()
+    command()  # calling the app itself would put typer's own hook in place of this one
 
 
 def print_traceback(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:

@@ -80,8 +80,11 @@ async def connect(*, simulated: bool, **options: Any) -> AsyncIterator[Service]:
 
 @asynccontextmanager
 async def serve_simulated(**options: Any) -> AsyncIterator[Service]:
-    """Start an embedded simulator, and say on stderr that nothing is real."""
-    async with Simulator() as simulator, simulator.client(**options) as client:
+    """Start an embedded simulator, and say on stderr that nothing is real.
+
+    It simulates the production environment, because the sandbox lacks operations.
+    """
+    async with Simulator(environment="production") as simulator, simulator.client(**options) as client:
         say(
             f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
             style="yellow",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
@@ -13,13 +14,15 @@ from rich.cells import cell_len
 from rich.live import Live
 from rich.table import Table
 
-from ..models import MarketSession, Order, QuoteAlert, converter
+from ..models import AccountBalance, MarketSession, Order, Position, QuoteAlert, converter
 from ..watch import Change, Watcher
+from .accounts import position_row
 from .console import complain, echo_json, out, say
 from .order_tables import legs_of, price_of
 from .service import connect
+from .tables import money
 
-__all__ = ["Following", "watch_alerts", "watch_market", "watch_orders"]
+__all__ = ["Following", "watch_alerts", "watch_balances", "watch_market", "watch_orders", "watch_positions"]
 
 ROWS = 30  # the table shows the items that changed last
 
@@ -52,6 +55,28 @@ async def watch_alerts(following: Following, interval: float) -> None:
     async with connect(simulated=following.simulated) as service:
         watcher = service.client.watch.quote_alerts(interval=interval, initial=following.initial, on_error=complain)
         await follow(watcher, Board("Quote alerts", alert_row), following)
+
+
+async def watch_positions(following: Following, accounts: list[str], interval: float, *, marks: bool) -> None:
+    """Follow the positions of accounts."""
+    async with connect(simulated=following.simulated) as service:
+        watcher = service.client.watch.positions(
+            accounts or [service.account(None)],
+            include_marks=marks,
+            interval=interval,
+            initial=following.initial,
+            on_error=complain,
+        )
+        await follow(watcher, Board("Positions", partial(position_cells, marks=marks)), following)
+
+
+async def watch_balances(following: Following, accounts: list[str], interval: float) -> None:
+    """Follow the balances of accounts."""
+    async with connect(simulated=following.simulated) as service:
+        watcher = service.client.watch.balances(
+            accounts or [service.account(None)], interval=interval, initial=following.initial, on_error=complain
+        )
+        await follow(watcher, Board("Balances", balance_cells, dispensable=("change", "at", "currency")), following)
 
 
 async def watch_market(following: Following, collection: str, *, extended: bool) -> None:
@@ -140,7 +165,7 @@ class Board:
 
 
 PADDING = 3  # columns between two cells
-UNBROKEN = ("at", "order", "status", "price")
+UNBROKEN = ("at", "order", "status", "price", "symbol")
 """Columns whose cells stand on one line."""
 
 
@@ -167,6 +192,25 @@ def shown(value: object) -> str:
 def order_row(order: Order) -> dict[str, object]:
     """Return the cells of an order."""
     return {"order": order.id, "status": order.status, "what": legs_of(order, "\n"), "price": price_of(order)}
+
+
+def position_cells(position: Position, *, marks: bool) -> dict[str, object]:
+    """Return the cells of a position."""
+    row = position_row(position)
+    headings = ("symbol", "quantity", "opened at", *(("mark", "value", "gain") if marks else ()))
+    return {"account": position.account_number, **{heading: row[heading] for heading in headings}}
+
+
+def balance_cells(balance: AccountBalance) -> dict[str, object]:
+    """Return the cells of a balance; BP is the buying power."""
+    return {
+        "account": balance.account_number,
+        "currency": balance.currency,
+        "net liq": money(balance.net_liquidating_value),
+        "cash": money(balance.cash_balance),
+        "derivative BP": money(balance.derivative_buying_power),
+        "equity BP": money(balance.equity_buying_power),
+    }
 
 
 def alert_row(alert: QuoteAlert) -> dict[str, object]:

@@ -68,7 +68,11 @@ async def cancel(context: Context, account_number: str, order_id: str, policy: R
         attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, path))
         delivery = attempt.delivery
         if delivery in UNCERTAIN:
-            shown = await reader.read_until(policy, lambda seen: cancel_shown(seen.status, seen.replacing_order_id))
+            shown = await reader.read_until(
+                policy,
+                lambda seen: cancel_shown(seen.status, seen.replacing_order_id),
+                settled=lambda seen: cancel_shown(seen.status, seen.replacing_order_id, settled=True),
+            )
             delivery = shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.read()
@@ -77,7 +81,7 @@ async def cancel(context: Context, account_number: str, order_id: str, policy: R
 
 def _shows_cancel(answer: Order, path: dict[str, str]) -> bool:
     """Return True if the answer is this very order, cancelled or about to be: it may have filled in that moment."""
-    shown = cancel_shown(answer.status, answer.replacing_order_id)
+    shown = cancel_shown(answer.status, answer.replacing_order_id, settled=True)
     return _is_of(path, answer) and answer.id in (None, path["id"]) and shown is DeliveryOutcome.CONFIRMED
 
 

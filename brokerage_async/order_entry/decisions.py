@@ -265,15 +265,20 @@ def predates(received_at: datetime | None, age: float, service_now: datetime | N
     return service_now.timestamp() - received_at.timestamp() > age
 
 
-def cancel_shown(status: str | None, replacing_order_id: str | None = None) -> DeliveryOutcome | None:
+def cancel_shown(
+    status: str | None, replacing_order_id: str | None = None, *, settled: bool = False
+) -> DeliveryOutcome | None:
     """Return what an order shows about an unanswered cancellation; None: nothing yet.
 
-    A replaced order reads `Cancelled` as well, but the new order works in its place.
+    A replaced order reads `Cancelled` too, perhaps before it names the new one, which works in its place. Only a
+    ``settled`` poll, one after the visibility delay, shows that nothing replaces it.
     """
     if replacing_order_id and status in TERMINAL:
         return DeliveryOutcome.REFUSED
-    if status in ("Cancelled", "Cancel Requested"):
+    if status == "Cancel Requested" or (status == "Cancelled" and settled):
         return DeliveryOutcome.CONFIRMED
+    if status == "Cancelled":
+        return None
     return DeliveryOutcome.REFUSED if status in TERMINAL else None
 
 

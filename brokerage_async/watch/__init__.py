@@ -1,8 +1,9 @@
-"""Watching: orders, quote alerts and market hours as streams of changes, by polling.
+"""Watching: orders, positions, balances, alerts and market hours as streams of changes, by polling.
 
 ``client.watch`` is a `Watch`; `poll` does the same for any coroutine function that returns a collection.
 """
 
+from .accounts import AccountsWatcher, BalanceKey, PositionKey
 from .alerts import AlertKind
 from .api import Watch
 from .diff import UNCHANGED, Change, ChangeKind
@@ -12,11 +13,14 @@ from .poll import Watcher, poll
 
 __all__ = [
     "UNCHANGED",
+    "AccountsWatcher",
     "AlertKind",
+    "BalanceKey",
     "Change",
     "ChangeKind",
     "MarketHours",
     "MarketKind",
+    "PositionKey",
     "Watch",
     "Watcher",
     "is_terminal",

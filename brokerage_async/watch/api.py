@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any, TypeVar
 
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
-from .._generated.models import InstrumentCollection, MarketSession, Order, QuoteAlert
+from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
 from ..errors import APIError, DeadlineExceededError, InvalidRequestError
-from ..operation import Executor
 from ..protocol.validation.requests import check
+from .accounts import BALANCES, MARKED_POSITIONS, POSITIONS, AccountsWatcher, AccountWatches
 from .alerts import alert_changes
 from .diff import state_of
 from .feed import Feed, utc_now
+from .feeds import Connected, Feeds, WatchedSession
 from .market_hours import MarketHours, MarketWatcher, timetable_range
 from .orders import HISTORY, is_terminal, until_terminal
 from .poll import Watcher
 from .schedule import Pacing, Schedule
-from .unchanged import conditional_fetch
 
 __all__ = ["Watch"]
 
@@ -52,7 +51,8 @@ class Watch:
         self._session = client.session
         self._endpoints = Endpoints(client.session)
         self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
-        self._feeds: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
+        self._feeds = Feeds(client.session, self._now)
+        self._accounts = AccountWatches(self._feeds)
 
     def now(self) -> datetime:
         """Return the time by the service's clock; by this machine's until an answer has shown it."""
@@ -182,9 +182,56 @@ class Watch:
         are those of `orders`.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        feed = self._feed("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY)
+        feed = self._feeds.get("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY)
         state = state_of(seed, ALERT_KEY)
         return Watcher(feed, initial=initial, seed=state, on_error=on_error, derive=alert_changes)
+
+    def positions(
+        self,
+        account_numbers: Sequence[str],
+        *,
+        include_marks: bool = False,
+        interval: float | Pacing = 5.0,
+        initial: bool = True,
+        seed: Iterable[Position] | Mapping[Any, Position] | None = None,
+        jitter: float = 0.0,
+        min_interval: float = MIN_INTERVAL,
+        on_error: OnError | None = None,
+    ) -> AccountsWatcher[Position]:
+        """Watch the positions of several accounts, keyed by `PositionKey`.
+
+        A position that is closed leaves the list: its change is ``removed``, with the position ``before``. The service
+        merges positions in the same instrument (``net_positions``), so each has one key. A new ``updated_at`` alone is
+        not reported. With ``include_marks`` positions have ``mark`` and ``mark_price``: then nearly every poll is a
+        change of every position, and the answers are slower.
+
+        Each account is polled on its own. One that is denied or unknown is given up, and stands in ``watcher.failed``,
+        while the others go on; the iteration ends with the error of the last one. Other arguments and errors are those
+        of `orders`.
+        """
+        listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
+        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
+        return self._accounts.watch(account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error)
+
+    def balances(
+        self,
+        account_numbers: Sequence[str],
+        *,
+        interval: float | Pacing = 5.0,
+        initial: bool = True,
+        seed: Iterable[AccountBalance] | Mapping[Any, AccountBalance] | None = None,
+        jitter: float = 0.0,
+        min_interval: float = MIN_INTERVAL,
+        on_error: OnError | None = None,
+    ) -> AccountsWatcher[AccountBalance]:
+        """Watch the balances of several accounts, keyed by `BalanceKey`.
+
+        With open positions nearly every poll in market hours is a change, because values and buying power follow the
+        prices; ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
+        reported. Accounts, other arguments and errors are those of `positions`.
+        """
+        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
+        return self._accounts.watch(account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error)
 
     def market(
         self,
@@ -250,11 +297,11 @@ class Watch:
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
-        return self._feed(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY)
+        return self._feeds.get(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY)
 
     def _timetable(self, collection: str, schedule: Schedule) -> Feed[MarketSession]:
         name = ("timetable", collection)
-        return self._feed(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
+        return self._feeds.get(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
         """Read the timetable around today, and once more if the answer shows that the service has another date."""
@@ -271,46 +318,6 @@ class Watch:
         if failure is not None:
             raise failure
         return sessions
-
-    def _feed(
-        self,
-        name: Hashable,
-        schedule: Schedule,
-        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
-        key: Callable[[T], Hashable],
-    ) -> Feed[T]:
-        """Return the running feed of the list with this schedule, or a new one."""
-        feed: Feed[T] | None = self._feeds.get((name, schedule))
-        if feed is None or feed.ended:
-            fetch = conditional_fetch(self._session, read)
-            feed = self._feeds[name, schedule] = Feed(fetch, key=key, schedule=schedule, now=self._now)
-            self._session.close_with_client(feed)
-        return feed
-
-
-class WatchedSession(Executor, Protocol):
-    """A session that also knows the service's time, and closes feeds when its client is closed."""
-
-    def close_with_client(self, resource: Feed[Any]) -> None:
-        """Await ``resource.aclose()`` when the client is closed."""
-        ...
-
-    def service_now(self) -> datetime | None:
-        """Return the service's time, or None until an answer has shown it."""
-        ...
-
-    def service_time_is_stale(self) -> bool:
-        """Return True if an answer has to show the time once more."""
-        ...
-
-
-class Connected(Protocol):
-    """The part of a client that watching needs."""
-
-    @property
-    def session(self) -> WatchedSession:
-        """The session that makes its calls."""
-        ...
 
 
 def _time_of(session: WatchedSession) -> datetime:

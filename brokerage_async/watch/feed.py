@@ -18,7 +18,7 @@ from ..http.shared import BACKGROUND
 from .diff import UNCHANGED, Unchanged, keyed
 from .schedule import FailureStreak, Schedule, is_fatal
 
-__all__ = ["Feed", "FetchItems", "utc_now"]
+__all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]
 
 T = TypeVar("T")
 
@@ -79,10 +79,11 @@ class Feed(Generic[T]):
         self._fatal = fatal
         self._now = now
         self._listeners: set[weakref.ref[Listener]] = set()
-        self._updated = asyncio.Event()
+        self._waiting: set[asyncio.Future[None]] = set()
         self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
+        self._finished = False
         self._traceback: TracebackType | None = None
         self.latest: Mapping[Any, T] | None = None
         self.at: datetime = now()
@@ -90,8 +91,8 @@ class Feed(Generic[T]):
 
     @property
     def ended(self) -> bool:
-        """True once the loop has ended or was stopped."""
-        return self._stopped or (self._task is not None and self._task.done())
+        """True once the loop was stopped, or has ended and its error is known."""
+        return self._stopped or self._finished
 
     def attach(self, listener: Listener) -> None:
         """Poll until ``listener`` is detached or garbage-collected."""
@@ -119,13 +120,7 @@ class Feed(Generic[T]):
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait for a new state or the end, at most ``seconds``."""
-        if self._task is None and not self._stopped:
-            self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
-            self._task.add_done_callback(self._done)
-        if not self.ended:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._updated.wait()
+        await wait_any((self,), seconds)
 
     def hasten(self) -> None:
         """Poll now rather than when the next poll is due; listeners are woken after it, changed or not."""
@@ -138,8 +133,24 @@ class Feed(Generic[T]):
 
     def announce(self) -> None:
         """Wake all tasks in `wait`."""
-        updated, self._updated = self._updated, asyncio.Event()
-        updated.set()
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def begin(self) -> None:
+        """Start the loop, unless it runs or has ended."""
+        if self._task is None and not self._stopped:
+            self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
+            self._task.add_done_callback(self._done)
+
+    @contextlib.contextmanager
+    def waking(self, waiter: asyncio.Future[None]) -> Iterator[None]:
+        """Wake ``waiter`` with the next announcement while inside."""
+        self._waiting.add(waiter)
+        try:
+            yield
+        finally:
+            self._waiting.discard(waiter)
 
     def _alive(self) -> Iterator[Listener]:
         return (listener for reference in tuple(self._listeners) if (listener := reference()) is not None)
@@ -224,4 +235,18 @@ class Feed(Generic[T]):
                 self.error = BrokerageError("the polling loop was cancelled")
         elif isinstance(crash := task.exception(), Exception) and self.error is None:
             self.error, self._traceback = crash, crash.__traceback__
+        self._finished = True
         self.announce()
+
+
+async def wait_any(feeds: Iterable[Feed[Any]], seconds: float | None = None) -> None:
+    """Wait until one of the feeds has a new state or has ended, at most ``seconds``."""
+    with contextlib.ExitStack() as stack, contextlib.suppress(TimeoutError):
+        woken = running_loop().create_future()
+        for feed in feeds:
+            feed.begin()
+            if feed.ended:
+                return
+            stack.enter_context(feed.waking(woken))
+        async with asyncio.timeout(seconds):
+            await woken

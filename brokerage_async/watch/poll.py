@@ -7,23 +7,18 @@ therefore gets fewer changes, never outdated ones.
 
 from __future__ import annotations
 
-import logging
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
-from itertools import chain
 from typing import Any, Generic, TypeVar
 
-from .._arguments import check_function
-from .diff import Change, diff, state_of
+from .cursor import Cursor, Derive
+from .diff import Change, state_of
 from .feed import Feed, FetchItems, utc_now
 from .schedule import Pacing, Schedule, is_fatal
 
 __all__ = ["Watcher", "poll"]
 
 T = TypeVar("T")
-
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 class Watcher(AsyncIterator[Change[T]], Generic[T]):
@@ -40,29 +35,17 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         initial: bool = True,
         seed: Mapping[Any, T] | None = None,
         on_error: Callable[[Exception], None] | None = None,
-        derive: Callable[[Change[T]], Iterable[Change[T]]] | None = None,
+        derive: Derive[T] | None = None,
         keep: Callable[[T], bool] | None = None,
     ) -> None:
-        if on_error is not None:
-            check_function("on_error", on_error)
         self._feed = feed
-        self._on_error = on_error
-        self._derive = derive
-        self._keep = keep
-        self._seen: Mapping[Any, T] | None = seed if seed is not None else ({} if initial else None)
-        self._target: Mapping[Any, T] | None = None
-        self._base: Mapping[Any, T] = {}
-        self._pending: Iterator[Change[T]] = iter(())
-        self._ready: deque[Change[T]] = deque()
-        self._kept: dict[Any, T] = {}
+        self._cursor = Cursor(feed, initial=initial, seed=seed, on_error=on_error, derive=derive, keep=keep)
         self._closed = False
-        self._error: Exception | None = None
-        feed.attach(self)
 
     @property
     def snapshot(self) -> dict[Any, T]:
         """The items by key after all changes reported so far."""
-        return dict(self._seen or {})
+        return self._cursor.snapshot
 
     def __aiter__(self) -> Watcher[T]:
         return self
@@ -73,13 +56,13 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
             while not self._closed:
                 if (change := self._take()) is not None:
                     return change
-                if self._error is not None or self._feed.ended:
-                    await self._feed.detach(self)  # if cancelled here, the next call raises the error
+                if self._ended():
+                    await self._leave()  # if cancelled here, the next call raises the error
                     self._closed = True
                     self.check()
                 else:
                     waited = True
-                    await self._feed.wait(self._max_wait())
+                    await self._wait()
             if waited:  # closed by another call, which waited too and raised the error first
                 self.check()
             raise StopAsyncIteration
@@ -89,9 +72,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        if self._error is not None:
-            raise self._error
-        self._feed.check()
+        self._cursor.check()
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits.
@@ -100,8 +81,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         """
         if not self._closed:
             self._closed = True
-            self._feed.announce()
-            await self._feed.detach(self)
+            await self._leave()
 
     async def __aenter__(self) -> Watcher[T]:
         return self
@@ -109,25 +89,24 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
-    def on_removed(self, removed: Mapping[Any, T]) -> None:
-        """Keep the last state of removed items that satisfy ``keep``.
-
-        They are reported in that state before they are reported as removed, even to a slow consumer.
-        """
-        if self._keep is not None and self._seen is not None:
-            self._kept |= {k: item for k, item in removed.items() if self._keep(item) and self._seen.get(k) != item}
-
     def on_failure(self, error: Exception) -> None:
         """Report a failed poll that will be repeated."""
-        if self._on_error is None:
-            operation, status = getattr(error, "operation", None), getattr(error, "status", None)
-            logger.warning("poll failed and will be repeated: %s %s %s", type(error).__name__, operation, status)
-            return
-        try:
-            self._on_error(error)
-        except Exception as raised:  # a callback ends the iteration by raising
-            self._error = raised
-            self._feed.announce()
+        self._cursor.on_failure(error)
+
+    def _ended(self) -> bool:
+        """Return True if no change can follow those that are due."""
+        return self._cursor.ended
+
+    # These two are no coroutine functions: the frame of one would keep the watcher of a cancelled task alive.
+
+    def _wait(self) -> Awaitable[None]:
+        """Wait until a change may be due, or the end."""
+        return self._feed.wait(self._max_wait())
+
+    def _leave(self) -> Awaitable[None]:
+        """Stop polling, and wake the other tasks that wait here."""
+        self._feed.announce()
+        return self._feed.detach(self._cursor)
 
     def _max_wait(self) -> float | None:
         """Return when a change may be due without a new state."""
@@ -135,36 +114,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
     def _take(self) -> Change[T] | None:
         """Return the next change that is due, if any."""
-        latest = self._feed.latest
-        if latest is not None and latest is not self._target and not self._ready:
-            self._turn_to(latest)
-        while not self._ready:
-            if (change := next(self._pending, None)) is None:
-                self._seen = self._seen if self._target is None else self._target
-                return None
-            self._record(change)
-            self._ready.extend((change,) if self._derive is None else self._derive(change))
-        return self._ready.popleft()
-
-    def _turn_to(self, latest: Mapping[Any, T]) -> None:
-        """Replace the pending changes by those that lead to ``latest``."""
-        base = whole = latest if self._seen is None else self._seen
-        at = self._feed.at
-        if kept := {name: item for name, item in self._kept.items() if name not in latest}:
-            whole = {**base, **kept}
-        self._pending = chain(diff(base, whole, at) if kept else (), diff(whole, latest, at))
-        self._kept.clear()
-        self._target, self._seen, self._base = latest, base, base
-
-    def _record(self, change: Change[T]) -> None:
-        """Apply a reported change to the state last seen."""
-        seen = dict(self._base) if self._seen is self._base else self._seen
-        assert isinstance(seen, dict)
-        if change.after is None:
-            del seen[change.key]
-        else:
-            seen[change.key] = change.after
-        self._seen = seen
+        return self._cursor.take()
 
 
 def poll(

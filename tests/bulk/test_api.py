@@ -3,19 +3,21 @@
 import asyncio
 import math
 import random
+from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from brokerage_async import Limits, RetryPolicy, errors, models
-from brokerage_async.bulk.api import _by_requested
+from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToken, errors, models
+from brokerage_async.bulk import Bulk, BulkFetch
+from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from tests.fake_transport import FakeTransport, fail, ok
 
 pytestmark = pytest.mark.virtual_time
 
@@ -237,28 +239,192 @@ async def test_break_leaves_nothing_in_flight() -> None:
         assert client.session.engine.limiter["reads"].in_flight == 0
 
 
-SYMBOL = st.text("aB/. 1", min_size=1, max_size=4)
+OPTIONS = {"per-page", "page-offset", "only-active-futures", "include-instrument"}
 
 
-@given(st.lists(SYMBOL, unique=True), st.data())
-def test_by_requested_keys_are_requested_symbols(asked: Any, data: st.DataObject) -> None:
-    rows = {symbol: models.Equity(symbol=symbol) for symbol in data.draw(st.lists(SYMBOL, unique=True))}
-    found = _by_requested(asked, rows.values())
-    for symbol in asked:
-        if symbol in rows:
-            assert found[symbol] is rows[symbol]
-    assert set(found) <= set(asked)
+class Catalogue(FakeTransport):
+    """Answers every request with the rows of the symbols that it names, but for the unknown ones."""
+
+    def __init__(self, *unknown: str, refused: str = "") -> None:
+        super().__init__(self._answer)
+        self.unknown, self.refused = {*unknown}, refused
+
+    @property
+    def asked(self) -> list[tuple[str, dict[str, list[str]]]]:
+        parts = [urlsplit(request.url) for request in self.requests]
+        return [(part.path, parse_qs(part.query)) for part in parts]
+
+    def _answer(self, request: Request) -> Response:
+        path, query = self.asked[-1]
+        if not query:
+            symbol = unquote(path.removesuffix("/nested").rpartition("/")[2])
+            if symbol in self.unknown:
+                return fail(404, "record_not_found")
+            return ok(self.row(symbol) if path.startswith("/instruments") else self.chain(path, symbol))
+        lists = [values for name, values in query.items() if name not in OPTIONS]
+        named = [part for values in lists for value in values for part in value.split(",")]
+        if self.refused in named:
+            return fail(400, "bad_symbol")
+        rows = [self.row(symbol) for symbol in reversed(named) if symbol not in self.unknown]
+        return ok({"items": rows})
+
+    @staticmethod
+    def row(symbol: str) -> dict[str, Any]:
+        return {"symbol": symbol, "bid": "1.5"}
+
+    @staticmethod
+    def chain(path: str, symbol: str) -> dict[str, Any]:
+        if path.startswith("/futures-option-chains"):
+            return {"futures": [{"symbol": f"/{symbol}Z6"}], "option-chains": []}
+        strikes = [{"strike-price": f"{price}.0", "call": f"C{price}", "put": f"P{price}"} for price in range(300)]
+        expiration = {"expiration-date": "2026-06-12", "strikes": strikes}
+        return {"items": [{"underlying-symbol": symbol, "root-symbol": symbol, "expirations": [expiration]}]}
 
 
-def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
-    rows = [models.Equity(symbol=symbol) for symbol in ("AAPL", "./ESZ6 EW3U6  260918P9100", "BRK/B", "UNASKED")]
-    asked = ["aapl", "./ESZ6 EW3U6 260918P9100", "BRK/B", "MSFT"]
-    found = _by_requested(asked, [*rows, models.Equity()])
-    assert {key: equity.symbol for key, equity in found.items()} == {
-        "aapl": "AAPL",
-        "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
-        "BRK/B": "BRK/B",
+def client_of(service: FakeTransport) -> Client:
+    return Client(Environment.production("https://service"), StaticToken("token"), transport=service)
+
+
+LISTS: dict[str, tuple[Callable[[Bulk, list[str]], BulkFetch[Any]], list[str], str, str]] = {
+    "futures": (lambda bulk, keys: bulk.futures(keys), ["/ESZ6", "/CLZ6", "/NQZ6"], "/instruments/futures", "symbol[]"),
+    "cryptocurrencies": (
+        lambda bulk, keys: bulk.cryptocurrencies(keys),
+        ["BTC/USD", "ETH/USD", "SOL/USD"],
+        "/instruments/cryptocurrencies",
+        "symbol[]",
+    ),
+    "market_data": (
+        lambda bulk, keys: bulk.market_data(keys),
+        ["AAPL", "BRK/B", "T"],
+        "/market-data/by-type",
+        "equity",
+    ),
+    "market_metrics": (
+        lambda bulk, keys: bulk.market_metrics(keys),
+        ["AAPL", "BRK/B", "T"],
+        "/market-metrics",
+        "symbols",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_lists_by_symbol_are_requested_together(kind: str) -> None:
+    fetch, symbols, path, parameter = LISTS[kind]
+    service = Catalogue(symbols[1])
+    async with client_of(service) as client:
+        result = await fetch(client.bulk, symbols)
+    assert [(key, value.symbol) for key, value in result.found.items()] == [(each, each) for each in symbols[::2]]
+    assert (result.missing, result.failed) == ([symbols[1]], {})
+    ((asked, query),) = service.asked
+    assert asked == path
+    assert ",".join(query[parameter]) == ",".join(symbols)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_lists_by_symbol_isolate_a_refused_symbol(kind: str) -> None:
+    fetch, symbols, _, _ = LISTS[kind]
+    async with client_of(Catalogue(refused=symbols[0])) as client:
+        result = await fetch(client.bulk, symbols)
+    assert list(result.found) == symbols[1:]
+    assert {key: type(error) for key, error in result.failed.items()} == {symbols[0]: errors.BadRequestError}
+
+
+SINGLES: dict[str, tuple[Callable[[Bulk, list[str]], BulkFetch[Any]], str, type[Any]]] = {
+    "./ESZ6 EW3U6 260918P9100": (
+        lambda bulk, keys: bulk.future_options(keys),
+        "/instruments/future-options/.%2FESZ6%20EW3U6%20260918P9100",
+        models.FutureOption,
+    ),
+    "BRK/B": (lambda bulk, keys: bulk.equity_option_chains(keys), "/option-chains/BRK%2FB", models.EquityOption),
+    "SPX": (lambda bulk, keys: bulk.nested_option_chains(keys), "/option-chains/SPX/nested", models.NestedOptionChain),
+    "ES": (
+        lambda bulk, keys: bulk.nested_futures_option_chains(keys),
+        "/futures-option-chains/ES/nested",
+        models.NestedFuturesOptionChain,
+    ),
+}
+
+
+@pytest.mark.parametrize("symbol", SINGLES)
+async def test_singles_are_requested_one_by_one(symbol: str) -> None:
+    fetch, path, model = SINGLES[symbol]
+    service = Catalogue("NOPE")
+    async with client_of(service) as client:
+        result = await fetch(client.bulk, [symbol, "NOPE"])
+    (value,) = result.found.values()
+    assert isinstance(value[0] if isinstance(value, list) else value, model)
+    assert result.model is model
+    assert (list(result.found), result.missing) == ([symbol], ["NOPE"])
+    assert sorted(asked for asked, _ in service.asked) == sorted([path, path.replace(quote(symbol, safe=""), "NOPE")])
+
+
+async def test_futures_that_have_expired_and_symbols_without_slash() -> None:
+    service = Catalogue()
+    service.row = lambda symbol: {"symbol": f"/{symbol}"}  # type: ignore[method-assign]
+    async with client_of(service) as client:
+        result = await client.bulk.futures(["ESZ5"], only_active_futures=False)
+    assert result.found["ESZ5"].symbol == "/ESZ5"
+    assert service.asked[0][1]["only-active-futures"] == ["false"]
+
+
+async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all() -> None:
+    symbols = ["SPX", "AAPL", "AAPL  260612C00110000", "/ESZ6", "./ESZ6 EW3U6 260918P9100", "BTC/USD"]
+    more = [f"A{number}" for number in range(150)]
+    service = Catalogue("BTC/USD")
+    async with client_of(service) as client:
+        fetch = client.bulk.market_data(
+            [*symbols, *more], types={"SPX": "Index"}, include_instrument=True, batch_size=500, concurrency=1
+        )
+        result = await fetch
+    first, second = (query for _, query in service.asked)
+    assert {name: values[0].split(",") for name, values in first.items()} == {
+        "index": ["SPX"],
+        "equity": ["AAPL", *more[:94]],
+        "equity-option": ["AAPL  260612C00110000"],
+        "future": ["/ESZ6"],
+        "future-option": ["./ESZ6 EW3U6 260918P9100"],
+        "cryptocurrency": ["BTC/USD"],
+        "include-instrument": ["true"],
     }
+    assert second["equity"][0].split(",") == more[94:]
+    assert list(result.found) == [*symbols[:-1], *more]
+    assert result.missing == ["BTC/USD"]
+    assert result.found["SPX"].bid == Decimal("1.5")
+
+
+async def test_market_metrics_in_the_sandbox_end_the_fetch() -> None:
+    service = Catalogue()
+    async with Client(Environment.sandbox("https://service"), StaticToken("token"), transport=service) as client:
+        with pytest.raises(errors.ConfigurationError, match="sandbox"):
+            await client.bulk.market_metrics(["AAPL"])
+    assert service.requests == []
+
+
+async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
+    async with client_of(Catalogue()) as client:
+        bulk = client.bulk
+        typed = [bulk.market_data(["SPX", "VIX"], types=types).name for types in (
+            {"SPX": "Index", "VIX": models.InstrumentType.EQUITY}, {"VIX": "Equity", "SPX": models.InstrumentType.INDEX}
+        )]  # fmt: skip
+        assert typed[0] == typed[1]
+        names = {
+            typed[0],
+            bulk.market_data(["SPX"]).name,
+            bulk.market_data(["SPX"], include_instrument=True).name,
+            bulk.futures(["/ESZ6"]).name,
+            bulk.futures(["/ESZ6"], only_active_futures=False).name,
+            *(fetch(bulk, []).name for fetch, *_ in [*LISTS.values(), *SINGLES.values()]),
+        }
+    assert len(names) == 3 + 2 + 2 + 4
+    assert all(name.endswith(" of https://service") for name in names)
+
+
+@pytest.mark.parametrize("kind", ["nested_option_chains", "nested_futures_option_chains", "market_data"])
+async def test_results_become_tables(kind: str) -> None:
+    async with client_of(Catalogue("NOPE")) as client:
+        result = await getattr(client.bulk, kind)(["ES", "NOPE", "NQ"])
+    assert result.to_arrow().column("key").to_pylist() == ["ES", "NQ"]
 
 
 @pytest.mark.parametrize(
@@ -271,6 +437,12 @@ def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
         lambda bulk: bulk.equities(["AAPL"], batch_size=0),
         lambda bulk: bulk.equity_options(["AAPL"], with_expired="yes"),
         lambda bulk: bulk.warrants(["AAPL"], batch_size=0),
+        lambda bulk: bulk.futures(["/ESZ6"], only_active_futures="no"),
+        lambda bulk: bulk.market_data(["SPX"], types=["SPX"]),
+        lambda bulk: bulk.market_data(["SPX"], types={"SPX": "Indices"}),
+        lambda bulk: bulk.market_data(["SPX"], include_instrument=1),
+        lambda bulk: bulk.market_data(["SPX"], batch_size=0),
+        lambda bulk: bulk.market_metrics(["SPX"], batch_size=None),
         lambda bulk: bulk.dividends(["AAPL"], batch_size=None),
         lambda bulk: bulk.earnings_reports(["AAPL"], "2026-01-01"),
         lambda bulk: bulk.earnings_reports(["AAPL"], date(2026, 1, 1), end_date="2026-02-01"),

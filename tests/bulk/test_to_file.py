@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,33 @@ async def test_keys_may_come_from_an_async_iterator(service: Service, out: Path)
 async def test_no_keys_give_an_empty_file(service: Service, out: Path) -> None:
     assert (await fetch_to_file(service.fetch([]), out)).rows == 0
     assert content(out) == b""
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+async def test_nested_chains_are_rows_and_are_encoded_off_the_loop(
+    out: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strikes = tuple(models.OptionStrike(strike_price=Decimal(price), call=f"C{price}") for price in range(20))
+    expirations = (models.OptionExpiration(expiration_date=date(2026, 6, 12), strikes=strikes),)
+
+    async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
+        return {
+            key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in batch if key != "Z"
+        }
+
+    threads, add = set[threading.Thread](), to_file._add
+    monkeypatch.setattr(to_file, "_add", lambda *each: (threads.add(threading.current_thread()), add(*each)))
+    fetch = BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain)
+    result = await fetch_to_file(fetch, out.with_suffix(suffix))
+    assert (result.rows, result.missing) == (2, ["Z"])
+    assert threads
+    assert threading.main_thread() not in threads
+    if suffix == ".parquet":
+        rows = pq.read_table(out.with_suffix(suffix)).to_pylist()
+        assert [row["expirations"][0]["strikes"][19]["call"] for row in rows] == ["C19", "C19"]
+    else:
+        lines = out.with_suffix(suffix).read_text().splitlines()[-2:]
+        assert [line.count("C1") for line in lines] == [11, 11]
 
 
 # -- interruptions ----------------------------------------------------------------------------------------------------

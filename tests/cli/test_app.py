@@ -16,8 +16,11 @@ from brokerage_async.cli.app import app
 def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    for command in ("demo", "simulator", "call", "fetch", "watch", "orders", "completion"):
-        assert command in result.output
+    for command in (
+        "demo", "simulator", "accounts", "positions", "balances", "quote", "search", "chain", "orders", "watch",
+        "fetch", "call", "completion",
+    ):  # fmt: skip
+        assert f"\n  {command} " in result.output
 
 
 def test_version() -> None:

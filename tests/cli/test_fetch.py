@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sys
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from brokerage_async.bulk import BulkFetch
+from brokerage_async._generated.endpoints import Endpoints
+from brokerage_async.bulk import Bulk, BulkFetch
 from brokerage_async.bulk.formats import FORMATS
 from brokerage_async.cli import fetch as command
 from brokerage_async.cli.commands import fetch as signatures
+from brokerage_async.cli.commands.options import Kind
 from brokerage_async.simulator import Simulator
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -26,8 +29,8 @@ app.callback()(lambda: None)
 signatures.register(app)
 
 HOME = Path(command.__file__).parents[2]
-SYMBOLS = ["AAPL", "SPY", "NOPE", "QQQ", "MSFT", "AAPL", "", "NVDA"]
-FOUND = ["AAPL", "SPY", "QQQ", "MSFT", "NVDA"]
+SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
+FOUND = ["AAPL", "SPY", "AMZN", "MSFT", "NVDA"]
 
 
 @pytest.fixture
@@ -123,6 +126,20 @@ def test_options_come_expired_or_not(folder: Any) -> None:
     symbol = "AAPL  260515C00140000"
     fetch("options", "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\n")
     assert keys_of(folder / "out.jsonl") == [symbol]
+
+
+@pytest.mark.parametrize(("kind", "symbol"), [("warrants", "AAPLW"), ("prices", "/ESU6"), ("equity-chains", "AAPL")])
+def test_other_kinds_by_symbol(folder: Any, kind: str, symbol: str) -> None:
+    fetch(kind, "--symbols", "-", "--out", "out.jsonl", stdin=f"{symbol}\nNOPE\n")
+    assert set(keys_of(folder / "out.jsonl")) == {symbol}
+
+
+def test_every_kind_has_a_fetch_of_its_own() -> None:
+    bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
+    jobs = [command.Job(kind=kind, symbols=[], out=Path(), start_date=datetime(2026, 1, 1)) for kind in Kind]  # noqa: DTZ001
+    names = {command.begin(bulk, job, concurrency=1).name for job in jobs}
+    assert len(names) == len(Kind) == 12
+    assert "futures(only_active_futures=False) of " in names
 
 
 def test_no_symbols_give_an_empty_file(folder: Any) -> None:

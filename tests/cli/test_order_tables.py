@@ -21,12 +21,11 @@ from brokerage_async.cli.order_tables import (
     order_table,
     placement_json,
     placement_table,
-    plain,
     preview_table,
     price_of,
-    raw,
     ticket_line,
 )
+from brokerage_async.cli.tables import raw
 from brokerage_async.errors import ServerError
 from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.order_entry.results import OrderChange, Placement
@@ -57,14 +56,6 @@ def filled_leg(action: str, *fills: tuple[str, str]) -> models.OrderLeg:
 
 
 class TestWords:
-    @pytest.mark.parametrize(
-        ("amount", "expected"),
-        [(None, ""), (Decimal("1E+3"), "1000"), (Decimal("0.10"), "0.10"), (Decimal("1E-7"), "0.0000001")],
-        ids=str,
-    )
-    def test_numbers_have_no_exponent(self, amount: Decimal | None, expected: str) -> None:
-        assert plain(amount) == expected
-
     def test_legs(self) -> None:
         assert legs_of(models.Order(legs=(leg(), leg(symbol="MSFT")))) == "Buy to Open 10 AAPL, Buy to Open 10 MSFT"
         assert legs_of(models.Order()) == ""

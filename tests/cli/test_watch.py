@@ -14,7 +14,9 @@ from typing import Any
 import attrs
 import pytest
 import typer
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 from typer.testing import CliRunner
 
 from brokerage_async.cli import watch as command
@@ -82,6 +84,38 @@ def test_orders_as_a_table(service: Simulator, monkeypatch: pytest.MonkeyPatch) 
         assert shown in output
 
 
+def test_positions_as_lines_of_json(service: Simulator) -> None:
+    account = service.account_numbers[1]
+    (line,) = run("positions", "--account", account, "--json", "--count", "1").splitlines()
+    change = json.loads(line)
+    assert (change["kind"], change["key"][0]) == ("added", account)
+    assert change["after"]["quantity"]
+    assert "mark" not in change["after"]
+
+
+def test_positions_and_balances_of_several_accounts_as_tables(
+    service: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = [part for number in service.account_numbers[1:] for part in ("--account", number)]
+    for width in (80, 110):
+        monkeypatch.setattr(command, "out", Console(force_terminal=True, width=width))
+        output = run("positions", *accounts, "--marks", "--count", "1")
+        for shown in ("Positions", service.account_numbers[1], "gain"):
+            assert shown in output
+        output = run("balances", *accounts, "--count", "2")
+        for shown in ("Balances", *service.account_numbers[1:], "net liq", "equity BP"):
+            assert shown in output
+        assert max(map(cell_len, Text.from_ansi(output).plain.splitlines())) <= width
+
+
+def test_denied_account_is_named_on_stderr_and_the_other_is_watched(service: Simulator) -> None:
+    accounts = ["--account", service.foreign_account_number, "--account", service.account_numbers[0]]
+    result = CliRunner().invoke(app, ["watch", "balances", *accounts, "--interval", "1", "--count", "2"])
+    assert result.exit_code == 0, result.output
+    assert "PermissionDeniedError: balances.list" in result.stderr
+    assert service.account_numbers[0] in result.stdout
+
+
 def test_alerts(service: Simulator) -> None:
     assert "Last > 9999" in run("alerts", "--count", "1")
     (line,) = run("alerts", "--count", "1", "--json").splitlines()
@@ -109,7 +143,7 @@ def test_a_poll_that_will_be_repeated_is_told_on_stderr(capsys: pytest.CaptureFi
 
 def test_help() -> None:
     output = run("--help")
-    for name in ("orders", "alerts", "market"):
+    for name in ("orders", "positions", "balances", "alerts", "market"):
         assert name in output
 
 

@@ -116,14 +116,24 @@ class TestCancel:
 
     @on_virtual_time
     async def test_lists_are_read_until_they_show_it(self) -> None:
-        lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancelled"))]
+        lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancel Requested"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
         async with desk.client as client:
             change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is APPLIED
         assert change.order is not None
-        assert change.order.status == "Cancelled"
+        assert change.order.status == "Cancel Requested"
         assert desk.sent("orders.list_live") == 3
+
+    @on_virtual_time
+    async def test_order_that_names_its_successor_later_than_it_reads_cancelled_still_works(self) -> None:
+        lists = [listed(order("Cancelled")), listed(order("Cancelled", replacing_order_id=2))]
+        desk = Desk(orders__cancel=LOST, orders__list_live=lists)
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", POLICY)
+        assert change.outcome is REFUSED
+        assert change.order is not None
+        assert change.order.replacing_order_id == "2"
 
     @on_virtual_time
     async def test_what_cannot_be_sent_is_raised(self) -> None:

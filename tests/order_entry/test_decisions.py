@@ -273,7 +273,7 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
 @pytest.mark.parametrize(
     ("status", "fate"),
     [
-        ("Cancelled", DeliveryOutcome.CONFIRMED),
+        ("Cancelled", None),  # a replaced order may read so before it names the new one
         ("Cancel Requested", DeliveryOutcome.CONFIRMED),
         ("Filled", DeliveryOutcome.REFUSED),
         ("Expired", DeliveryOutcome.REFUSED),
@@ -286,6 +286,12 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
 )
 def test_what_a_status_says_about_a_cancellation(status: str | None, fate: DeliveryOutcome | None) -> None:
     assert cancel_shown(status) is fate
+
+
+def test_a_settled_poll_shows_that_no_order_replaces_a_cancelled_one() -> None:
+    assert cancel_shown("Cancelled", settled=True) is DeliveryOutcome.CONFIRMED
+    assert cancel_shown("Cancelled", "78", settled=True) is DeliveryOutcome.REFUSED
+    assert cancel_shown("Live", settled=True) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async.errors import ConfigurationError
+from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.watch import Watcher
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.poll import poll
@@ -242,6 +242,21 @@ async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> 
         assert polls() == []
     assert isinstance(results[0], asyncio.CancelledError)
     assert consumer.cancelled()
+
+
+@pytest.mark.parametrize("turns", range(8))
+@on_virtual_time
+async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) -> None:
+    async def fetch() -> list[int]:
+        raise NotFoundError("gone")
+
+    feed = Feed(fetch, key=int, schedule=Schedule(interval=1.0))
+    watcher = Watcher(feed)
+    feed.begin()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    with pytest.raises(NotFoundError):
+        await anext(watcher)
 
 
 # The function `poll` over a client

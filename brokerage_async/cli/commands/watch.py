@@ -1,4 +1,4 @@
-"""``brokerage-async watch orders | alerts | market``."""
+"""``brokerage-async watch orders | positions | balances | alerts | market``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Simulated
+from .options import Customer, Simulated
 
 __all__ = ["register"]
 
@@ -23,14 +23,14 @@ Accounts = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow changes until Ctrl-C.")
-    for command in (orders, alerts, market):
+    for command in (orders, positions, balances, alerts, market):
         group.command(command.__name__)(command)
     app.add_typer(group, name="watch")
 
 
 def orders(
     account: Accounts = None,
-    customer: Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")] = "me",
+    customer: Customer = "me",
     interval: Interval = 2.0,
     as_json: AsJson = False,
     only_new: OnlyNew = False,
@@ -43,6 +43,39 @@ def orders(
 
     following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
     run(watch_orders(following, customer, account or [], interval))
+
+
+def positions(
+    account: Accounts = None,
+    marks: Annotated[bool, typer.Option("--marks", help="include marks: then nearly every poll is a change")] = False,
+    interval: Interval = 5.0,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the positions of accounts."""
+    from ..console import run
+    from ..watch import Following, watch_positions
+
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    run(watch_positions(following, account or [], interval, marks=marks))
+
+
+def balances(
+    account: Accounts = None,
+    interval: Interval = 5.0,
+    as_json: AsJson = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the balances of accounts."""
+    from ..console import run
+    from ..watch import Following, watch_balances
+
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    run(watch_balances(following, account or [], interval))
 
 
 def alerts(

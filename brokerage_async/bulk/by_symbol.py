@@ -1,0 +1,125 @@
+"""Adapters from endpoints to batches: lists filtered by symbol, endpoints for one symbol, and prices by type."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from .._generated.models import InstrumentType
+from .._generated.operations import MARKET_DATA_BY_TYPE
+from ..errors import InvalidRequestError, NotFoundError
+from ..symbols import instrument_type_of
+from .bisect import FetchBatch
+
+__all__ = [
+    "L",
+    "Listed",
+    "ReadList",
+    "ReadOne",
+    "Types",
+    "by_requested",
+    "by_type",
+    "checked_types",
+    "listed",
+    "one_by_one",
+]
+
+T = TypeVar("T")
+
+Types = Mapping[str, InstrumentType | str]
+"""Instrument types by symbol."""
+
+UNSAFE_SEGMENTS = frozenset({".", ".."})
+"""Symbols that cannot be a path segment."""
+
+PRICED: Mapping[str, str] = {
+    parameter.name.replace("_", " ").title(): parameter.name
+    for parameter in MARKET_DATA_BY_TYPE.parameters
+    if parameter.array
+}
+"""Parameters of the prices by instrument type."""
+
+
+class Listed(Protocol):
+    """Item of a list that is filtered by symbol."""
+
+    @property
+    def symbol(self) -> str | None:
+        """Symbol of the item, as the service spells it."""
+        ...
+
+
+L = TypeVar("L", bound=Listed)
+ReadList = Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]
+"""Reads a list that is filtered by symbols."""
+ReadOne = Callable[[str], Awaitable[T]]
+"""Reads what belongs to one symbol."""
+
+
+def listed(read: ReadList[L]) -> FetchBatch[L]:
+    """Adapt a list filtered by symbols, which leaves out the unknown ones."""
+
+    async def fetch(batch: tuple[str, ...]) -> Mapping[str, L]:
+        return by_requested(batch, await read(batch))
+
+    return fetch
+
+
+def one_by_one(read: ReadOne[T]) -> FetchBatch[T]:
+    """Adapt an endpoint for one symbol that answers 404 if unknown."""
+
+    async def fetch(batch: tuple[str, ...]) -> Mapping[str, T]:
+        (symbol,) = batch
+        if symbol in UNSAFE_SEGMENTS:
+            raise InvalidRequestError(f"symbol must be usable as a path segment, got {symbol!r}")
+        try:
+            return {symbol: await read(symbol)}
+        except NotFoundError:
+            return {}
+
+    return fetch
+
+
+def by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
+    """Key the items by the symbols as they were requested.
+
+    The service may spell a symbol with other spaces or capitals, or a future with its slash. Items that were not
+    requested are dropped.
+    """
+    by_symbol = {item.symbol: item for item in items if item.symbol}
+    found = {symbol: by_symbol[symbol] for symbol in requested if symbol in by_symbol}
+    if len(found) < min(len(requested), len(by_symbol)):
+        others = {_folded(symbol): item for symbol, item in by_symbol.items() if symbol not in found}
+        for symbol in requested:
+            if symbol not in found and (item := others.get(_folded(symbol))) is not None:
+                found[symbol] = item
+    return found
+
+
+def by_type(symbols: Iterable[str], types: Mapping[str, str]) -> dict[str, list[str]]:
+    """Group symbols by the parameter of the prices that takes their instrument type.
+
+    The type is that in ``types``, or else the one that the form of the symbol implies.
+    """
+    groups: dict[str, list[str]] = {}
+    for symbol in symbols:
+        groups.setdefault(PRICED[types.get(symbol) or instrument_type_of(symbol)], []).append(symbol)
+    return groups
+
+
+def checked_types(types: Types) -> dict[str, str]:
+    """Return the types by their names, in the order of the symbols.
+
+    Raises:
+        InvalidRequestError: ``types`` is not a mapping, or names a type without prices.
+    """
+    if not isinstance(types, Mapping):
+        raise InvalidRequestError(f"types must be a mapping of symbols to instrument types, got {types!r}")
+    for symbol, name in types.items():
+        if name not in PRICED:
+            raise InvalidRequestError(f"type of {symbol!r} must be one of {', '.join(PRICED)}, got {name!r}")
+    return {symbol: str(types[symbol]) for symbol in sorted(types)}
+
+
+def _folded(symbol: str) -> str:
+    return "".join(symbol.split()).upper().removeprefix("/")

@@ -1,0 +1,72 @@
+"""Feeds of one client, shared by the watchers of the same list at the same schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from .._generated.endpoints import Endpoints
+from ..operation import Executor
+from .feed import Feed
+from .schedule import Schedule
+from .unchanged import conditional_fetch
+
+__all__ = ["Connected", "Feeds", "WatchedSession"]
+
+T = TypeVar("T")
+
+
+class WatchedSession(Executor, Protocol):
+    """A session that also knows the service's time, and closes feeds when its client is closed."""
+
+    def close_with_client(self, resource: Feed[Any]) -> None:
+        """Await ``resource.aclose()`` when the client is closed."""
+        ...
+
+    def service_now(self) -> datetime | None:
+        """Return the service's time, or None until an answer has shown it."""
+        ...
+
+    def service_time_is_stale(self) -> bool:
+        """Return True if an answer has to show the time once more."""
+        ...
+
+
+class Connected(Protocol):
+    """The part of a client that watching needs."""
+
+    @property
+    def session(self) -> WatchedSession:
+        """The session that makes its calls."""
+        ...
+
+
+class Feeds:
+    """Running feeds of one client, by list and schedule.
+
+    Args:
+        session: makes the calls, and closes the feeds with its client.
+        now: the clock of ``Change.at``.
+    """
+
+    def __init__(self, session: WatchedSession, now: Callable[[], datetime]) -> None:
+        self._session = session
+        self._now = now
+        self._running: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
+
+    def get(
+        self,
+        name: Hashable,
+        schedule: Schedule,
+        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
+        key: Callable[[T], Hashable],
+    ) -> Feed[T]:
+        """Return the running feed of the list with this schedule, or a new one."""
+        feed: Feed[T] | None = self._running.get((name, schedule))
+        if feed is None or feed.ended:
+            fetch = conditional_fetch(self._session, read)
+            feed = self._running[name, schedule] = Feed(fetch, key=key, schedule=schedule, now=self._now)
+            self._session.close_with_client(feed)
+        return feed

@@ -1,0 +1,330 @@
+"""Lists of several accounts as one stream, over a transport that answers from a script, on the virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from brokerage_async.models import AccountBalance, Position
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.watch import AccountsWatcher, BalanceKey, Change, PositionKey, Watch
+from tests.fake_transport import FakeTransport, fail, ok
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+pytestmark = pytest.mark.virtual_time
+
+AAPL, SPY = PositionKey("A1", "AAPL", "Equity"), PositionKey("B2", "SPY", "Equity")
+
+
+class Accounts(FakeTransport):
+    """Answers for each account with its rows, a status, or after seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.rows: dict[str, Any] = {"A1": [position("A1", "AAPL")], "B2": [position("B2", "SPY")]}
+        self.asked: dict[str, list[float]] = {}
+        self.targets: list[str] = []
+        self.most_at_once = self._at_once = 0
+
+    async def send(self, request: Request) -> Response:
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            account = request.url.split("/accounts/")[1].split("/")[0]
+            if isinstance(seconds := self.rows.get(account), float):
+                self.targets.append(request.url)
+                await asyncio.sleep(seconds)
+                return ok({"items": []})
+            return await super().send(request)
+        finally:
+            self._at_once -= 1
+
+    def _answer(self, request: Request) -> Response:
+        account = request.url.split("/accounts/")[1].split("/")[0]
+        self.asked.setdefault(account, []).append(self.times[-1])
+        self.targets.append(request.url)
+        answer = self.rows[account]
+        return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
+
+
+def position(account: str, symbol: str, quantity: str = "10", **fields: Any) -> dict[str, Any]:
+    return {
+        "account-number": account, "symbol": symbol, "instrument-type": "Equity", "quantity": quantity,
+        "updated-at": f"2026-03-02T12:00:0{quantity[0]}Z", **fields,
+    }  # fmt: skip
+
+
+def balance(account: str, cash: str, **fields: Any) -> dict[str, Any]:
+    return {"account-number": account, "currency": "USD", "cash-balance": cash, **fields}
+
+
+@pytest.fixture
+def service() -> Accounts:
+    return Accounts()
+
+
+@pytest.fixture
+async def client(service: Accounts) -> AsyncIterator[Client]:
+    options: Any = {"transport": service, "retry": RetryPolicy.none()}
+    async with Client(Environment.sandbox("https://service"), StaticToken("token"), **options) as client:
+        client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
+        yield client
+
+
+def brief(change: Change[Any]) -> tuple[str, Any, tuple[str, ...]]:
+    return change.kind, change.key, change.fields
+
+
+async def take(watcher: AccountsWatcher[Any], count: int) -> list[tuple[str, Any, tuple[str, ...]]]:
+    return [brief(await anext(watcher)) for _ in range(count)]
+
+
+async def quiet(watcher: AccountsWatcher[Any], seconds: float = 30) -> None:
+    """Check that nothing is reported for some time."""
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(watcher), seconds)
+
+
+async def test_positions_of_several_accounts_are_one_stream(service: Accounts, client: Client) -> None:
+    async with client.watch.positions(["A1", "B2", "A1"], interval=2) as watcher:
+        assert sorted(await take(watcher, 2)) == [("added", AAPL, ()), ("added", SPY, ())]
+        service.rows["A1"] = [position("A1", "AAPL", "7"), position("A1", "TSLA")]
+        assert await take(watcher, 2) == [
+            ("changed", AAPL, ("quantity", "updated_at")),
+            ("added", PositionKey("A1", "TSLA", "Equity"), ()),
+        ]
+        service.rows["B2"] = []
+        change = await anext(watcher)
+        assert (change.kind, change.key, change.after) == ("removed", SPY, None)
+        assert isinstance(change.before, Position)
+        assert change.at == NOON + timedelta(seconds=4)
+        assert {key.symbol for key in watcher.snapshot} == {"AAPL", "TSLA"}
+    assert service.asked == {"A1": [0, 2, 4], "B2": [0, 2, 4]}
+    assert set(service.targets) == {
+        f"https://service/accounts/{each}/positions?net-positions=true" for each in ("A1", "B2")
+    }
+
+
+async def test_positions_same_symbol_of_two_types_has_two_keys(service: Accounts, client: Client) -> None:
+    option = position("A1", "ES", **{"instrument-type": "Future"})
+    service.rows["A1"] = [position("A1", "ES"), option, {"account-number": "A1", "quantity": 1}]
+    async with client.watch.positions(["A1"]) as watcher:
+        assert [key for _, key, _ in await take(watcher, 2)] == [("A1", "ES", "Equity"), ("A1", "ES", "Future")]
+        await quiet(watcher)
+
+
+async def test_positions_new_timestamp_alone_is_no_change_but_is_in_the_snapshot(
+    service: Accounts, client: Client
+) -> None:
+    async with client.watch.positions(["A1"]) as watcher:
+        await take(watcher, 1)
+        service.rows["A1"] = [position("A1", "AAPL", **{"updated-at": "2026-03-02T12:59:00Z"})]
+        await quiet(watcher)
+        updated_at = watcher.snapshot[AAPL].updated_at
+        assert updated_at is not None
+        assert updated_at.minute == 59
+
+
+async def test_positions_marks_are_asked_for_and_polled_apart(service: Accounts, client: Client) -> None:
+    async with client.watch.positions(["A1"]) as plain, client.watch.positions(["A1"], include_marks=True) as marked:
+        await take(plain, 1)
+        await take(marked, 1)
+        service.rows["A1"] = [position("A1", "AAPL", mark="1500.1")]
+        assert await take(marked, 1) == [("changed", AAPL, ("mark",))]
+    assert sum(target.endswith("?include-marks=true&net-positions=true") for target in service.targets) == 2
+
+
+async def test_balances_are_keyed_by_currency_and_a_new_day_alone_is_no_change(
+    service: Accounts, client: Client
+) -> None:
+    service.rows["A1"] = [balance("A1", "10.5"), balance("A1", "3", currency="EUR")]
+    async with client.watch.balances(["A1"]) as watcher:
+        keys = [BalanceKey("A1", "USD"), BalanceKey("A1", "EUR")]
+        assert await take(watcher, 2) == [("added", key, ()) for key in keys]
+        stamps = {"updated-at": "2026-03-03T09:00:00Z", "snapshot-date": "2026-03-03"}
+        service.rows["A1"] = [balance("A1", "10.5", **stamps), balance("A1", "3", currency="EUR")]
+        await quiet(watcher)
+        service.rows["A1"] = [balance("A1", "9.5", **stamps), balance("A1", "3", currency="EUR")]
+        change = await anext(watcher)
+        assert brief(change) == ("changed", keys[0], ("cash_balance",))
+        assert isinstance(change.after, AccountBalance)
+
+
+async def test_balances_in_one_object_are_read_as_well(service: Accounts, client: Client) -> None:
+    service._answer = lambda request: ok(balance("A1", "10.5"))  # type: ignore[method-assign]
+    service.script = [service._answer]
+    async with client.watch.balances(["A1"]) as watcher:
+        assert await take(watcher, 1) == [("added", BalanceKey("A1", "USD"), ())]
+
+
+async def test_slow_account_delays_no_other(service: Accounts, client: Client) -> None:
+    service.rows["B2"] = 25.0
+    async with client.watch.positions(["B2", "A1"], interval=2) as watcher:
+        assert await take(watcher, 1) == [("added", AAPL, ())]
+        service.rows["A1"] = []
+        assert await take(watcher, 1) == [("removed", AAPL, ())]
+        assert asyncio.get_running_loop().time() == 2
+
+
+async def test_failing_account_is_retried_on_its_own(service: Accounts, client: Client) -> None:
+    service.rows["B2"] = 503
+    failures: list[Exception] = []
+    async with client.watch.positions(["B2", "A1"], interval=2, on_error=failures.append) as watcher:
+        assert await take(watcher, 1) == [("added", AAPL, ())]
+        await quiet(watcher, 21)
+        assert service.asked["A1"] == [*range(0, 22, 2)]
+        assert len(service.asked["B2"]) == len(failures) == 4
+        service.rows["B2"] = [position("B2", "SPY")]
+        assert await take(watcher, 1) == [("added", SPY, ())]
+    assert watcher.failed == {}
+
+
+@pytest.mark.parametrize(("status", "kind"), [(403, errors.PermissionDeniedError), (404, errors.NotFoundError)])
+async def test_denied_account_is_given_up_and_the_others_go_on(
+    service: Accounts, client: Client, caplog: pytest.LogCaptureFixture, status: int, kind: type[Exception]
+) -> None:
+    caplog.set_level(logging.ERROR, "brokerage_async.watch")
+    async with client.watch.positions(["B2", "A1"], interval=2) as watcher:
+        await take(watcher, 2)
+        service.rows["B2"] = status
+        await quiet(watcher, 3)
+        service.rows["A1"] = [position("A1", "AAPL", "3")]
+        assert [kind for kind, _, _ in await take(watcher, 1)] == ["changed"]
+        assert {account: type(error) for account, error in watcher.failed.items()} == {"B2": kind}
+        assert set(watcher.snapshot) == {AAPL, SPY}
+        service.rows["A1"] = 403
+        with pytest.raises(errors.PermissionDeniedError):
+            await anext(watcher)
+        with pytest.raises(StopAsyncIteration):
+            await anext(watcher)
+    (record,) = caplog.records
+    assert record.getMessage() == f"an account is no longer watched: {kind.__name__} positions.list {status}"
+    assert len(service.asked["B2"]) == 2
+
+
+async def test_changes_found_before_the_end_are_reported_before_the_error(service: Accounts, client: Client) -> None:
+    service.rows["B2"] = 403
+    failures: list[Exception] = []
+    async with client.watch.positions(["A1", "B2"], on_error=failures.append) as watcher:
+        assert await take(watcher, 1) == [("added", AAPL, ())]
+        service.rows["A1"] = 400
+        with pytest.raises(errors.BadRequestError):
+            await anext(watcher)
+    assert [type(error) for error in failures] == [errors.PermissionDeniedError]
+
+
+async def test_callback_that_raises_ends_the_iteration(service: Accounts, client: Client) -> None:
+    def stop(error: Exception) -> None:
+        raise RuntimeError("enough") from error
+
+    for status in (403, 503):
+        service.rows["B2"] = status
+        async with client.watch.positions(["A1", "B2"], on_error=stop) as watcher:
+            with pytest.raises(RuntimeError, match="enough"):
+                await take(watcher, 3)
+
+
+async def test_revoked_grant_and_closed_client_end_the_iteration_without_a_report(
+    service: Accounts, client: Client
+) -> None:
+    failures: list[Exception] = []
+    watcher = client.watch.positions(["A1", "B2"], on_error=failures.append)
+    await take(watcher, 2)
+    waiting = asyncio.create_task(take(watcher, 1))
+    await asyncio.sleep(1)
+    await client.aclose()
+    with pytest.raises(errors.ConfigurationError, match="closed"):
+        await waiting
+    assert (failures, watcher.failed) == ([], {})
+
+
+async def test_seed_and_later_changes_only(service: Accounts, client: Client) -> None:
+    async with client.watch.positions(["A1", "B2"], initial=False) as watcher:
+        await quiet(watcher, 3)
+        snapshot = watcher.snapshot
+        assert set(snapshot) == {AAPL, SPY}
+    service.rows["A1"] = [position("A1", "AAPL", **{"updated-at": "2026-03-02T13:00:00Z"})]
+    service.rows["B2"] = 4.0
+    async with client.watch.positions(["A1", "B2"], interval=2, seed=snapshot) as watcher:
+        await quiet(watcher, 3.5)  # nothing of B2 counts as closed while it has not answered
+        assert await take(watcher, 1) == [("removed", SPY, ())]
+    async with client.watch.positions(["A1"], seed=list(snapshot.values())) as watcher:
+        await quiet(watcher, 3)
+
+
+async def test_busy_account_does_not_starve_the_others(service: Accounts, client: Client) -> None:
+    service.rows = {each: [position(each, f"S{number}") for number in range(9)] for each in ("A1", "B2")}
+    async with client.watch.positions(["A1", "B2"]) as watcher:
+        await take(watcher, 1)
+        await asyncio.sleep(1)
+        assert {key.account_number for _, key, _ in await take(watcher, 2)} == {"A1", "B2"}
+
+
+async def test_polls_at_the_same_time_are_bounded_and_shared(service: Accounts, client: Client) -> None:
+    accounts = [f"C{number}" for number in range(10)]
+    service.rows = {each: [] for each in accounts}
+    service.latency = 0.1
+    watchers = [client.watch.positions(accounts[part:], interval=5) for part in (0, 3, 6)]
+    for watcher in watchers:
+        await quiet(watcher, 4)
+    assert service.most_at_once == 4
+    assert all(len(times) == len({time // 5 for time in times}) for times in service.asked.values())
+
+
+async def test_intervals_are_polite_by_default_and_never_below_a_second(service: Accounts, client: Client) -> None:
+    for options, polls in [({}, 3), ({"interval": 0.1}, 11), ({"interval": 0.1, "min_interval": 0.5}, 21)]:
+        service.asked.clear()
+        async with client.watch.balances(["A1"], initial=False, **options) as watcher:
+            await quiet(watcher, 10.2)
+        assert len(service.asked["A1"]) == polls
+
+
+LEAVING: list[Callable[[AccountsWatcher[Any]], Any]] = [lambda watcher: watcher.aclose(), lambda watcher: None]
+
+
+@pytest.mark.parametrize("leave", LEAVING, ids=["closed", "dropped"])
+async def test_end_of_the_watcher_ends_its_polls(
+    service: Accounts, client: Client, leave: Callable[[AccountsWatcher[Any]], Any]
+) -> None:
+    watcher = client.watch.positions(["A1", "B2"], interval=2)
+    await take(watcher, 2)
+    await quiet(watcher, 1)
+    if (ending := leave(watcher)) is not None:
+        await ending
+    gc.disable()
+    del watcher
+    gc.enable()
+    await asyncio.sleep(10)
+    assert service.asked == {"A1": [0], "B2": [0]}
+
+
+async def test_close_wakes_a_waiting_task(client: Client) -> None:
+    watcher = client.watch.positions(["A1", "B2"])
+    await take(watcher, 2)
+    waiting = asyncio.create_task(take(watcher, 1))
+    await asyncio.sleep(1)
+    await watcher.aclose()
+    with pytest.raises(StopAsyncIteration):
+        await anext(watcher)
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+
+
+@pytest.mark.parametrize("wrong", ["A1", [], [""], ["A1", 5], [".."], None, 7])
+async def test_invalid_accounts_are_refused_before_anything_is_sent(
+    service: Accounts, client: Client, wrong: Any
+) -> None:
+    with pytest.raises(errors.InvalidRequestError):
+        client.watch.positions(wrong)
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
+        client.watch.positions(["A1"], include_marks=wrong)
+    assert service.requests == []
