@@ -486,7 +486,7 @@ class EarningsReportWire(Wire, rename="kebab"):
         o = _EarningsReportBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.eps = None if (v := self.eps) is None else finite(v)
+        o.eps = v if (v := self.eps) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, EarningsReport)
         o.__class__ = EarningsReport
@@ -519,7 +519,7 @@ class DividendWire(Wire, rename="kebab"):
         o = _DividendBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.amount = None if (v := self.amount) is None else finite(v)
+        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, Dividend)
         o.__class__ = Dividend
@@ -3343,8 +3343,8 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.operator = self.operator
         o.provider = self.provider
         o.symbol = self.symbol
-        o.threshold = None if (v := self.threshold) is None else finite(v)
-        o.threshold_numeric = None if (v := self.threshold_numeric) is None else finite(v)
+        o.threshold = v if (v := self.threshold) is None or v.is_finite() else finite(v)
+        o.threshold_numeric = v if (v := self.threshold_numeric) is None or v.is_finite() else finite(v)
         o.triggered_at = self.triggered_at
         o.user_external_id = self.user_external_id
         if not CLASS_SWAP:
@@ -4581,7 +4581,9 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.equities_margin_calculation_type = self.equities_margin_calculation_type
         o.ext_crm_id = self.ext_crm_id
         o.fee_schedule_name = self.fee_schedule_name
-        o.futures_margin_rate_multiplier = None if (v := self.futures_margin_rate_multiplier) is None else finite(v)
+        o.futures_margin_rate_multiplier = (
+            v if (v := self.futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
+        )
         o.has_intraday_equities_margin = self.has_intraday_equities_margin
         o.is_aggregated_at_clearing = self.is_aggregated_at_clearing
         o.is_ascend_event_contracts_enabled = self.is_ascend_event_contracts_enabled
@@ -4609,7 +4611,7 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.pdt_reset_on = self.pdt_reset_on
         o.short_calls_enabled = self.short_calls_enabled
         o.small_notional_futures_margin_rate_multiplier = (
-            None if (v := self.small_notional_futures_margin_rate_multiplier) is None else finite(v)
+            v if (v := self.small_notional_futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
         )
         o.updated_at = self.updated_at
         if not CLASS_SWAP:
@@ -4974,10 +4976,10 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
         v: Any
         o = _NetLiqOhlcBuilder()
         o.extra = EMPTY
-        o.open = None if (v := self.open) is None else finite(v)
-        o.high = None if (v := self.high) is None else finite(v)
-        o.low = None if (v := self.low) is None else finite(v)
-        o.close = None if (v := self.close) is None else finite(v)
+        o.open = v if (v := self.open) is None or v.is_finite() else finite(v)
+        o.high = v if (v := self.high) is None or v.is_finite() else finite(v)
+        o.low = v if (v := self.low) is None or v.is_finite() else finite(v)
+        o.close = v if (v := self.close) is None or v.is_finite() else finite(v)
         v = self.pending_cash_open
         if self.pending_cash_open__alias1 is not None:
             if v is None:
@@ -4986,7 +4988,7 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashOpen", msgspec.to_builtins(self.pending_cash_open__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_open = None if v is None else finite(v)
+        o.pending_cash_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_high
         if self.pending_cash_high__alias1 is not None:
             if v is None:
@@ -4995,14 +4997,14 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashHigh", msgspec.to_builtins(self.pending_cash_high__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_high = None if v is None else finite(v)
+        o.pending_cash_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_low
         if self.pending_cash_low__alias1 is not None:
             if v is None:
                 v = self.pending_cash_low__alias1
             else:
                 keep(o, "pendingCashLow", msgspec.to_builtins(self.pending_cash_low__alias1, builtin_types=(Decimal,)))
-        o.pending_cash_low = None if v is None else finite(v)
+        o.pending_cash_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_close
         if self.pending_cash_close__alias1 is not None:
             if v is None:
@@ -5013,35 +5015,35 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                     "pendingCashClose",
                     msgspec.to_builtins(self.pending_cash_close__alias1, builtin_types=(Decimal,)),
                 )
-        o.pending_cash_close = None if v is None else finite(v)
+        o.pending_cash_close = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_open
         if self.total_open__alias1 is not None:
             if v is None:
                 v = self.total_open__alias1
             else:
                 keep(o, "totalOpen", msgspec.to_builtins(self.total_open__alias1, builtin_types=(Decimal,)))
-        o.total_open = None if v is None else finite(v)
+        o.total_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_high
         if self.total_high__alias1 is not None:
             if v is None:
                 v = self.total_high__alias1
             else:
                 keep(o, "totalHigh", msgspec.to_builtins(self.total_high__alias1, builtin_types=(Decimal,)))
-        o.total_high = None if v is None else finite(v)
+        o.total_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_low
         if self.total_low__alias1 is not None:
             if v is None:
                 v = self.total_low__alias1
             else:
                 keep(o, "totalLow", msgspec.to_builtins(self.total_low__alias1, builtin_types=(Decimal,)))
-        o.total_low = None if v is None else finite(v)
+        o.total_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_close
         if self.total_close__alias1 is not None:
             if v is None:
                 v = self.total_close__alias1
             else:
                 keep(o, "totalClose", msgspec.to_builtins(self.total_close__alias1, builtin_types=(Decimal,)))
-        o.total_close = None if v is None else finite(v)
+        o.total_close = None if v is None else v if v.is_finite() else finite(v)
         o.time = None if (v := self.time) is None else moment_or_keep(v, o, "time")
         if not CLASS_SWAP:
             return freeze(o, NetLiqOhlc)
@@ -5121,7 +5123,7 @@ class PositionWire(Wire, rename="kebab"):
         o.streamer_symbol = self.streamer_symbol
         o.symbol = self.symbol
         o.underlying_symbol = self.underlying_symbol
-        o.quantity = None if (v := self.quantity) is None else finite(v)
+        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
         o.average_daily_market_close_price = (
             None if (v := self.average_daily_market_close_price) is None else read_decimal(v)
         )
@@ -5135,9 +5137,9 @@ class PositionWire(Wire, rename="kebab"):
         o.is_suppressed = self.is_suppressed
         o.mark = None if (v := self.mark) is None else read_decimal(v)
         o.mark_price = None if (v := self.mark_price) is None else read_decimal(v)
-        o.multiplier = None if (v := self.multiplier) is None else finite(v)
+        o.multiplier = v if (v := self.multiplier) is None or v.is_finite() else finite(v)
         o.quantity_direction = self.quantity_direction
-        o.restricted_quantity = None if (v := self.restricted_quantity) is None else finite(v)
+        o.restricted_quantity = v if (v := self.restricted_quantity) is None or v.is_finite() else finite(v)
         o.expires_at = self.expires_at
         o.deliverable_type = self.deliverable_type
         o.fixing_price = None if (v := self.fixing_price) is None else read_decimal(v)
@@ -5378,7 +5380,7 @@ class MarginConfigurationWire(Wire, rename="kebab"):
         v: Any
         o = _MarginConfigurationBuilder()
         o.extra = EMPTY
-        o.risk_free_rate = None if (v := self.risk_free_rate) is None else finite(v)
+        o.risk_free_rate = v if (v := self.risk_free_rate) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, MarginConfiguration)
         o.__class__ = MarginConfiguration
@@ -7384,10 +7386,10 @@ class BacktestLegWire(
         o.quantity = self.quantity
         o.strike_selection = self.strike_selection
         o.strike_relative_leg = self.strike_relative_leg
-        o.delta = None if (v := self.delta) is None else finite(v)
-        o.percentage_otm = None if (v := self.percentage_otm) is None else finite(v)
-        o.current_price_offset = None if (v := self.current_price_offset) is None else finite(v)
-        o.premium = None if (v := self.premium) is None else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        o.percentage_otm = v if (v := self.percentage_otm) is None or v.is_finite() else finite(v)
+        o.current_price_offset = v if (v := self.current_price_offset) is None or v.is_finite() else finite(v)
+        o.premium = v if (v := self.premium) is None or v.is_finite() else finite(v)
         o.days_until_expiration = self.days_until_expiration
         if not CLASS_SWAP:
             return freeze(o, BacktestLeg)
@@ -7624,8 +7626,8 @@ class BacktestWire(
         o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
         o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
         o.status = self.status
-        o.eta = None if (v := self.eta) is None else finite(v)
-        o.progress = None if (v := self.progress) is None else finite(v)
+        o.eta = v if (v := self.eta) is None or v.is_finite() else finite(v)
+        o.progress = v if (v := self.progress) is None or v.is_finite() else finite(v)
         o.statistics = None if (v := self.statistics) is None else tuple([raw_object(item) for item in v])
         o.trials = None if (v := self.trials) is None else tuple([item.build() for item in v])
         o.snapshots = None if (v := self.snapshots) is None else tuple([item.build() for item in v])
@@ -7678,7 +7680,7 @@ class BacktestTrialWire(
         o.extra = EMPTY
         o.open_date_time = None if (v := self.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
         o.close_date_time = None if (v := self.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
-        o.profit_loss = None if (v := self.profit_loss) is None else finite(v)
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, BacktestTrial)
         o.__class__ = BacktestTrial
@@ -7715,8 +7717,8 @@ class BacktestSnapshotWire(
         o = _BacktestSnapshotBuilder()
         o.extra = EMPTY
         o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
-        o.profit_loss = None if (v := self.profit_loss) is None else finite(v)
-        o.underlying_price = None if (v := self.underlying_price) is None else finite(v)
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, BacktestSnapshot)
         o.__class__ = BacktestSnapshot
@@ -7837,10 +7839,10 @@ class SimulatedPriceWire(
         o = _SimulatedPriceBuilder()
         o.extra = EMPTY
         o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
-        o.price = None if (v := self.price) is None else finite(v)
+        o.price = v if (v := self.price) is None or v.is_finite() else finite(v)
         o.effect = self.effect
-        o.underlying_price = None if (v := self.underlying_price) is None else finite(v)
-        o.delta = None if (v := self.delta) is None else finite(v)
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, SimulatedPrice)
         o.__class__ = SimulatedPrice

@@ -101,7 +101,7 @@ def _single(field: Field) -> tuple[str, str, str]:
 
 def _decimal(forms: set[str], key: str, *, number: bool) -> tuple[str, str, str]:
     if "number" in forms:
-        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "finite(v)"
+        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "v if v.is_finite() else finite(v)"
         return "Decimal", read, "decimal_number(v)" if number else "decimal_as_sent(v)"
     wire = "DecimalText | int" if "integer" in forms else "DecimalText"
     read = f'decimal_or_keep(v, o, "{key}")' if forms & {"nan", "empty"} else "read_decimal(v)"
