@@ -11,16 +11,18 @@ import msgspec
 
 from brokerage_async import Client, models
 from brokerage_async._generated import operations
+from brokerage_async._generated.converters import WIRES
 from brokerage_async.operation import Operation
+from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.simulator import Simulator
 
 ROWS = 1000
 DISTINCT_ORDERS = 100
 FIGURES = (
-    "open", "day-high-price", "day-low-price", "year-low-price", "year-high-price", "volume", "volatility", "delta",
-    "gamma", "theta", "rho", "vega", "theo-price", "dx-mark",
+    "open", "day_high_price", "day_low_price", "year_low_price", "year_high_price", "volume", "volatility", "delta",
+    "gamma", "theta", "rho", "vega", "theo_price", "dx_mark",
 )  # fmt: skip
-"""Keys that the service sends with options and the simulator does not."""
+"""Fields that the service sends with options and the simulator does not."""
 STRIKES, EXPIRATIONS, SYMBOLS, POSITIONS = 5000, 50, 100, 500
 
 
@@ -95,8 +97,9 @@ async def _record_holdings() -> list[Page]:
         positions = Page("positions", operations.POSITIONS_LIST, models.Position, transport.body)
         await client.option_chains.nested("AAPL")
         chain = Page("nested option chain", operations.OPTION_CHAINS_NESTED, models.NestedOptionChain, transport.body)
+    figures = [_key(models.MarketDataSnapshot, name) for name in FIGURES]
     rows = enumerate(prices.rows())
-    prices = prices.with_rows([{**row, **{key: f"{n}.{m}5" for m, key in enumerate(FIGURES)}} for n, row in rows])
+    prices = prices.with_rows([{**row, **{key: f"{n}.{m}5" for m, key in enumerate(figures)}} for n, row in rows])
     return [_with_strikes(chain), prices, positions.with_rows(_repeated(positions.rows(), POSITIONS))]
 
 
@@ -105,18 +108,21 @@ def _with_strikes(page: Page) -> Page:
     [chain, *_] = page.rows()
     [expiration, *_] = chain["expirations"]
     [strike, *_] = expiration["strikes"]
+    price_key, days_key = _key(models.OptionStrike, "strike_price"), _key(models.OptionExpiration, "days_to_expiration")
     expirations = []
     for number in range(EXPIRATIONS):
         prices = range(100, 100 + STRIKES // EXPIRATIONS)
         strikes = [
-            {
-                key: f"{price}.0" if key == "strike-price" else f"{value}{number}x{price}"
-                for key, value in strike.items()
-            }
+            {key: f"{price}.0" if key == price_key else f"{value}{number}x{price}" for key, value in strike.items()}
             for price in prices
         ]
-        expirations.append({**expiration, "days-to-expiration": number, "strikes": strikes})
+        expirations.append({**expiration, days_key: number, "strikes": strikes})
     return page.with_rows([{**chain, "expirations": expirations}])
+
+
+def _key(model: type[Any], name: str) -> str:
+    """The key of a field in JSON."""
+    return next(key for key, field in wire_fields(WIRES[model]).items() if field.target == name)
 
 
 def _repeated(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:

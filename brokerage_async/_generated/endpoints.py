@@ -3179,6 +3179,8 @@ class Backtests:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
 
@@ -3197,6 +3199,8 @@ class Backtests:
 
         Raises:
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
 
@@ -3219,7 +3223,9 @@ class Backtests:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: host backtester missing in the environment, read-only client; nothing was sent.
@@ -3244,7 +3250,9 @@ class Backtests:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
@@ -3265,7 +3273,9 @@ class Backtests:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: host backtester missing in the environment, read-only client; nothing was sent.
@@ -3291,6 +3301,8 @@ class Backtests:
         Raises:
             errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
             errors.ConfigurationError: host backtester missing in the environment; nothing was sent.

@@ -3325,23 +3325,20 @@ class BacktestLeg(Model):
     Published by the service, not in the service document.
     """
 
-    type: BacktestLegType
+    type: BacktestLegType | None = None
     """Kind of instrument."""
 
-    direction: BacktestDirection
+    direction: BacktestDirection | None = None
     """Side of the leg."""
-
-    quantity: int
-    """Number of shares or contracts; at most 10 contracts."""
-
-    strike_selection: StrikeSelection
-    """Way to choose the strike."""
-
-    days_until_expiration: int
-    """Days to expiration at the entry."""
 
     side: BacktestSide | None = None
     """Right of the option; required for options."""
+
+    quantity: int | None = None
+    """Number of shares or contracts; at most 10 contracts."""
+
+    strike_selection: StrikeSelection | None = None
+    """Way to choose the strike."""
 
     strike_relative_leg: int | None = None
     """Index of the leg that a relative way starts from."""
@@ -3357,6 +3354,9 @@ class BacktestLeg(Model):
 
     premium: Decimal | None = None
     """Premium, in dollars, at most 50000."""
+
+    days_until_expiration: int | None = None
+    """Days to expiration at the entry."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""

@@ -1869,7 +1869,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
 }
 
 #: Fields and rules of each model that occurs in a request body.
-REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
+REQUEST_MODELS: dict[type[Any], RequestModel] = {
     TokenRequest: RequestModel(
         fields=(
             BodyField(name="grant_type", wire="grant_type", kind="string", required=True, choices=GrantType),
@@ -2376,21 +2376,23 @@ REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
     ),
     BacktestLeg: RequestModel(
         fields=(
-            BodyField(name="type", wire="type", kind="string", required=True, choices=BacktestLegType),
-            BodyField(name="direction", wire="direction", kind="string", required=True, choices=BacktestDirection),
+            BodyField(name="type", wire="type", kind="string", choices=BacktestLegType),
+            BodyField(name="direction", wire="direction", kind="string", choices=BacktestDirection),
             BodyField(name="side", wire="side", kind="string", choices=BacktestSide),
-            BodyField(name="quantity", wire="quantity", kind="integer", required=True, minimum=1, maximum=100),
-            BodyField(
-                name="strike_selection", wire="strikeSelection", kind="string", required=True, choices=StrikeSelection
-            ),
+            BodyField(name="quantity", wire="quantity", kind="integer", minimum=1, maximum=100),
+            BodyField(name="strike_selection", wire="strikeSelection", kind="string", choices=StrikeSelection),
             BodyField(name="strike_relative_leg", wire="strikeRelativeLeg", kind="integer"),
             BodyField(name="delta", wire="delta", kind="decimal"),
             BodyField(name="percentage_otm", wire="percentageOTM", kind="decimal"),
             BodyField(name="current_price_offset", wire="currentPriceOffset", kind="decimal"),
             BodyField(name="premium", wire="premium", kind="decimal"),
-            BodyField(name="days_until_expiration", wire="daysUntilExpiration", kind="integer", required=True),
+            BodyField(name="days_until_expiration", wire="daysUntilExpiration", kind="integer"),
         ),
         rules=(
+            Rule(
+                require=("type", "direction", "quantity", "strikeSelection", "daysUntilExpiration"),
+                message="type, direction, quantity, strikeSelection and daysUntilExpiration are required: set all of them.",
+            ),
             Rule(
                 when={"type": ("equity-option",)},
                 require=("side",),

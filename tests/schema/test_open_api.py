@@ -17,6 +17,7 @@ from brokerage_async._generated import operations as generated
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
+from tests.vectors.backtests import NEW
 from tests.vectors.complex_orders import BRACKET, BUY, PAIRS
 
 UNDOCUMENTED = {
@@ -258,6 +259,26 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
     assert [(each.code, each.domain) for each in problems_of(attrs.evolve(order, **change))] == [problem]
+
+
+def test_leg_of_a_backtest_without_its_terms_is_refused() -> None:
+    put = models.BacktestLeg(
+        type=models.BacktestLegType.EQUITY_OPTION,
+        direction=models.BacktestDirection.SHORT,
+        quantity=101,
+        strike_selection=models.StrikeSelection.DELTA,
+        days_until_expiration=45,
+    )
+    backtest = attrs.evolve(NEW, legs=[models.BacktestLeg(), put])
+    assert [(problem.code, problem.domain) for problem in problems_of(backtest)] == [
+        ("required", "legs[0].type"),
+        ("required", "legs[0].direction"),
+        ("required", "legs[0].quantity"),
+        ("required", "legs[0].strikeSelection"),
+        ("required", "legs[0].daysUntilExpiration"),
+        ("out_of_range", "legs[1].quantity"),
+        ("required", "legs[1].side"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["Index", "Bond", "Unknown", "Warrant"])

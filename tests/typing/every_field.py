@@ -1758,17 +1758,17 @@ def check_backtest_dates(it: models.BacktestDates) -> None:
 
 
 def check_backtest_leg(it: models.BacktestLeg) -> None:
-    assert_type(it.type, models.BacktestLegType)
-    assert_type(it.direction, models.BacktestDirection)
+    assert_type(it.type, models.BacktestLegType | None)
+    assert_type(it.direction, models.BacktestDirection | None)
     assert_type(it.side, models.BacktestSide | None)
-    assert_type(it.quantity, int)
-    assert_type(it.strike_selection, models.StrikeSelection)
+    assert_type(it.quantity, int | None)
+    assert_type(it.strike_selection, models.StrikeSelection | None)
     assert_type(it.strike_relative_leg, int | None)
     assert_type(it.delta, Decimal | None)
     assert_type(it.percentage_otm, Decimal | None)
     assert_type(it.current_price_offset, Decimal | None)
     assert_type(it.premium, Decimal | None)
-    assert_type(it.days_until_expiration, int)
+    assert_type(it.days_until_expiration, int | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
