@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "cbf5b3ae681273db4d833044d0dc85bd1fbe0d2a6a63546bde3b2485ac5681a4"
+SCHEMA: str = "457180f196b71404d906e37a8ab99ee4d28ba1f895180b86f4b6f50dfd41618c"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
