@@ -4,8 +4,11 @@ Sessions for an interpreter that is not installed are skipped, and nox says so.
 """
 
 import functools
+import os
 import re
 import shutil
+import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -90,6 +93,15 @@ def generate(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site in ``docs/_build/html``; a broken link or an undocumented public name fails."""
+    session.install("-e", ".[cli,postgres]", *group("docs"))
+    site = "docs/_build/html"
+    session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
+    session.run("python", "-m", "docgen", site)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Build the wheel, look into it, and run the tests against it, installed, away from the source tree."""
     session.install("build", *group("tests"))
@@ -104,8 +116,12 @@ def build(session: nox.Session) -> None:
             "tests",
             "schema",
             "codegen",
+            "docgen",
             "README.md",
+            "CHANGELOG.md",
+            "CODE_OF_CONDUCT.md",
             "CONTRIBUTING.md",
+            "SECURITY.md",
             "docs",
             "benchmarks",
             "pyproject.toml",
@@ -115,8 +131,59 @@ def build(session: nox.Session) -> None:
             copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
             copy(source, Path(folder) / name)
         session.chdir(folder)
-        about_the_sources = ("tests/codegen", "tests/test_layers.py", "tests/schema/test_single_source.py")
+        about_the_sources = (
+            "tests/codegen",
+            "tests/docgen",
+            "tests/release",
+            "tests/schema/test_single_source.py",
+            "tests/test_layers.py",
+            "tests/test_workflows.py",
+        )
         session.run("pytest", "-q", *(f"--ignore={name}" for name in about_the_sources), *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build twice and compare, check wheel, sdist and changelog, run the demo; ``-- --final`` before publishing."""
+    session.install("-e", ".", *group("release"))
+    folder = Path(session.create_tmp()).resolve()
+    for name in ("dist", "again", "source"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    env = {"SOURCE_DATE_EPOCH": time_of_sources(session)}
+    session.run("python", "-m", "build", "--outdir", str(folder / "dist"), env=env)
+    wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
+    with tarfile.open(sdist) as archive:  # the second build is made elsewhere, of what the first one packed
+        archive.extractall(folder / "source", filter="data")
+    source = next((folder / "source").iterdir())
+    session.run("python", "-m", "build", "--outdir", str(folder / "again"), str(source), env=env)
+    session.run("python", "-m", "release", str(folder / "dist"), str(folder / "again"), *session.posargs)
+    session.run("twine", "check", "--strict", str(wheel), str(sdist))
+    session.run("check-wheel-contents", str(wheel))
+    run_installed(session, wheel, folder / "venv")
+    shutil.rmtree("dist", ignore_errors=True)
+    shutil.copytree(folder / "dist", "dist")
+
+
+def time_of_sources(session: nox.Session) -> str:
+    """Return the time of the last commit, which the files in wheel and sdist get; 2020 without a repository."""
+    shown = session.run("git", "log", "-1", "--format=%ct", external=True, silent=True, success_codes=[0, 128])
+    return shown.strip() if shown and shown.strip().isdigit() else "1577836800"
+
+
+def run_installed(session: nox.Session, wheel: Path, venv: Path) -> None:
+    """Install the wheel in an empty virtual environment, and run the demo without any settings."""
+    session.run("python", "-m", "venv", "--clear", str(venv))
+    programs = venv / ("Scripts" if sys.platform == "win32" else "bin")
+    session.run(str(programs / "python"), "-m", "pip", "install", "--quiet", f"{wheel}[cli]", external=True)
+    session.run(str(programs / "python"), "-m", "pip", "check", external=True)
+    home = venv / "home"
+    home.mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    with session.chdir(home):
+        session.run(
+            str(programs / "brokerage-async"), "demo",
+            env={**kept, "HOME": str(home), "PYTHONUTF8": "1"}, include_outer_env=False, external=True,
+        )  # fmt: skip
 
 
 def check_contents(session: nox.Session, wheel: Path) -> None:

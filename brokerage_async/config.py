@@ -222,6 +222,7 @@ class StaticToken:
 
 
 Credentials = RefreshToken | AuthorizationCode | StaticToken | TokenProvider
+"""Credentials that a client accepts."""
 
 
 @attrs.frozen(kw_only=True)

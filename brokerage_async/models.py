@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import cattrs
 
     converter: cattrs.Converter
+    """Converter between every model and plain JSON values."""
 
 __all__ = ["Page", "Pager", "converter"]
 __all__ += _models.__all__

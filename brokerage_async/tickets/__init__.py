@@ -4,14 +4,12 @@ Legs name action and instrument; the order adds price and duration::
 
     limit(buy_to_open("AAPL", 100), price="187.50")
     stop(sell_to_close("AAPL", 100), trigger="180")
-    notional(buy_to_open("AAPL"), value=500)
     vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
     pair(limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP", 40), price=160), at_most="0.44")
 
 Money and quantities are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely
-the intended number. The documented rules of single orders are checked when they are placed, not here. Set other fields
-with ``attrs.evolve(order, ...)``.
+the intended number. Rules of single orders are checked at placing. Set other fields with ``attrs.evolve(order, ...)``.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair

@@ -24,7 +24,7 @@ _PYTHON = {
 }
 
 #: Exception and cause of each error status, for the docstrings.
-_ERRORS = {
+ERRORS = {
     400: ("BadRequestError", "malformed page or filter value"),
     401: ("AuthenticationError", "access token or User-Agent header rejected"),
     403: ("PermissionDeniedError", "scope or account authority missing"),
@@ -148,7 +148,7 @@ def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
 
 
 def _raise_lines(operation: Operation) -> list[str]:
-    raised = [(status, *_ERRORS[status]) for status in operation.errors if status in _ERRORS]
+    raised = [(status, *ERRORS[status]) for status in operation.errors if status in ERRORS]
     lines = [f"    errors.{name}: {cause} ({status})." for status, name, cause in raised]
     if operation.parameters or operation.body:
         lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")

@@ -1,0 +1,23 @@
+"""Command ``python -m docgen SITE``: count the public names that a built site lacks, or that have no docstring."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from . import public
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command on the folder of a built site; return 1 if any name lacks something."""
+    (site,) = sys.argv[1:] if arguments is None else arguments
+    listed = public.inventory(Path(site) / "objects.inv")
+    gaps = {"without a docstring": public.undocumented(), "missing from the reference": public.missing(listed)}
+    print(f"{len(public.names())} public names, {len(list(Path(site).rglob('*.html')))} pages")
+    for what, found in gaps.items():
+        print(f"public names {what}: {len(found)}", *found, sep="\n  ")
+    return 1 if any(gaps.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

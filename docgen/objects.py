@@ -1,0 +1,103 @@
+"""Pages of the objects: fields and enumeration values with their wire names, by the namespace that uses them first."""
+
+from __future__ import annotations
+
+from codegen.spec import Enum, Field, Model, Operation, Spec
+
+from .markdown import cell, code, table
+from .operations import PROVENANCE, namespaces, type_cell
+
+__all__ = ["SHARED", "by_namespace", "render"]
+
+SHARED = "shared"
+"""Page of objects that belong to no namespace, such as the block of pagination."""
+
+
+def render(spec: Spec) -> dict[str, str]:
+    """Return the pages by file name."""
+    return {f"{name}.md": _page(name, names, spec) for name, names in by_namespace(spec).items() if names}
+
+
+def by_namespace(spec: Spec) -> dict[str, list[str]]:
+    """Return the names of all models and enumerations, each under the first namespace that needs it."""
+    visited: set[str] = set()
+    found: dict[str, list[str]] = {}
+    for namespace in namespaces(spec):
+        operations = [each for each in spec.operations if each.namespace == namespace]
+        before = set(visited)
+        for operation in operations:
+            for name in _used_by(operation):
+                _visit(name, spec, visited)
+        found[namespace] = sorted(visited - before)
+    found[SHARED] = sorted({*spec.models, *spec.enums} - visited - _private(spec))
+    return found
+
+
+def _private(spec: Spec) -> set[str]:
+    """Return the names that only private namespaces, such as that of tokens, use."""
+    visited: set[str] = set()
+    for operation in spec.operations:
+        if operation.namespace not in namespaces(spec):
+            for name in _used_by(operation):
+                _visit(name, spec, visited)
+    return visited - _exported()
+
+
+def _exported() -> set[str]:
+    from brokerage_async import models
+
+    return set(models.__all__)
+
+
+def _used_by(operation: Operation) -> list[str]:
+    names = [operation.body, operation.result, *(each.type.name for each in operation.parameters)]
+    return [name for name in names if name is not None]
+
+
+def _visit(name: str, spec: Spec, visited: set[str]) -> None:
+    if name in visited:
+        return
+    visited.add(name)
+    if name in spec.models:
+        for field in spec.models[name].fields:
+            if field.type.name is not None:
+                _visit(field.type.name, spec, visited)
+
+
+def _page(namespace: str, names: list[str], spec: Spec) -> str:
+    title = "Objects of all namespaces" if namespace == SHARED else f"Objects of client.{namespace}"
+    head = (
+        f"# {title}\n\nFields are attributes in Python and keys in JSON. All names are in `brokerage_async.models`.\n"
+    )
+    sections = (_enum(spec.enums[name]) if name in spec.enums else _model(spec.models[name]) for name in names)
+    return "\n".join([head, *sections])
+
+
+def _autoclass(name: str, members: str = "") -> str:
+    option = f":members: {members}" if members else ":no-members:"
+    return f"```{{eval-rst}}\n.. autoclass:: brokerage_async.models.{name}\n   {option}\n```"
+
+
+def _model(model: Model) -> str:
+    rows = ((code(each.name), _keys(each), type_cell(each.type), _meaning(model, each)) for each in model.fields)
+    fields = table(("Attribute", "JSON key", "Type", "Meaning"), rows)
+    directive = _autoclass(model.name, "of" if model.restates else "")
+    return f"## {model.name}\n\n{directive}\n\n{fields}"
+
+
+def _keys(field: Field) -> str:
+    return ", ".join(map(code, (field.wire, *field.aliases)))
+
+
+def _meaning(model: Model, field: Field) -> str:
+    required = "Required. " if field.required else ""
+    source = "" if field.provenance in (model.provenance, "documented") else f" ({PROVENANCE[field.provenance]})"
+    return required + cell(field.description) + source
+
+
+def _enum(enum: Enum) -> str:
+    rows = (
+        (code(member), code(value), "not documented" if value in enum.observed_values else "")
+        for member, value in enum.members
+    )
+    return f"## {enum.name}\n\n{_autoclass(enum.name)}\n\n{table(('Member', 'Value on the wire', ''), rows)}"

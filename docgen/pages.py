@@ -1,0 +1,38 @@
+"""Generated pages of the site, by their paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from brokerage_async import errors
+from codegen.read.load import load
+from codegen.spec import Spec
+
+from . import copies, messages, objects, operations
+
+__all__ = ["GENERATED", "render", "write"]
+
+ROOT = Path(__file__).resolve().parent.parent
+ERRORS = frozenset({*errors.__all__, *messages.HOMES})
+GENERATED = ("docs/reference/messages.md", "docs/reference/operations/", "docs/reference/objects/", "docs/project/")
+"""Where the generated pages are; git ignores them, and the copies of `copies.COPIES`."""
+
+
+def render(spec: Spec) -> dict[str, str]:
+    """Return every generated page by its path in the repository."""
+    pages = {f"docs/reference/operations/{name}": page for name, page in operations.render(spec).items()}
+    pages |= {f"docs/reference/objects/{name}": page for name, page in objects.render(spec).items()}
+    pages |= copies.render({source: (ROOT / source).read_text("utf-8") for source in copies.COPIES})
+    return {**pages, "docs/reference/messages.md": messages.render(ROOT / "brokerage_async", ERRORS)}
+
+
+def write() -> None:
+    """Write the pages that changed, and remove generated pages that are no longer made."""
+    pages = {ROOT / path: page for path, page in render(load(ROOT / "schema")).items()}
+    for folder in GENERATED:
+        for stale in set((ROOT / folder).glob("*.md")) - set(pages):
+            stale.unlink()
+    for path, page in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text("utf-8") != page:
+            path.write_text(page, "utf-8")

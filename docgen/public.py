@@ -1,0 +1,116 @@
+"""Public names of the package: which there are, which lack a docstring, which the reference does not list."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import zlib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+__all__ = ["Name", "doc_below", "inventory", "missing", "modules", "names", "undocumented"]
+
+PACKAGE = "brokerage_async"
+
+
+@attrs.frozen
+class Name:
+    """A public name: where users import it from, and its documentation if it has any."""
+
+    module: str
+    name: str
+    value: Any = attrs.field(repr=False, eq=False)
+    doc: str | None = attrs.field(repr=False, eq=False)
+
+    @property
+    def full(self) -> str:
+        """Dotted name, such as ``brokerage_async.bulk.Bulk``."""
+        return f"{self.module}.{self.name}"
+
+
+def modules() -> list[ModuleType]:
+    """Import and return the public modules: the package, and those in it that declare ``__all__``."""
+    root = import_module(PACKAGE)
+    folder = Path(str(root.__file__)).parent
+    found = [path.parent.name for path in folder.glob("*/__init__.py")] + [path.stem for path in folder.glob("*.py")]
+    public = [import_module(f"{PACKAGE}.{name}") for name in sorted(found) if not name.startswith("_")]
+    return [root, *(module for module in public if hasattr(module, "__all__"))]
+
+
+def names() -> list[Name]:
+    """Return every public name, and the public methods and properties of every public class."""
+    found: list[Name] = []
+    for module in modules():
+        for name in module.__all__:
+            value = getattr(module, name)
+            own = Name(module.__name__, name, value, _doc(module, name, value))
+            found += [own, *(_members(own) if inspect.isclass(value) else ())]
+    return found
+
+
+def undocumented() -> list[str]:
+    """Return the public names without a docstring."""
+    return sorted({each.full for each in names() if not each.doc})
+
+
+def missing(listed: frozenset[str]) -> list[str]:
+    """Return the public names that an inventory lists under no module that exports the same object."""
+    public = [each for each in names() if "." not in each.name]
+    shown = {id(each.value) for each in public if each.full in listed}
+    return [each.full for each in public if each.full not in listed and id(each.value) not in shown]
+
+
+def inventory(path: Path) -> frozenset[str]:
+    """Return the names of Python objects and modules in an ``objects.inv`` of Sphinx."""
+    content = path.read_bytes()
+    for _ in range(4):  # lines of plain words come before the compressed part
+        content = content.partition(b"\n")[2]
+    lines = zlib.decompress(content).decode().splitlines()
+    return frozenset(line.split(" ")[0] for line in lines if " py:" in line)
+
+
+def _members(owner: Name) -> Iterator[Name]:
+    """Yield the methods and properties that a class of this package defines itself."""
+    if not owner.value.__module__.startswith(PACKAGE):
+        return
+    for name, value in vars(owner.value).items():
+        function = getattr(value, "__func__", getattr(value, "fget", value))
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield Name(owner.module, f"{owner.name}.{name}", value, inspect.getdoc(getattr(owner.value, name)))
+
+
+def _doc(module: ModuleType, name: str, value: Any) -> str | None:
+    own = getattr(value, "__doc__", None)
+    if own is None or own == type(value).__doc__:  # a constant, an alias, an annotation
+        own = doc_below(module, name)
+    return own or None
+
+
+def doc_below(module: ModuleType, name: str) -> str | None:
+    """Return the str below the assignment of a name, in this module or the one it is imported from."""
+    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+    blocks = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.If))]
+    for statement, below in (pair for block in blocks for pair in zip(block, [*block[1:], None], strict=True)):
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        if any(getattr(target, "id", None) == name for target in targets):
+            return _string(below)
+        if isinstance(statement, ast.ImportFrom) and any(name in (each.name, each.asname) for each in statement.names):
+            return doc_below(_imported(module, statement), name)
+    return None
+
+
+def _imported(module: ModuleType, statement: ast.ImportFrom) -> ModuleType:
+    """Return the module that a statement imports from."""
+    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+    return import_module("." * statement.level + (statement.module or ""), package)
+
+
+def _string(node: ast.stmt | None) -> str | None:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return node.value.value
+    return None

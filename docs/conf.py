@@ -1,0 +1,67 @@
+"""Settings of the documentation site, which ``nox -s docs`` builds."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from brokerage_async import __version__
+from docgen import copies, pages, public
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "brokerage_async"
+author = "the brokerage_async authors"
+copyright = f"2026, {author}"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+default_role = "py:obj"
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["deflist"]
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = f"brokerage_async {version}"
+html_copy_source = False
+html_show_sphinx = False
+
+CONSTANTS = [each for each in public.names() if not (inspect.isclass(each.value) or inspect.isroutine(each.value))]
+
+
+def fit_links(app: Sphinx, name: str, content: list[str]) -> None:
+    """Let links to files outside of the site lead to their pages in it."""
+    path = f"docs/{name}.md"
+    content[0] = copies.relink(content[0], path, path)
+
+
+def drop_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, None] | None:
+    """Leave out the arguments of models: a table of the fields follows each."""
+    return ("", None) if what == "class" and name.startswith("brokerage_async.models.") else None
+
+
+def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Give constants and aliases the docstring from where they are made."""
+    if not lines:
+        lines += [line for each in CONSTANTS if each.full == name for line in (each.doc or "").splitlines()]
+
+
+def setup(app: Sphinx) -> None:
+    """Write the generated pages before anything is read."""
+    pages.write()
+    app.connect("source-read", fit_links)
+    app.connect("autodoc-process-signature", drop_signature)
+    app.connect("autodoc-process-docstring", add_docstring)

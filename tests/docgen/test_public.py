@@ -1,0 +1,67 @@
+"""Every public name has a docstring, and a page of the reference that lists it."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from docgen import public
+from docgen.__main__ import main
+from docgen.pages import ROOT
+
+
+def test_no_public_name_is_without_a_docstring() -> None:
+    assert public.undocumented() == []
+    assert len(public.names()) > 450
+
+
+def test_every_public_module_has_a_page_of_the_reference() -> None:
+    pages = "\n".join(page.read_text("utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    shown = set(re.findall(r"^\.\. automodule:: (\S+)$", pages, re.MULTILINE))
+    assert shown == {module.__name__ for module in public.modules()}
+
+
+def test_docstrings_of_constants_are_found_where_they_are_made() -> None:
+    found = {each.full: each.doc for each in public.names()}
+    assert (found["brokerage_async.__version__"] or "").startswith("Version")  # in another module
+    assert (found["brokerage_async.models.converter"] or "").startswith("Converter")  # under TYPE_CHECKING
+    assert "brokerage_async.client.Client.with_options" in found
+
+
+def test_name_without_docstring_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("brokerage_async.new")
+    exec("class Bare: pass\nLIMIT = 3\n", vars(module))
+    module.__all__ = ["LIMIT", "Bare"]  # type: ignore[attr-defined]
+    module.__file__ = __file__
+    monkeypatch.setattr(public, "modules", lambda: [module])
+    assert public.undocumented() == ["brokerage_async.new.Bare", "brokerage_async.new.LIMIT"]
+    assert public.missing(frozenset({"brokerage_async.new.LIMIT"})) == ["brokerage_async.new.Bare"]
+
+
+def inventory(folder: Path, names: list[str]) -> Path:
+    lines = "".join(f"{name} py:class 1 page.html#$ -\n" for name in names) + "start std:doc -1 start.html Start\n"
+    head = b"# Sphinx inventory version 2\n# Project: x\n# Version: 1\n# compressed with zlib\n"
+    (folder / "objects.inv").write_bytes(head + zlib.compress(lines.encode()))
+    return folder / "objects.inv"
+
+
+def test_inventory_lists_python_objects_only(tmp_path: Path) -> None:
+    assert public.inventory(inventory(tmp_path, ["a.B", "a.C"])) == {"a.B", "a.C"}
+
+
+def test_command_fails_for_a_name_that_the_site_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    every = [each.full for each in public.names()]
+    inventory(tmp_path, every)
+    assert main([str(tmp_path)]) == 0
+    inventory(tmp_path, [name for name in every if name != "brokerage_async.bulk.Bulk"])
+    assert main([str(tmp_path)]) == 1
+    assert "missing from the reference: 1\n  brokerage_async.bulk.Bulk" in capsys.readouterr().out
+
+
+def test_alias_of_a_listed_object_is_not_missing() -> None:
+    listed = frozenset({each.full for each in public.names()} - {"brokerage_async.Client"})
+    assert public.missing(listed) == []

@@ -1,0 +1,45 @@
+"""Wheel and sdist hold what belongs there, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from release.contents import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL, sdist_problems, wheel_problems
+
+from .conftest import INFO, Build
+
+
+def test_whole_files_have_no_problems(wheel: Build, sdist: Build) -> None:
+    assert wheel_problems(wheel(), "1.0.0") == []
+    assert sdist_problems(sdist()) == []
+
+
+@pytest.mark.parametrize("name", REQUIRED_IN_WHEEL)
+def test_wheel_without_a_part_is_refused(wheel: Build, name: str) -> None:
+    path = wheel(without=[name])
+    assert wheel_problems(path, "1.0.0") == [f"{path.name} lacks {name}"]
+
+
+@pytest.mark.parametrize(
+    "name", ["tests/test_client.py", "codegen/spec.py", "schema/openapi.yaml", "brokerage_async/orders.yaml", "x.py"]
+)
+def test_wheel_with_tests_or_schema_tools_is_refused(wheel: Build, name: str) -> None:
+    path = wheel(more=[name])
+    assert wheel_problems(path, "1.0.0") == [f"{path.name} must hold the package only, got {name}"]
+
+
+def test_wheel_of_another_version_or_without_license_is_refused(wheel: Build) -> None:
+    assert "version 1.0.0 in its metadata, got 0.9" in wheel_problems(wheel(version="0.9"), "1.0.0")[0]
+    assert "lacks the license" in wheel_problems(wheel(without=[f"{INFO}/licenses/LICENSE"]), "1.0.0")[0]
+
+
+@pytest.mark.parametrize("name", REQUIRED_IN_SDIST)
+def test_sdist_without_a_part_is_refused(sdist: Build, name: str) -> None:
+    path = sdist(without=[name])
+    assert sdist_problems(path) == [f"{path.name} lacks {name}"]
+
+
+@pytest.mark.parametrize("name", ["docs/_build/html/index.html", ".nox/x", "tests/__pycache__/a.pyc"])
+def test_sdist_with_caches_is_refused(sdist: Build, name: str) -> None:
+    path = sdist(more=[name])
+    assert sdist_problems(path) == [f"{path.name} must not hold {name}"]

@@ -1,0 +1,82 @@
+"""Workflows and hooks: actions pinned by commit, sessions that exist, versions that agree with the project."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+
+from .documents import ROOT
+
+FOLDER = ROOT / ".github"
+WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+NOXFILE = (ROOT / "noxfile.py").read_text("utf-8")
+
+
+def workflow(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / "workflows" / name).read_text("utf-8"))
+    return loaded
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit_and_named_by_version(path: Any) -> None:
+    used = re.findall(r"uses: (\S+)(.*)", path.read_text("utf-8"))
+    assert used
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action) for action, _ in used)
+    assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", version) for _, version in used)
+
+
+def test_an_action_has_one_commit_everywhere() -> None:
+    used = {pin for path in WORKFLOWS for pin in re.findall(r"uses: (\S+)", path.read_text("utf-8"))}
+    names = [pin.partition("@")[0] for pin in used]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_only_read_and_its_jobs_end(path: Any) -> None:
+    loaded = workflow(path.name)
+    assert loaded["permissions"] == {"contents": "read"}
+    assert all("timeout-minutes" in job for job in loaded["jobs"].values())
+    writing = [name for name, job in loaded["jobs"].items() if "permissions" in job]
+    assert writing == (["publish"] if path.name == "publish.yml" else [])
+
+
+def test_tests_run_on_every_supported_python_and_system() -> None:
+    matrix = workflow("tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    classifiers = PROJECT["project"]["classifiers"]
+    assert matrix["python"] == [name.rpartition(" ")[2] for name in classifiers if re.search(r":: 3\.\d+$", name)]
+    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert all(f'"{version}"' in NOXFILE for version in matrix["python"])
+
+
+def test_sessions_of_workflows_exist() -> None:
+    sessions = workflow("tests.yml")["jobs"]["checks"]["strategy"]["matrix"]["session"]
+    for name in [*sessions, "docs"]:
+        assert re.search(rf"^@nox\.session\ndef {name}\(", NOXFILE, re.MULTILINE), name
+
+
+def test_only_the_job_that_publishes_gets_a_token_and_runs_no_code_of_the_repository() -> None:
+    publish = workflow("publish.yml")["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["environment"] == "pypi"
+    assert not any("run" in step for step in publish["steps"])
+    assert "password" not in (FOLDER / "workflows" / "publish.yml").read_text("utf-8").partition("jobs:")[2]
+
+
+def test_hooks_use_the_versions_of_the_project() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    (pinned,) = [each for each in PROJECT["dependency-groups"]["codegen"] if each.startswith("ruff")]
+    assert {each for hook in hooks for each in hook.get("additional_dependencies", ())} == {pinned}
+
+
+@pytest.mark.parametrize("name", ["defect", "wish"])
+def test_forms_of_issues_have_what_the_host_requires(name: str) -> None:
+    form = yaml.safe_load((FOLDER / "ISSUE_TEMPLATE" / f"{name}.yml").read_text("utf-8"))
+    assert {"name", "description", "body"} <= set(form)
+    identifiers = [field["id"] for field in form["body"] if field["type"] != "markdown"]
+    assert len(identifiers) == len(set(identifiers))
+    assert all("label" in field["attributes"] for field in form["body"] if field["type"] != "markdown")
