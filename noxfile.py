@@ -222,6 +222,7 @@ def interop(session: nox.Session) -> None:
     else:  # the page keeps what it says of both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
+    session.run("python", "-m", "tests.interop.python_streams")
 
 
 #: Tools from npm that read the bundled schema; these versions run on Node 20.
@@ -254,6 +255,14 @@ def order_entry(session: nox.Session) -> None:
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.scenarios.test_order_entry_seeds", "1000")
     session.run("python", "-m", "tests.kill.test_sigkill", "200")
+
+
+@nox.session
+def streams(session: nox.Session) -> None:
+    """Streams and watchers with push, at length: 1,000 histories by seed, and a day with 1,000 reconnects."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
+    session.run("python", "-m", "tests.stream.endurance")
 
 
 @nox.session
