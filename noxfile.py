@@ -123,6 +123,7 @@ def build(session: nox.Session) -> None:
             "CONTRIBUTING.md",
             "SECURITY.md",
             "docs",
+            "examples",
             "benchmarks",
             "pyproject.toml",
             "noxfile.py",
