@@ -1,4 +1,7 @@
-"""Command ``python -m codegen``: generate ``brokerage_async/_generated`` from ``schema/``, or check it."""
+"""Command ``python -m codegen``: generate ``brokerage_async/_generated`` from ``schema/``, or check it.
+
+With ``--schema DIR --out PKG``, generate a package of its own from another schema; ``docs/any-endpoint.md`` shows how.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from .bundle.document import render as render_bundle
 from .read.clients import load_clients
-from .read.load import SchemaError, load
+from .read.document import Document
+from .read.load import SchemaError, read
 from .render import index, reference
 from .render.write import render, render_typing_checks, stale_files, write
 
@@ -21,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code: 1 for an invalid schema or stale files."""
     parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a file is stale")
-    parser.add_argument("--schema", type=Path, default=SCHEMA, help="folder that contains openapi.yaml")
-    parser.add_argument("--out", type=Path, default=OUT, help="folder to write to")
+    parser.add_argument("--schema", type=_absolute, default=SCHEMA, help="folder that contains openapi.yaml")
+    parser.add_argument("--out", type=_absolute, default=OUT, help="package to write to, a folder")
     options = parser.parse_args(arguments)
 
     codes = []
@@ -30,19 +35,25 @@ def main(arguments: list[str] | None = None) -> int:
         listed = {index.INDEX: index.render(SCHEMA)}
         codes.append(_write_or_check(listed, SCHEMA, check=options.check, whole_folder=False))
     try:
-        spec = load(options.schema)
+        document = Document(options.schema, beside=SCHEMA)
+        spec = read(document)
         comparison = load_clients(CLIENTS, spec) if options.out == OUT else None
+        files = {**render(spec, is_own=options.out == OUT), "openapi.json": render_bundle(document)}
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
-    codes.append(_write_or_check(render(spec), options.out, check=options.check, whole_folder=True))
+    codes.append(_write_or_check(files, options.out, check=options.check, whole_folder=True))
     if comparison is not None:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
         page = {"operations.md": reference.render(spec, comparison)}
         codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
+
+
+def _absolute(path: str) -> Path:
+    return Path(path).resolve()
 
 
 def _write_or_check(files: dict[str, str], folder: Path, *, check: bool, whole_folder: bool) -> int:

@@ -15,7 +15,7 @@ PACKAGE = "brokerage_async"
 ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
-    {"_arguments", "_decimals", "_secrets", "_terms", "_values", "_version", "errors", "operation"},
+    {"_arguments", "_decimals", "_secrets", "_terms", "_values", "_version", "_wire", "errors", "operation"},
     {"_generated", "config"},
     {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},

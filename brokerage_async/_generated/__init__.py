@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "96ea5d48c78aaaefc637a9e47d03c43e8d083c89d8f4fafedd5827c1208fa5ba"
+SCHEMA: str = "67b22fcdc2da54685457b45f8e7481c8e2a306ceba8d92e861495f2451ea910d"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -7,11 +7,9 @@ reverse. Bytes and dicts share this path: both become wire structs first.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -33,6 +31,7 @@ from brokerage_async._values import (
     read_integer,
     share,
 )
+from brokerage_async._wire import DateText, DecimalText, Moment, MomentText, Wire, with_extra
 
 from .models import (
     Account,
@@ -161,34 +160,6 @@ from .models import (
 )
 
 __all__ = ["WIRES", "DateText", "DecimalText", "Moment", "MomentText", "Wire"]
-
-# Strings that are read further when the model is built, and date-times with an offset.
-DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
-DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
-MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
-Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-
-
-class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of the wire structs."""
-
-    @abstractmethod
-    def build(self) -> Any:
-        """Return the model with these values. Raises ValueError when one of them cannot be read."""
-
-    def build_new(self) -> Any:
-        """Return the same, but never an object that is shared."""
-        return self.build()
-
-    @staticmethod
-    @abstractmethod
-    def of(model: Any) -> Any:
-        """Return the wire struct of a model, or a dict when raw JSON is to be written over it."""
-
-
-def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the wire struct as a dict with the raw JSON of the model written over it."""
-    return {**msgspec.to_builtins(wire, builtin_types=(Decimal,)), **extra}
 
 
 _PaginationBuilder = mutable_builder(Pagination)
@@ -2111,7 +2082,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
     type: ComplexOrderType | None = None
     ratio_price_comparator: Comparator | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
-    ratio_price_threshold: DecimalText | None = None
+    ratio_price_threshold: Decimal | None = None
     terminal_at: Moment | None = None
     related_orders: list[RelatedOrderWire] | None = None
     orders: list[OrderWire] | None = None
@@ -2127,7 +2098,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.type = self.type
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
+        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else finite(v)
         o.terminal_at = self.terminal_at
         o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
@@ -2148,7 +2119,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
             model.type,
             model.ratio_price_comparator,
             model.ratio_price_is_threshold_based_on_notional,
-            None if (v := model.ratio_price_threshold) is None else decimal_text(v),
+            None if (v := model.ratio_price_threshold) is None else decimal_as_sent(v),
             model.terminal_at,
             None if (v := model.related_orders) is None else [RelatedOrderWire.of(item) for item in v],
             None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
@@ -7288,7 +7259,7 @@ class NewComplexOrderWire(Wire, rename="kebab"):
 
 
 #: Wire struct of each model.
-WIRES: Mapping[type[Any], type[Wire]] = {
+WIRES: dict[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
     ErrorBody: ErrorBodyWire,
     ErrorDetail: ErrorDetailWire,

@@ -1765,7 +1765,7 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
 }
 
 #: Fields and rules of each model that occurs in a request body.
-REQUEST_MODELS: Mapping[type[Any], RequestModel] = {
+REQUEST_MODELS: dict[type[Any], RequestModel] = {
     TokenRequest: RequestModel(
         fields=(
             BodyField(name="grant_type", wire="grant_type", kind="string", required=True, choices=GrantType),

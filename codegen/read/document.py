@@ -11,7 +11,10 @@ from typing import Any
 import attrs
 import yaml
 
-_BOOLEAN = re.compile(r"(?:true|false)\Z")
+from .loader import parse
+
+#: File of a reference such as ``common.yaml#/schemas/ItemEnvelope``.
+_REFERRED = re.compile(r"([\w.-]+\.yaml)#/")
 
 
 class SchemaError(Exception):
@@ -20,34 +23,6 @@ class SchemaError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe loader close to YAML 1.2: two booleans, dates as `str`, no duplicate keys."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tf"))
-
-
-def _construct_unique_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys: list[Any] = []
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node)
-        if key in keys and key != "<<":
-            raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
-        keys.append(key)
-    return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=True))
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_unique_mapping)
 
 
 @attrs.frozen
@@ -133,28 +108,41 @@ class Node:
 
 
 class Document:
-    """All YAML files of a schema folder."""
+    """All YAML files of a schema folder; files that it refers to and lacks come from the folder ``beside``, if any."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, beside: Path | None = None) -> None:
         self.folder = folder
         self.problems: list[str] = []
         self.files: dict[str, Any] = {}
         self._hash = hashlib.sha256()
-        for path in sorted(folder.glob("*.yaml")):
-            self.files[path.name] = self._parse(path)
+        pending = sorted(folder.glob("*.yaml"))
+        while pending:
+            path = pending.pop(0)
+            content = self._read(path)
+            self.files[path.name] = self._parse(path, content)
+            named = {each.name for each in pending} | self.files.keys()
+            missing = sorted(set(_REFERRED.findall(content)) - named) if beside else []
+            pending += [beside / name for name in missing if beside and (beside / name).is_file()]
         if "openapi.yaml" not in self.files:
             self.problems.append(f"{folder}: openapi.yaml is missing")
 
-    def _parse(self, path: Path) -> Any:
+    def _read(self, path: Path) -> str:
         try:
             content = path.read_text(encoding="utf-8")
-            self._hash.update(f"{path.name}\0{content}\0".encode())
-            return yaml.load(content, Loader=_Loader)  # noqa: S506 - a SafeLoader
+        except UnicodeDecodeError as error:
+            self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
+            return ""
+        self._hash.update(f"{path.name}\0{content}\0".encode())
+        return content
+
+    def _parse(self, path: Path, content: str) -> Any:
+        try:
+            return parse(content)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             self.problems.append(f"{path.name}: $: invalid YAML{where}: {error.problem or error.context}")
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except yaml.YAMLError as error:
             self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
         return {}
 

@@ -14,7 +14,7 @@ from .rules import read_rules
 from .types import read_type
 from .vocabulary import check_section, check_vocabulary, provenance_of
 
-__all__ = ["SchemaError", "load"]
+__all__ = ["ENVELOPES", "SchemaError", "load", "read"]
 
 #: Envelopes of responses; the codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
@@ -44,7 +44,11 @@ def load(folder: Path) -> Spec:
     Raises:
         SchemaError: the schema is invalid; all problems are listed.
     """
-    document = Document(folder)
+    return read(Document(folder))
+
+
+def read(document: Document) -> Spec:
+    """Return the schema in the files of a folder; the exceptions are those of `load`."""
     if document.problems:
         raise SchemaError(document.problems)
     check_vocabulary(document)

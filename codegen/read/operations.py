@@ -140,14 +140,15 @@ def _read_body(node: Node) -> tuple[str | None, bool]:
     body = node.get("requestBody")
     if body is None:
         return None, False
-    schema = _json_schema(body)
+    schema = json_schema(body)
     if schema is None or schema.component is None:
         body.problem("content.application/json.schema must be a $ref to a component")
         return None, False
     return schema.component, bool(body.members.get("required"))
 
 
-def _json_schema(node: Node) -> Node | None:
+def json_schema(node: Node) -> Node | None:
+    """Return the schema of the JSON content of a request body or response, if any."""
     content = node.get("content")
     media = content.get("application/json") if content else None
     return media.get("schema") if media else None
@@ -164,7 +165,7 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     if any(other.members.get("content") != success.members.get("content") for _, other in successes):
         node.problem("success responses must have the same content")
     returns = success.string("description")
-    schema = _json_schema(success)
+    schema = json_schema(success)
     if schema is None:
         return int(status), "none", None, returns
     if schema.component is not None:
@@ -172,7 +173,7 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     if schema.string("type") == "array":
         return int(status), "bare_many", _read_items(schema), returns
     forms = list(one_of.elements()) if (one_of := schema.get("oneOf")) else [schema]
-    read = [_read_envelope(form) for form in forms]
+    read = [read_envelope(form) for form in forms]
     shapes = {shape for shape, _ in read}
     result = next((name for _, name in read if name), None)
     if len({name for _, name in read}) != 1:
@@ -194,7 +195,8 @@ def _read_items(array: Node) -> str | None:
     return found
 
 
-def _read_envelope(form: Node) -> tuple[str, str | None]:
+def read_envelope(form: Node) -> tuple[str, str | None]:
+    """Return the shape of an answer in an envelope, and its component."""
     kinds = {"ItemEnvelope": "one", "ListEnvelope": "many", "PageEnvelope": "page"}
     envelope = next((node.component for node in all_of.elements()), None) if (all_of := form.get("allOf")) else None
     data = properties.get("data") if (properties := form.get("properties")) else None

@@ -23,6 +23,8 @@ EXTENSIONS = {
     "x-effect",
     "x-enum-varnames",
     "x-environments",
+    "x-every-response",
+    "x-examples",
     "x-flatten-body",
     "x-host",
     "x-hosts",

@@ -18,7 +18,7 @@ def test_help_names_every_command() -> None:
     assert result.exit_code == 0
     for command in (
         "demo", "simulator", "accounts", "positions", "balances", "quote", "search", "chain", "orders", "watch",
-        "fetch", "call", "completion",
+        "fetch", "call", "schema", "completion",
     ):  # fmt: skip
         assert f"\n  {command} " in result.output
 

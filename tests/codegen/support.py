@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from brokerage_async._generated.converters import WIRES
+from brokerage_async._generated.operations import REQUEST_MODELS
 from codegen.__main__ import main
 from codegen.read.load import SchemaError, load
 
@@ -57,5 +59,13 @@ def imported(schema: Path, tmp_path: Path) -> Iterator[Package]:
         yield Package(folder)
     finally:
         sys.path.remove(str(tmp_path))
-        for name in [name for name in sys.modules if name.startswith(folder.name)]:
-            del sys.modules[name]
+        forget(folder.name)
+
+
+def forget(package: str) -> None:
+    """Undo the import of a generated package, and its registration."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
+    for table in (WIRES, REQUEST_MODELS):
+        for model in [model for model in table if model.__module__.partition(".")[0] == package]:
+            del table[model]

@@ -38,7 +38,10 @@ def test_main_check_reports_stale_files_and_writes_nothing(
 
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
 
-    assert capsys.readouterr().err.strip() == f"stale in {out}: __init__.py, models.py; run: python -m codegen"
+    assert (
+        capsys.readouterr().err.strip()
+        == f"stale in {out}: __init__.py, models.py, openapi.json; run: python -m codegen"
+    )
     assert {path.name: path.read_text() for path in out.iterdir()} == before
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 0

@@ -220,7 +220,8 @@ OBJECT_KEYS = {
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-keys", "x-path"}
-VOCABULARY = FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
+ROOT_KEYS = {"x-every-response", "x-examples"}
+VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {
     "integer": {"string", "decimal"},
@@ -263,6 +264,10 @@ def test_extensions_of_components(name: str) -> None:
 @by_object
 def test_extensions_of_properties(name: str) -> None:
     assert set().union(*map(extensions, SCHEMAS[name]["properties"].values())) <= PROPERTY_KEYS
+
+
+def test_extensions_of_the_root() -> None:
+    assert extensions(ROOT) == ROOT_KEYS
 
 
 def test_no_other_extensions_occur() -> None:

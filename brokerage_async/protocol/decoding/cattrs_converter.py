@@ -27,14 +27,17 @@ def make_converter() -> cattrs.Converter:
     raises ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
     """
     converter = cattrs.Converter()
-    for model in WIRES:
-        converter.register_structure_hook(model, _structure_hook(model))
-        converter.register_unstructure_hook(model, _unstructure)
+    converter.register_structure_hook_factory(_is_model, _structure_hook)
+    converter.register_unstructure_hook_func(_is_model, _unstructure)
     converter.register_structure_hook_func(_is_list_of_models, _structure_list)
     converter.register_structure_hook(Decimal, _structure_decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_func(_is_open_enum, lambda value, enum: enum(value))
     return converter
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and kind in WIRES  # also of packages that are imported later
 
 
 def _structure_hook(model: type[Any]) -> Callable[[Any, Any], Any]:

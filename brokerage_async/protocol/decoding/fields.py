@@ -74,7 +74,8 @@ def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
 def nested_wires(wire: type[Wire]) -> frozenset[type[Wire]]:
     """Return the wire structs directly inside this one, read from its annotations, which is quick."""
     names = {name for annotation in wire.__annotations__.values() for name in _WIRE_NAME.findall(str(annotation))}
-    return frozenset(each for each in WIRES.values() if each.__name__ in names)
+    of_package = (each for each in WIRES.values() if each.__module__ == wire.__module__)
+    return frozenset(each for each in of_package if each.__name__ in names)
 
 
 @cache

@@ -14,7 +14,7 @@ from ..._generated.converters import ComplexOrderWire, RelatedOrderWire
 from ..._generated.models import Comparator, ComplexOrderType, NewOrder, OrderStatus
 from ..accounts.accounts import Account
 from ..api.order_wires import order_wire
-from ..api.wire import Dialect, RefusedError, money, timestamp
+from ..api.wire import Dialect, RefusedError, timestamp
 from ..event_queue import EventQueue
 from ..market.prices import PRICE_INTERVAL, Prices
 from .exchange import Exchange
@@ -62,7 +62,7 @@ class ComplexOrder:
             account_number=self.account.number,
             type=self.type,
             ratio_price_comparator=self.comparator,
-            ratio_price_threshold=money(self.threshold),
+            ratio_price_threshold=self.threshold,
             ratio_price_is_threshold_based_on_notional=None if self.threshold is None else False,
             terminal_at=timestamp(self.terminal_at),
             orders=[order_wire(order, dialect) for order in self.orders],

@@ -150,3 +150,21 @@ def test_node_problem_is_recorded_once(tmp_path: Path) -> None:
     schema.root().problem("is wrong")
     schema.root().problem("is wrong")
     assert schema.problems == ["openapi.yaml: $: is wrong"]
+
+
+def test_document_takes_missing_files_from_the_folder_beside(tmp_path: Path) -> None:
+    own, beside = tmp_path / "own", tmp_path / "beside"
+    for folder, name, content in (
+        (own, "openapi.yaml", 'paths: {/a: {$ref: "common.yaml#/paths/A"}}'),
+        (beside, "openapi.yaml", "paths: {}"),
+        (beside, "common.yaml", 'paths: {A: {get: {$ref: "shared.yaml#/B"}}}'),
+        (beside, "shared.yaml", "B: {summary: found}"),
+        (beside, "other.yaml", "C: {}"),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    found = Document(own, beside=beside)
+    assert list(found.files) == ["openapi.yaml", "common.yaml", "shared.yaml"]
+    (beside / "shared.yaml").write_text("B: {summary: changed}")
+    assert Document(own, beside=beside).digest != found.digest
+    assert list(Document(own).files) == ["openapi.yaml"]

@@ -76,7 +76,7 @@ def test_pair_waits_for_its_ratio(harness: Harness) -> None:
     response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
     placed = json.loads(response.body)["data"]
     assert response.status == 200
-    assert placed["complex-order"]["ratio-price-threshold"] == "0.90"
+    assert placed["complex-order"]["ratio-price-threshold"] == "0.9"
     codec.decode(OPERATIONS["complex_orders.edit_pairs"], response.body, strict=True)
     harness.wait(120)
     assert statuses(harness, "PAIRS") == ["Filled", "Filled"]

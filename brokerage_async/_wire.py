@@ -1,0 +1,41 @@
+"""Base of the generated wire structs, and the types of their fields that have a form of their own in JSON."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+
+__all__ = ["DateText", "DecimalText", "Moment", "MomentText", "Wire", "with_extra"]
+
+# Strings that are read further when the model is built, and date-times with an offset.
+DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
+DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
+MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of the wire structs."""
+
+    @abstractmethod
+    def build(self) -> Any:
+        """Return the model with these values. Raises ValueError when one of them cannot be read."""
+
+    def build_new(self) -> Any:
+        """Return the same, but never an object that is shared."""
+        return self.build()
+
+    @staticmethod
+    @abstractmethod
+    def of(model: Any) -> Any:
+        """Return the wire struct of a model, or a dict when raw JSON is to be written over it."""
+
+
+def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the wire struct as a dict with the raw JSON of the model written over it."""
+    return {**msgspec.to_builtins(wire, builtin_types=(Decimal,)), **extra}

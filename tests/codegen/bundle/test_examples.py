@@ -1,0 +1,69 @@
+"""Examples of components: suggested values, literals of descriptions, and the types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from codegen.bundle.examples import unknown_suggestions, with_examples
+
+
+def example(schema: dict[str, Any], suggested: dict[str, Any] | None = None) -> Any:
+    """Return the example of property ``key`` of component ``Plant``."""
+    schemas = {
+        "Plant": {"type": "object", "properties": {"key": schema}},
+        "Season": {"type": "string", "enum": ["Spring", "Autumn"]},
+        "Bed": {"type": "object", "properties": {"width": {"type": "integer", "minimum": 5}}},
+    }
+    return with_examples(schemas, suggested or {})["Plant"]["examples"][0].get("key")
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, "example"),
+        ({"type": ["string", "null"], "description": "Name, such as `Rosa  canina`."}, "Rosa  canina"),
+        ({"type": "string", "format": "date", "description": "Day, such as `now`."}, "2026-06-12"),
+        ({"type": ["string", "number"], "format": "decimal"}, "1.25"),
+        ({"type": "integer"}, 1),
+        ({"type": "integer", "minimum": 3}, 3),
+        ({"type": "integer", "minimum": 0}, 1),
+        ({"type": ["boolean", "null"]}, True),
+        ({"type": "object"}, {}),
+        ({"type": "array", "items": {"type": "string"}}, ["example"]),
+        ({"anyOf": [{"$ref": "#/components/schemas/Season"}, {"type": "string"}]}, "Spring"),
+        ({"anyOf": [{"$ref": "#/components/schemas/Bed"}, {"type": "null"}]}, {"width": 5}),
+        ({"anyOf": [{"$ref": "#/components/schemas/Plant"}, {"type": "null"}]}, None),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Plant"}}, []),
+        ({"type": "string", "x-alias-of": "other"}, None),
+    ],
+)
+def test_example_follows_the_type(schema: dict[str, Any], expected: Any) -> None:
+    assert example(schema) == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": ["string", "null"]}, "suggested"),
+        ({"anyOf": [{"$ref": "#/components/schemas/Season"}, {"type": "string"}]}, "suggested"),
+        ({"type": ["array", "null"], "items": {"type": "string"}}, ["suggested"]),
+        ({"type": "integer"}, 1),
+        ({"$ref": "#/components/schemas/Bed"}, {"width": 5}),
+    ],
+)
+def test_suggested_value_is_for_strings(schema: dict[str, Any], expected: Any) -> None:
+    assert example(schema, {"key": "suggested"}) == expected
+
+
+def test_suggestion_for_a_component_comes_first() -> None:
+    assert example({"type": "string"}, {"key": "general", "Plant.key": "own"}) == "own"
+
+
+def test_unknown_suggestions_are_those_without_a_property() -> None:
+    schemas = {"Plant": {"properties": {"name": {}}}}
+    assert unknown_suggestions(schemas, {"name": "", "Plant.name": "", "height": "", "Bed.name": ""}) == [
+        "height",
+        "Bed.name",
+    ]

@@ -1,0 +1,1 @@
+"""Tools that others wrote, run on the bundled schema: ``nox -s schema``."""

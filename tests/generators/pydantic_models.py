@@ -1,0 +1,81 @@
+"""datamodel-code-generator: its pydantic models have typed rows and accept every answer of the vectors."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import operator
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+from datamodel_code_generator import GenerateConfig, generate
+from datamodel_code_generator.enums import DataModelType, InputFileType
+from datamodel_code_generator.format import Formatter, PythonVersion
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tests.schema.bundle import Body, alternatives, answers, name_of, requests
+
+from .results import LISTS, Result, properties_of
+
+TOOL = "datamodel-code-generator"
+
+
+def run(bundle: Path, folder: Path) -> list[Result]:
+    """Generate the models into ``folder``, and check them."""
+    models = generated(bundle, folder)
+    untyped = tuple(name for name, component in LISTS.items() if not has_typed_rows(models, component))
+    bodies = [*answers(), *requests()]
+    return [
+        Result(tool=TOOL, check="typed rows", total=len(LISTS), problems=untyped),
+        Result(tool=TOOL, check="bodies accepted", total=len(bodies), problems=tuple(refusals(models, bodies))),
+    ]
+
+
+def generated(bundle: Path, folder: Path) -> ModuleType:
+    """Return the module of the generated models."""
+    path = folder / "pydantic_models.py"
+    config = GenerateConfig(
+        input_file_type=InputFileType.OpenAPI,
+        output=path,
+        output_model_type=DataModelType.PydanticV2BaseModel,
+        target_python_version=PythonVersion.PY_311,
+        formatters=[Formatter.BUILTIN],
+    )
+    generate(bundle, config=config)
+    spec = importlib.util.spec_from_file_location("generated_pydantic_models", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module  # where pydantic looks for the names in annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+def has_typed_rows(models: ModuleType, component: str) -> bool:
+    """Return whether the rows of the list of a component are models with all of its fields."""
+    container = vars(models).get(f"{component}List")
+    row = get_args(container.model_fields["items"].annotation)[0] if container else vars(models)[component]
+    if not (isinstance(row, type) and issubclass(row, BaseModel)):
+        return False
+    keys = {field.alias or name for name, field in row.model_fields.items()}
+    return keys == set(properties_of(component))
+
+
+def kind_of(models: ModuleType, schema: dict[str, Any]) -> Any:
+    """Return the type that takes the bodies of a schema: a model, or a list of what its items are."""
+    if schema.get("type") == "array":
+        return list[kind_of(models, schema["items"])]
+    return vars(models)[name_of(schema)] if "$ref" in schema else str
+
+
+def refusals(models: ModuleType, bodies: Iterable[Body]) -> Iterable[str]:
+    """Yield every body that the models do not accept, with the reason."""
+    for body in bodies:
+        kinds = [kind_of(models, each) for each in alternatives(body.schema)]
+        try:
+            TypeAdapter(functools.reduce(operator.or_, kinds)).validate_json(body.source)
+        except ValidationError as error:
+            yield f"{body}: {' '.join(str(error).split())}"

@@ -1,0 +1,65 @@
+"""openapi-python-client: its parsers return typed rows for every list of the vectors."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx
+
+from codegen.naming import snake
+from tests.schema.bundle import answers
+
+from .results import LISTS, Result, properties_of
+
+TOOL = "openapi-python-client"
+PACKAGE = "generated_python_client"
+
+
+def run(bundle: Path, folder: Path) -> list[Result]:
+    """Generate the client into ``folder``, and check it."""
+    settings = folder / "openapi-python-client.yaml"
+    settings.write_text("post_hooks: []\n", "utf-8")  # the generated code is read by programs only
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(bundle)]
+    command += ["--output-path", str(folder / PACKAGE), "--meta", "none", "--overwrite", "--fail-on-warning"]
+    command += ["--config", str(settings)]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    sys.path.insert(0, str(folder))
+    models = importlib.import_module(f"{PACKAGE}.models")
+    untyped = tuple(name for name, component in LISTS.items() if not has_typed_rows(models, component))
+    bodies = [body for body in answers() if body.exchange.status < 500]
+    return [
+        Result(tool=TOOL, check="typed rows", total=len(LISTS), problems=untyped),
+        Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(bodies))),
+    ]
+
+
+def has_typed_rows(models: Any, component: str) -> bool:
+    """Return whether the rows of the list of a component are models with all of its fields."""
+    row = getattr(models, component)
+    fields = [field for field in attrs.fields(row) if field.name != "additional_properties"]
+    container = getattr(models, f"{component}List", None)
+    typed = container is None or container.__annotations__["items"] == f"list[{component}]"
+    return typed and len(fields) == len(properties_of(component))
+
+
+def refusals(bodies: Iterable[Any]) -> Iterable[str]:
+    """Yield every answer that the client does not parse, or not as a model."""
+    client = importlib.import_module(f"{PACKAGE}.client").Client(base_url="https://example.com")
+    for body in bodies:
+        namespace, _, _ = body.exchange.operation.partition(".")
+        module = importlib.import_module(f"{PACKAGE}.api.{namespace}.{snake(body.exchange.operation)}")
+        response = httpx.Response(body.exchange.status, content=body.source)
+        try:
+            parsed = module._parse_response(client=client, response=response)
+        except Exception as error:
+            yield f"{body}: {error!r}"
+            continue
+        rows = parsed if isinstance(parsed, list) else [parsed]
+        if not all(attrs.has(type(row)) or isinstance(row, str) for row in rows):
+            yield f"{body}: parsed as {type(parsed).__name__}"

@@ -1,0 +1,42 @@
+"""Results of the tools, and the lists that they must understand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from tests.schema.bundle import OPERATIONS, SCHEMAS, row_components
+
+#: The component of the rows of every answer that is or may be a list, by operation.
+LISTS: dict[str, str] = {name: rows[0] for name in OPERATIONS if (rows := row_components(name))}
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """Result of one check of one tool: ``problems`` by operation, vector or place, out of ``total``."""
+
+    tool: str
+    check: str
+    total: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Return the line of the report."""
+        passed = self.total - min(len(self.problems), self.total)
+        return f"{self.tool}: {self.check}: {passed} of {self.total}"
+
+
+def properties_of(component: str) -> list[str]:
+    """Return the wire keys of a component."""
+    return list(SCHEMAS[component]["properties"])
+
+
+def report(results: Iterable[Result]) -> int:
+    """Print every result and problem; return the exit code."""
+    code = 0
+    for result in results:
+        print(result.line, *result.problems, sep="\n  ")
+        code = code or (1 if result.problems or not result.total else 0)
+    return code

@@ -1,0 +1,161 @@
+"""A schema beside that of the library, as documented: generated, imported, and called through a client."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Environment, StaticToken, errors, models
+from brokerage_async._generated import converters
+from brokerage_async.protocol.decoding.fields import nested_wires
+from brokerage_async.protocol.response import Response
+from codegen.__main__ import main
+from tests.codegen.support import forget
+from tests.documents import ROOT
+from tests.fake_transport import FakeTransport, fail, ok
+
+PAGE = (ROOT / "docs" / "any-endpoint.md").read_text("utf-8")
+FILES = dict(re.findall(r"^<!-- file: ([\w.]+) -->\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+ACCOUNT = "5WT00001"
+
+
+def rows(number: int) -> Response:
+    """Return a list of notes as the service would send them."""
+    note = {
+        "id": 7, "content": "Wait.", "instrument-type": "Equity", "price": 187.5,
+        "created-at": "2026-06-12T14:30:00.000+00:00", "pinned": True,
+    }  # fmt: skip
+    return ok({"items": [note] * number})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the documented schema, the package generated from it, and the documented program."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "schema").mkdir()
+    for name, content in FILES.items():
+        (folder / ("schema" if name.endswith(".yaml") else ".") / name).write_text(content, "utf-8")
+    assert main(["--schema", str(folder / "schema"), "--out", str(folder / "notes_api")]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def notes(folder: Path) -> Iterator[ModuleType]:
+    """Yield the package, imported."""
+    sys.path.insert(0, str(folder))
+    invalidate_caches()
+    try:
+        yield import_module("notes_api")
+    finally:
+        sys.path.remove(str(folder))
+        forget("notes_api")
+
+
+def client_of(transport: FakeTransport) -> Client:
+    return Client(Environment.sandbox("https://example.com"), StaticToken("token"), transport=transport)
+
+
+def test_page_documents_a_schema_and_a_program() -> None:
+    assert list(FILES) == ["openapi.yaml", "notes.yaml", "program.py"]
+
+
+async def test_read_decodes_its_own_models(notes: ModuleType) -> None:
+    transport = FakeTransport(rows(2))
+    async with client_of(transport) as client:
+        [first, second] = await notes.Endpoints(client.session).notes.list(ACCOUNT, symbol="BRK/B")
+    assert transport.requests[0].method == "GET"
+    assert transport.requests[0].url.endswith("/accounts/5WT00001/notes?symbol=BRK%2FB")
+    assert isinstance(first, notes.models.Note)
+    assert (first.id, first.price) == ("7", Decimal("187.5"))
+    assert first.created_at == dt.datetime(2026, 6, 12, 14, 30, tzinfo=dt.UTC)
+    assert first.instrument_type is notes.models.InstrumentType.EQUITY
+    assert first.instrument_type is not models.InstrumentType.EQUITY
+    assert first.extra == {"pinned": True}
+    assert first == second
+
+
+async def test_read_keeps_what_does_not_fit(notes: ModuleType) -> None:
+    body = {"items": [{"id": 7, "price": "unknown", "content": ["Wait."]}, {"id": 8, "price": "1.25"}]}
+    async with client_of(FakeTransport(ok(body))) as client:
+        [first, second] = await notes.Endpoints(client.session).notes.list(ACCOUNT)
+    assert (first.price, first.extra) == (None, {"price": "unknown", "content": ["Wait."]})
+    assert second.price == Decimal("1.25")
+
+
+async def test_read_is_repeated_and_a_mutation_is_not(notes: ModuleType) -> None:
+    transport = FakeTransport(fail(503), rows(1), fail(503))
+    async with client_of(transport) as client:
+        api = notes.Endpoints(client.session)
+        assert len(await api.notes.list(ACCOUNT)) == 1
+        assert len(transport.requests) == 2
+        with pytest.raises(errors.ServerError):
+            await api.notes.create(ACCOUNT, notes.models.NewNote(content="Wait."))
+    assert len(transport.requests) == 3
+
+
+async def test_mutation_sends_its_own_models(notes: ModuleType) -> None:
+    transport = FakeTransport(Response(status=201, body=b'{"data": {"id": "8", "content": "Wait."}}'))
+    async with client_of(transport) as client:
+        created = await notes.Endpoints(client.session).notes.create(ACCOUNT, notes.models.NewNote(content="Wait."))
+    assert json.loads(transport.requests[0].body or b"") == {"content": "Wait."}
+    assert created == notes.models.Note(id="8", content="Wait.")
+
+
+async def test_mutation_is_validated_before_it_is_sent(notes: ModuleType) -> None:
+    transport = FakeTransport()
+    async with client_of(transport) as client:
+        with pytest.raises(errors.InvalidRequestError, match="content"):
+            await notes.Endpoints(client.session).notes.create(ACCOUNT, notes.models.NewNote(content=7))
+    assert transport.requests == []
+
+
+def test_models_of_one_name_are_kept_apart(notes: ModuleType) -> None:
+    nested_wires.cache_clear()
+    assert nested_wires(converters.ErrorBodyWire) == {converters.ErrorDetailWire}
+    assert nested_wires(notes.converters.ErrorBodyWire) == {notes.converters.ErrorDetailWire}
+
+
+def test_converter_knows_the_models(notes: ModuleType) -> None:
+    note = models.converter.structure({"id": 7, "price": "1.25"}, notes.models.Note)
+    assert note == notes.models.Note(id="7", price=Decimal("1.25"))
+    assert models.converter.unstructure(note) == {"id": "7", "price": "1.25"}
+    assert models.converter.structure([{"id": 7}], list[notes.models.Note]) == [notes.models.Note(id="7")]
+
+
+def test_bundled_schema_comes_with_the_package(folder: Path) -> None:
+    bundle: dict[str, Any] = json.loads((folder / "notes_api" / "openapi.json").read_text("utf-8"))
+    assert bundle["components"]["schemas"]["NoteList"]["properties"]["items"]["items"] == {
+        "$ref": "#/components/schemas/Note"
+    }
+
+
+@pytest.mark.slow
+def test_documented_program_passes_the_type_checker(folder: Path) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", str(folder / "program.py")]
+    environment = {**os.environ, "MYPYPATH": str(folder)}
+    checked = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_documented_program_runs(
+    notes: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created = Response(status=201, body=b'{"data": {"id": 8}}')
+    monkeypatch.setattr(Client, "from_env", lambda: client_of(FakeTransport(created, rows(1))))
+    monkeypatch.setenv("BROKERAGE_ACCOUNT", ACCOUNT)
+    exec(compile(FILES["program.py"], "program.py", "exec"), {})
+    assert capsys.readouterr().out == "8\n2026-06-12 14:30:00+00:00 187.5 Wait.\n"

@@ -1,0 +1,149 @@
+"""The bundled schema is what other tools need: flat answers, typed rows, wire forms as unions, valid examples."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from openapi_spec_validator import validate
+
+from brokerage_async._generated.converters import WIRES
+from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
+from brokerage_async.operation import Shape
+from brokerage_async.protocol.decoding.fields import WireField, wire_fields
+from tests.schema.bundle import (
+    BUNDLE,
+    SCHEMAS,
+    SOURCE,
+    alternatives,
+    answers,
+    requests,
+    resolved,
+    row_components,
+    success_schema,
+)
+from tests.schema.bundle import OPERATIONS as BUNDLED
+from tests.schema.test_schema_valid import walk
+
+MODELS = {model.__name__: wire for model, wire in WIRES.items()}
+RECEIVED = sorted(MODELS.keys() - {model.__name__ for model in REQUEST_MODELS})
+
+
+@cache
+def validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator({**json.loads(schema), "components": BUNDLE["components"]})
+
+
+def misfit(schema: dict[str, Any], value: Any) -> str | None:
+    """Return why a value does not fit a schema, None if it does."""
+    error = best_match(validator(json.dumps(schema)).iter_errors(value))
+    return None if error is None else f"{error.json_path}: {error.message}"
+
+
+def test_bundle_is_valid_openapi() -> None:
+    validate(BUNDLE)
+
+
+def test_bundle_refers_to_its_own_components_only() -> None:
+    references = {node["$ref"] for node in walk(BUNDLE) if isinstance(node.get("$ref"), str)}
+    assert {reference.split("/")[0] for reference in references} == {"#"}
+    assert all(resolved({"$ref": reference}) for reference in references)
+    assert [key for key in ('"allOf"', '"oneOf"', ".yaml#") if key in SOURCE] == []
+
+
+def test_bundle_has_every_operation() -> None:
+    assert BUNDLED.keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_answer_is_a_component_whose_rows_have_properties(name: str) -> None:
+    operation = OPERATIONS[name]
+    rows = row_components(name)
+    is_list = operation.shape in (Shape.MANY, Shape.PAGE, Shape.BARE_MANY)
+    assert not is_list or operation.result not in WIRES or rows
+    assert operation.result is None or all(row == operation.result.__name__ for row in rows)
+    answer = success_schema(name)
+    assert (answer is None) == (operation.shape is Shape.NONE)
+    components = [resolved(each) for each in alternatives(answer or {}) if "$ref" in each]
+    for component in (*components, *(SCHEMAS[row] for row in rows)):
+        assert component["type"] == "object"
+        assert component["properties"]
+    assert components or is_list or answer is None
+
+
+def test_every_operation_has_the_statuses_of_tokens_versions_limits_and_failures() -> None:
+    for name, operation in BUNDLED.items():
+        statuses = {"401", "406", "429", "5XX"} | ({"403"} if OPERATIONS[name].scope else set())
+        assert statuses <= operation["responses"].keys(), name
+
+
+def test_every_component_has_an_example_that_is_valid() -> None:
+    for name, schema in SCHEMAS.items():
+        [example] = schema["examples"]
+        assert example, name
+        assert misfit({"$ref": f"#/components/schemas/{name}"}, example) is None, name
+
+
+def takes(schema: dict[str, Any], value: Any) -> bool:
+    return misfit(schema, value) is None
+
+
+#: A value of each scalar that a wire struct decodes, and of each wire form that the schema declares.
+SCALARS = {"decimal": "1.5", "int": 7, "bool": True, "date": "2026-06-12", "datetime": "2026-06-12T14:30:00Z"}
+FORMS = {
+    "integer": 7, "number": 7.5, "nan": "NaN", "empty": "", "epoch-ms": 1773068402125, "minus-one": -1,
+    "loose": "2026-03-02 14:35:00+00", "date-text": "2026-06-12 and later", "mapping": {"AAPL": {}},
+}  # fmt: skip
+
+
+def wire_values(field: WireField, declared: list[str]) -> list[Any]:
+    """Return a value of each JSON form of a field, but for enumerations and raw objects."""
+    if field.child is not None:
+        return [[{}]] if field.many else [{}]
+    word = "7" if "int" in field.scalars else "true" if "bool" in field.scalars else "x"
+    scalars = {**SCALARS, "str": word}
+    if "datetime" in field.scalars and not {"epoch-ms", "minus-one"} & set(declared):
+        del scalars["int"]  # decoded by the struct of every loose date-time
+    forms = [scalars[scalar] for scalar in field.scalars if scalar in scalars]
+    forms = [[form] for form in forms] if field.array else forms
+    return [*forms, *(FORMS[form] for form in declared if form in FORMS and not (field.array and form == "integer"))]
+
+
+@pytest.mark.parametrize("name", RECEIVED)
+def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> None:
+    """Compares with what the generated wire structs decode, which is the other reading of ``x-wire``."""
+    properties = SCHEMAS[name]["properties"]
+    assert properties.keys() == wire_fields(MODELS[name]).keys()
+    for key, field in wire_fields(MODELS[name]).items():
+        schema = properties[key]
+        values = wire_values(field, schema.get("x-wire", []))
+        assert [value for value in [None, *values] if not takes(schema, value)] == [], key
+        assert not takes(schema, [[]]), key
+
+
+def test_received_enumerations_are_open_and_sent_ones_are_closed() -> None:
+    assert takes(SCHEMAS["Order"]["properties"]["status"], "On Hold")
+    assert not takes(SCHEMAS["NewOrder"]["properties"]["order-type"], "On Hold")
+
+
+def test_decimals_have_a_pattern() -> None:
+    decimals = [node for node in walk(SCHEMAS) if node.get("format") == "decimal"]
+    assert len(decimals) > 300
+    assert all("pattern" in node for node in decimals)
+    price = SCHEMAS["NewOrder"]["properties"]["price"]
+    assert all(takes(price, value) for value in ("1.25", "-0.5", "10", "1e3"))
+    assert not any(takes(price, value) for value in ("", "1_000", "NaN", ".5", 1.25, None))
+
+
+@pytest.mark.parametrize("body", [*answers(), *requests()], ids=str)
+def test_body_of_a_vector_is_valid(body: Any) -> None:
+    assert misfit(body.schema, json.loads(body.source)) is None
+
+
+def test_nearly_every_vector_has_a_body_to_check() -> None:
+    assert len([*answers()]) > 140
+    assert len([*requests()]) > 25
