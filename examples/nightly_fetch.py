@@ -24,7 +24,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 async def fetch(client: Client, symbols: list[str], folder: Path) -> list[errors.BrokerageError]:
-    """Write the files of the day that do not exist yet; return what failed."""
+    """Write the files of the day that do not exist yet; return the failures."""
     today = await service_date(client)
     since = today - timedelta(days=365 * YEARS_OF_EARNINGS)
     jobs: dict[str, BulkFetch[Any]] = {
@@ -40,7 +40,7 @@ async def fetch(client: Client, symbols: list[str], folder: Path) -> list[errors
             continue
         try:
             result = await fetch_to_file(job, out)
-        except errors.BrokerageError as error:  # what has arrived is kept beside the file, for the next run
+        except errors.BrokerageError as error:  # rows received so far are kept beside the file, for the next run
             failures.append(error)
             continue
         print(f"{out}: {result.rows} rows, unknown symbols: {', '.join(result.missing) or 'none'}")

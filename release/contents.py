@@ -35,7 +35,7 @@ UNWANTED = ("__pycache__", ".nox", ".venv", ".git", "_build", ".hypothesis", ".p
 
 
 def wheel_problems(path: Path, version: str) -> list[str]:
-    """Return what is wrong with a wheel."""
+    """Return the problems of a wheel."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         info = f"{PACKAGE}-{version}.dist-info"
@@ -53,7 +53,7 @@ def wheel_problems(path: Path, version: str) -> list[str]:
 
 
 def sdist_problems(path: Path) -> list[str]:
-    """Return what is wrong with a source distribution."""
+    """Return the problems of a source distribution."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     strangers = [name for name in names if set(name.split("/")) & set(UNWANTED)]

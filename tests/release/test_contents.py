@@ -1,4 +1,4 @@
-"""Wheel and sdist hold what belongs there, and nothing else."""
+"""Wheel and sdist hold their own files, all of them and no others."""
 
 from __future__ import annotations
 
