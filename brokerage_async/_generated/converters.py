@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from brokerage_async._decimals import decimal_as_sent, decimal_text, finite, read_decimal
+from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, finite, read_decimal
 from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
@@ -41,6 +41,15 @@ from .models import (
     AlertField,
     AlertOperator,
     AuthorityLevel,
+    Backtest,
+    BacktestDates,
+    BacktestDirection,
+    BacktestLeg,
+    BacktestLegType,
+    BacktestSide,
+    BacktestSnapshot,
+    BacktestStatus,
+    BacktestTrial,
     BuyingPowerEffect,
     ChainFuture,
     CompactOptionChain,
@@ -62,10 +71,13 @@ from .models import (
     Entity,
     EntityOfficer,
     EntitySuitability,
+    EntryConditions,
+    EntryFrequency,
     Equity,
     EquityOption,
     ErrorBody,
     ErrorDetail,
+    ExitConditions,
     ExpectedEarnings,
     ExpirationVolatility,
     FeeBreakdown,
@@ -100,9 +112,11 @@ from .models import (
     MarketDataSnapshot,
     MarketSession,
     MarketState,
+    MaximumTrialsBehavior,
     NestedFuturesOptionChain,
     NestedOptionChain,
     NetLiqOhlc,
+    NewBacktest,
     NewComplexOrder,
     NewOrder,
     NewOrderCondition,
@@ -140,7 +154,12 @@ from .models import (
     QuoteAlert,
     QuoteToken,
     RelatedOrder,
+    SimulatedEffect,
+    SimulatedPrice,
+    SimulatedTrade,
+    SimulatedTradeLeg,
     SpanRow,
+    StrikeSelection,
     SymbolSearchHit,
     TickSize,
     TimeInForce,
@@ -438,7 +457,7 @@ class EarningsReportWire(Wire, rename="kebab"):
         o = _EarningsReportBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.eps = None if (v := self.eps) is None else finite(v)
+        o.eps = v if (v := self.eps) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, EarningsReport)
         o.__class__ = EarningsReport
@@ -471,7 +490,7 @@ class DividendWire(Wire, rename="kebab"):
         o = _DividendBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.amount = None if (v := self.amount) is None else finite(v)
+        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, Dividend)
         o.__class__ = Dividend
@@ -2098,7 +2117,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.type = self.type
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else finite(v)
+        o.ratio_price_threshold = v if (v := self.ratio_price_threshold) is None or v.is_finite() else finite(v)
         o.terminal_at = self.terminal_at
         o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
@@ -3295,8 +3314,8 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.operator = self.operator
         o.provider = self.provider
         o.symbol = self.symbol
-        o.threshold = None if (v := self.threshold) is None else finite(v)
-        o.threshold_numeric = None if (v := self.threshold_numeric) is None else finite(v)
+        o.threshold = v if (v := self.threshold) is None or v.is_finite() else finite(v)
+        o.threshold_numeric = v if (v := self.threshold_numeric) is None or v.is_finite() else finite(v)
         o.triggered_at = self.triggered_at
         o.user_external_id = self.user_external_id
         if not CLASS_SWAP:
@@ -4533,7 +4552,9 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.equities_margin_calculation_type = self.equities_margin_calculation_type
         o.ext_crm_id = self.ext_crm_id
         o.fee_schedule_name = self.fee_schedule_name
-        o.futures_margin_rate_multiplier = None if (v := self.futures_margin_rate_multiplier) is None else finite(v)
+        o.futures_margin_rate_multiplier = (
+            v if (v := self.futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
+        )
         o.has_intraday_equities_margin = self.has_intraday_equities_margin
         o.is_aggregated_at_clearing = self.is_aggregated_at_clearing
         o.is_ascend_event_contracts_enabled = self.is_ascend_event_contracts_enabled
@@ -4561,7 +4582,7 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.pdt_reset_on = self.pdt_reset_on
         o.short_calls_enabled = self.short_calls_enabled
         o.small_notional_futures_margin_rate_multiplier = (
-            None if (v := self.small_notional_futures_margin_rate_multiplier) is None else finite(v)
+            v if (v := self.small_notional_futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
         )
         o.updated_at = self.updated_at
         if not CLASS_SWAP:
@@ -4926,10 +4947,10 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
         v: Any
         o = _NetLiqOhlcBuilder()
         o.extra = EMPTY
-        o.open = None if (v := self.open) is None else finite(v)
-        o.high = None if (v := self.high) is None else finite(v)
-        o.low = None if (v := self.low) is None else finite(v)
-        o.close = None if (v := self.close) is None else finite(v)
+        o.open = v if (v := self.open) is None or v.is_finite() else finite(v)
+        o.high = v if (v := self.high) is None or v.is_finite() else finite(v)
+        o.low = v if (v := self.low) is None or v.is_finite() else finite(v)
+        o.close = v if (v := self.close) is None or v.is_finite() else finite(v)
         v = self.pending_cash_open
         if self.pending_cash_open__alias1 is not None:
             if v is None:
@@ -4938,7 +4959,7 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashOpen", msgspec.to_builtins(self.pending_cash_open__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_open = None if v is None else finite(v)
+        o.pending_cash_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_high
         if self.pending_cash_high__alias1 is not None:
             if v is None:
@@ -4947,14 +4968,14 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashHigh", msgspec.to_builtins(self.pending_cash_high__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_high = None if v is None else finite(v)
+        o.pending_cash_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_low
         if self.pending_cash_low__alias1 is not None:
             if v is None:
                 v = self.pending_cash_low__alias1
             else:
                 keep(o, "pendingCashLow", msgspec.to_builtins(self.pending_cash_low__alias1, builtin_types=(Decimal,)))
-        o.pending_cash_low = None if v is None else finite(v)
+        o.pending_cash_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_close
         if self.pending_cash_close__alias1 is not None:
             if v is None:
@@ -4965,35 +4986,35 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                     "pendingCashClose",
                     msgspec.to_builtins(self.pending_cash_close__alias1, builtin_types=(Decimal,)),
                 )
-        o.pending_cash_close = None if v is None else finite(v)
+        o.pending_cash_close = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_open
         if self.total_open__alias1 is not None:
             if v is None:
                 v = self.total_open__alias1
             else:
                 keep(o, "totalOpen", msgspec.to_builtins(self.total_open__alias1, builtin_types=(Decimal,)))
-        o.total_open = None if v is None else finite(v)
+        o.total_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_high
         if self.total_high__alias1 is not None:
             if v is None:
                 v = self.total_high__alias1
             else:
                 keep(o, "totalHigh", msgspec.to_builtins(self.total_high__alias1, builtin_types=(Decimal,)))
-        o.total_high = None if v is None else finite(v)
+        o.total_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_low
         if self.total_low__alias1 is not None:
             if v is None:
                 v = self.total_low__alias1
             else:
                 keep(o, "totalLow", msgspec.to_builtins(self.total_low__alias1, builtin_types=(Decimal,)))
-        o.total_low = None if v is None else finite(v)
+        o.total_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_close
         if self.total_close__alias1 is not None:
             if v is None:
                 v = self.total_close__alias1
             else:
                 keep(o, "totalClose", msgspec.to_builtins(self.total_close__alias1, builtin_types=(Decimal,)))
-        o.total_close = None if v is None else finite(v)
+        o.total_close = None if v is None else v if v.is_finite() else finite(v)
         o.time = None if (v := self.time) is None else moment_or_keep(v, o, "time")
         if not CLASS_SWAP:
             return freeze(o, NetLiqOhlc)
@@ -5073,7 +5094,7 @@ class PositionWire(Wire, rename="kebab"):
         o.streamer_symbol = self.streamer_symbol
         o.symbol = self.symbol
         o.underlying_symbol = self.underlying_symbol
-        o.quantity = None if (v := self.quantity) is None else finite(v)
+        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
         o.average_daily_market_close_price = (
             None if (v := self.average_daily_market_close_price) is None else read_decimal(v)
         )
@@ -5087,9 +5108,9 @@ class PositionWire(Wire, rename="kebab"):
         o.is_suppressed = self.is_suppressed
         o.mark = None if (v := self.mark) is None else read_decimal(v)
         o.mark_price = None if (v := self.mark_price) is None else read_decimal(v)
-        o.multiplier = None if (v := self.multiplier) is None else finite(v)
+        o.multiplier = v if (v := self.multiplier) is None or v.is_finite() else finite(v)
         o.quantity_direction = self.quantity_direction
-        o.restricted_quantity = None if (v := self.restricted_quantity) is None else finite(v)
+        o.restricted_quantity = v if (v := self.restricted_quantity) is None or v.is_finite() else finite(v)
         o.expires_at = self.expires_at
         o.deliverable_type = self.deliverable_type
         o.fixing_price = None if (v := self.fixing_price) is None else read_decimal(v)
@@ -5330,7 +5351,7 @@ class MarginConfigurationWire(Wire, rename="kebab"):
         v: Any
         o = _MarginConfigurationBuilder()
         o.extra = EMPTY
-        o.risk_free_rate = None if (v := self.risk_free_rate) is None else finite(v)
+        o.risk_free_rate = v if (v := self.risk_free_rate) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, MarginConfiguration)
         o.__class__ = MarginConfiguration
@@ -7258,6 +7279,561 @@ class NewComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_BacktestDatesBuilder = mutable_builder(BacktestDates)
+
+
+class BacktestDatesWire(Wire, rename={"symbol": "symbol", "start_date": "startDate", "end_date": "endDate"}):
+    """Wire form of `BacktestDates`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+
+    def build(self) -> BacktestDates:
+        """Return the frozen model with these values."""
+        o = _BacktestDatesBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        if not CLASS_SWAP:
+            return freeze(o, BacktestDates)
+        o.__class__ = BacktestDates
+        built: BacktestDates = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestDates) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = BacktestDatesWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestLegBuilder = mutable_builder(BacktestLeg)
+
+
+class BacktestLegWire(
+    Wire,
+    rename={
+        "type": "type",
+        "direction": "direction",
+        "side": "side",
+        "quantity": "quantity",
+        "strike_selection": "strikeSelection",
+        "strike_relative_leg": "strikeRelativeLeg",
+        "delta": "delta",
+        "percentage_otm": "percentageOTM",
+        "current_price_offset": "currentPriceOffset",
+        "premium": "premium",
+        "days_until_expiration": "daysUntilExpiration",
+    },
+):
+    """Wire form of `BacktestLeg`."""
+
+    type: BacktestLegType | None = None
+    direction: BacktestDirection | None = None
+    side: BacktestSide | None = None
+    quantity: int | None = None
+    strike_selection: StrikeSelection | None = None
+    strike_relative_leg: int | None = None
+    delta: Decimal | None = None
+    percentage_otm: Decimal | None = None
+    current_price_offset: Decimal | None = None
+    premium: Decimal | None = None
+    days_until_expiration: int | None = None
+
+    def build(self) -> BacktestLeg:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestLegBuilder()
+        o.extra = EMPTY
+        o.type = self.type
+        o.direction = self.direction
+        o.side = self.side
+        o.quantity = self.quantity
+        o.strike_selection = self.strike_selection
+        o.strike_relative_leg = self.strike_relative_leg
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        o.percentage_otm = v if (v := self.percentage_otm) is None or v.is_finite() else finite(v)
+        o.current_price_offset = v if (v := self.current_price_offset) is None or v.is_finite() else finite(v)
+        o.premium = v if (v := self.premium) is None or v.is_finite() else finite(v)
+        o.days_until_expiration = self.days_until_expiration
+        if not CLASS_SWAP:
+            return freeze(o, BacktestLeg)
+        o.__class__ = BacktestLeg
+        built: BacktestLeg = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestLegWire(
+            model.type,
+            model.direction,
+            model.side,
+            model.quantity,
+            model.strike_selection,
+            model.strike_relative_leg,
+            None if (v := model.delta) is None else decimal_number(v),
+            None if (v := model.percentage_otm) is None else decimal_number(v),
+            None if (v := model.current_price_offset) is None else decimal_number(v),
+            None if (v := model.premium) is None else decimal_number(v),
+            model.days_until_expiration,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntryConditionsBuilder = mutable_builder(EntryConditions)
+
+
+class EntryConditionsWire(
+    Wire,
+    rename={
+        "frequency": "frequency",
+        "specific_days": "specificDays",
+        "maximum_active_trials": "maximumActiveTrials",
+        "maximum_active_trials_behavior": "maximumActiveTrialsBehavior",
+        "minimum_vix": "minimumVIX",
+        "maximum_vix": "maximumVIX",
+    },
+):
+    """Wire form of `EntryConditions`."""
+
+    frequency: EntryFrequency | None = None
+    specific_days: tuple[int, ...] | None = None
+    maximum_active_trials: int | None = None
+    maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
+    minimum_vix: int | None = None
+    maximum_vix: int | None = None
+
+    def build(self) -> EntryConditions:
+        """Return the frozen model with these values."""
+        o = _EntryConditionsBuilder()
+        o.extra = EMPTY
+        o.frequency = self.frequency
+        o.specific_days = self.specific_days
+        o.maximum_active_trials = self.maximum_active_trials
+        o.maximum_active_trials_behavior = self.maximum_active_trials_behavior
+        o.minimum_vix = self.minimum_vix
+        o.maximum_vix = self.maximum_vix
+        if not CLASS_SWAP:
+            return freeze(o, EntryConditions)
+        o.__class__ = EntryConditions
+        built: EntryConditions = o
+        return built
+
+    @staticmethod
+    def of(model: EntryConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = EntryConditionsWire(
+            model.frequency,
+            model.specific_days,
+            model.maximum_active_trials,
+            model.maximum_active_trials_behavior,
+            model.minimum_vix,
+            model.maximum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExitConditionsBuilder = mutable_builder(ExitConditions)
+
+
+class ExitConditionsWire(
+    Wire,
+    rename={
+        "take_profit_percentage": "takeProfitPercentage",
+        "stop_loss_percentage": "stopLossPercentage",
+        "after_days_in_trade": "afterDaysInTrade",
+        "at_days_to_expiration": "atDaysToExpiration",
+        "minimum_vix": "minimumVIX",
+    },
+):
+    """Wire form of `ExitConditions`."""
+
+    take_profit_percentage: int | None = None
+    stop_loss_percentage: int | None = None
+    after_days_in_trade: int | None = None
+    at_days_to_expiration: int | None = None
+    minimum_vix: int | None = None
+
+    def build(self) -> ExitConditions:
+        """Return the frozen model with these values."""
+        o = _ExitConditionsBuilder()
+        o.extra = EMPTY
+        o.take_profit_percentage = self.take_profit_percentage
+        o.stop_loss_percentage = self.stop_loss_percentage
+        o.after_days_in_trade = self.after_days_in_trade
+        o.at_days_to_expiration = self.at_days_to_expiration
+        o.minimum_vix = self.minimum_vix
+        if not CLASS_SWAP:
+            return freeze(o, ExitConditions)
+        o.__class__ = ExitConditions
+        built: ExitConditions = o
+        return built
+
+    @staticmethod
+    def of(model: ExitConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = ExitConditionsWire(
+            model.take_profit_percentage,
+            model.stop_loss_percentage,
+            model.after_days_in_trade,
+            model.at_days_to_expiration,
+            model.minimum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NewBacktestBuilder = mutable_builder(NewBacktest)
+
+
+class NewBacktestWire(
+    Wire,
+    rename={
+        "symbol": "symbol",
+        "start_date": "startDate",
+        "end_date": "endDate",
+        "legs": "legs",
+        "entry_conditions": "entryConditions",
+        "exit_conditions": "exitConditions",
+    },
+):
+    """Wire form of `NewBacktest`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+
+    def build(self) -> NewBacktest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NewBacktestBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, NewBacktest)
+        o.__class__ = NewBacktest
+        built: NewBacktest = o
+        return built
+
+    @staticmethod
+    def of(model: NewBacktest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NewBacktestWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestBuilder = mutable_builder(Backtest)
+
+
+class BacktestWire(
+    Wire,
+    rename={
+        "id": "id",
+        "symbol": "symbol",
+        "start_date": "startDate",
+        "end_date": "endDate",
+        "legs": "legs",
+        "entry_conditions": "entryConditions",
+        "exit_conditions": "exitConditions",
+        "status": "status",
+        "eta": "ETA",
+        "progress": "progress",
+        "statistics": "statistics",
+        "trials": "trials",
+        "snapshots": "snapshots",
+        "notices": "notices",
+    },
+):
+    """Wire form of `Backtest`."""
+
+    id: str | int | None = None
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+    status: BacktestStatus | None = None
+    eta: Decimal | None = None
+    progress: Decimal | None = None
+    statistics: list[dict[str, Any]] | None = None
+    trials: list[BacktestTrialWire] | None = None
+    snapshots: list[BacktestSnapshotWire] | None = None
+    notices: tuple[str, ...] | None = None
+
+    def build(self) -> Backtest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        o.status = self.status
+        o.eta = v if (v := self.eta) is None or v.is_finite() else finite(v)
+        o.progress = v if (v := self.progress) is None or v.is_finite() else finite(v)
+        o.statistics = None if (v := self.statistics) is None else tuple([raw_object(item) for item in v])
+        o.trials = None if (v := self.trials) is None else tuple([item.build() for item in v])
+        o.snapshots = None if (v := self.snapshots) is None else tuple([item.build() for item in v])
+        o.notices = self.notices
+        if not CLASS_SWAP:
+            return freeze(o, Backtest)
+        o.__class__ = Backtest
+        built: Backtest = o
+        return built
+
+    @staticmethod
+    def of(model: Backtest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestWire(
+            model.id,
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+            model.status,
+            None if (v := model.eta) is None else decimal_number(v),
+            None if (v := model.progress) is None else decimal_number(v),
+            None if (v := model.statistics) is None else [dict(item) for item in v],
+            None if (v := model.trials) is None else [BacktestTrialWire.of(item) for item in v],
+            None if (v := model.snapshots) is None else [BacktestSnapshotWire.of(item) for item in v],
+            model.notices,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestTrialBuilder = mutable_builder(BacktestTrial)
+
+
+class BacktestTrialWire(
+    Wire, rename={"open_date_time": "openDateTime", "close_date_time": "closeDateTime", "profit_loss": "profitLoss"}
+):
+    """Wire form of `BacktestTrial`."""
+
+    open_date_time: MomentText | int | None = None
+    close_date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+
+    def build(self) -> BacktestTrial:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestTrialBuilder()
+        o.extra = EMPTY
+        o.open_date_time = None if (v := self.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
+        o.close_date_time = None if (v := self.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestTrial)
+        o.__class__ = BacktestTrial
+        built: BacktestTrial = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestTrial) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestTrialWire(
+            None if (v := model.open_date_time) is None else v.isoformat(),
+            None if (v := model.close_date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestSnapshotBuilder = mutable_builder(BacktestSnapshot)
+
+
+class BacktestSnapshotWire(
+    Wire, rename={"date_time": "dateTime", "profit_loss": "profitLoss", "underlying_price": "underlyingPrice"}
+):
+    """Wire form of `BacktestSnapshot`."""
+
+    date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+    underlying_price: Decimal | None = None
+
+    def build(self) -> BacktestSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestSnapshotBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestSnapshot)
+        o.__class__ = BacktestSnapshot
+        built: BacktestSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestSnapshotWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+            None if (v := model.underlying_price) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedTradeBuilder = mutable_builder(SimulatedTrade)
+
+
+class SimulatedTradeWire(
+    Wire, rename={"underlying": "underlying", "start_time": "startTime", "end_time": "endTime", "legs": "legs"}
+):
+    """Wire form of `SimulatedTrade`."""
+
+    underlying: str | None = None
+    start_time: Moment | None = None
+    end_time: Moment | None = None
+    legs: list[SimulatedTradeLegWire] | None = None
+
+    def build(self) -> SimulatedTrade:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedTradeBuilder()
+        o.extra = EMPTY
+        o.underlying = self.underlying
+        o.start_time = self.start_time
+        o.end_time = self.end_time
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTrade)
+        o.__class__ = SimulatedTrade
+        built: SimulatedTrade = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTrade) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedTradeWire(
+            model.underlying,
+            model.start_time,
+            model.end_time,
+            None if (v := model.legs) is None else [SimulatedTradeLegWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedTradeLegBuilder = mutable_builder(SimulatedTradeLeg)
+
+
+class SimulatedTradeLegWire(Wire):
+    """Wire form of `SimulatedTradeLeg`."""
+
+    symbol: str | None = None
+    direction: BacktestDirection | None = None
+    quantity: int | None = None
+
+    def build(self) -> SimulatedTradeLeg:
+        """Return the frozen model with these values."""
+        o = _SimulatedTradeLegBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.direction = self.direction
+        o.quantity = self.quantity
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTradeLeg)
+        o.__class__ = SimulatedTradeLeg
+        built: SimulatedTradeLeg = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTradeLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SimulatedTradeLegWire(
+            model.symbol,
+            model.direction,
+            model.quantity,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedPriceBuilder = mutable_builder(SimulatedPrice)
+
+
+class SimulatedPriceWire(
+    Wire,
+    rename={
+        "date_time": "dateTime",
+        "price": "price",
+        "effect": "effect",
+        "underlying_price": "underlyingPrice",
+        "delta": "delta",
+    },
+):
+    """Wire form of `SimulatedPrice`."""
+
+    date_time: MomentText | int | None = None
+    price: Decimal | None = None
+    effect: SimulatedEffect | None = None
+    underlying_price: Decimal | None = None
+    delta: Decimal | None = None
+
+    def build(self) -> SimulatedPrice:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedPriceBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.price = v if (v := self.price) is None or v.is_finite() else finite(v)
+        o.effect = self.effect
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedPrice)
+        o.__class__ = SimulatedPrice
+        built: SimulatedPrice = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedPrice) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedPriceWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.price) is None else decimal_as_sent(v),
+            model.effect,
+            None if (v := model.underlying_price) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 #: Wire struct of each model.
 WIRES: dict[type[Any], type[Wire]] = {
     Pagination: PaginationWire,
@@ -7364,4 +7940,15 @@ WIRES: dict[type[Any], type[Wire]] = {
     PairsWatchlist: PairsWatchlistWire,
     PairsEquation: PairsEquationWire,
     NewComplexOrder: NewComplexOrderWire,
+    BacktestDates: BacktestDatesWire,
+    BacktestLeg: BacktestLegWire,
+    EntryConditions: EntryConditionsWire,
+    ExitConditions: ExitConditionsWire,
+    NewBacktest: NewBacktestWire,
+    Backtest: BacktestWire,
+    BacktestTrial: BacktestTrialWire,
+    BacktestSnapshot: BacktestSnapshotWire,
+    SimulatedTrade: SimulatedTradeWire,
+    SimulatedTradeLeg: SimulatedTradeLegWire,
+    SimulatedPrice: SimulatedPriceWire,
 }

@@ -171,7 +171,7 @@ def test_property_names_have_the_form_of_their_file(name: str) -> None:
 
 def test_only_bodies_of_tokens_and_of_other_hosts_have_other_property_names() -> None:
     others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
-    assert others == {"oauth.yaml": "underscores"}
+    assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case"}
 
 
 @by_component
@@ -211,7 +211,7 @@ def test_no_defaults(file: str) -> None:
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-rules",
+    "x-flatten-body", "x-host", "x-rules",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
@@ -220,7 +220,7 @@ OBJECT_KEYS = {
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-keys", "x-path"}
-ROOT_KEYS = {"x-every-response", "x-examples"}
+ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {
