@@ -142,6 +142,27 @@ def market(*legs: Any, **more: Any) -> dict[str, Any]:
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
 
 
+def exits(profit: str = "400.00") -> list[dict[str, Any]]:
+    """Build a profit limit and a stop for ten shares, which rest at their default prices."""
+    sale = leg(action="Sell to Close")
+    stop = {"order-type": "Stop", "time-in-force": "GTC", "stop-trigger": "50.00", "legs": [sale]}
+    return [limit(profit, sale, effect="Credit", time_in_force="GTC"), stop]
+
+
+COMPLEX_ORDERS: dict[str, dict[str, Any]] = {
+    "OTOCO": {"type": "OTOCO", "trigger-order": limit(), "orders": exits()},
+    "OTO": {"type": "OTO", "trigger-order": limit(), "orders": exits()[:1]},
+    "OCO": {"type": "OCO", "orders": exits()},
+    "PAIRS": {
+        "type": "PAIRS",
+        "orders": [market(), market(leg("MSFT", action="Sell to Open"))],
+        "ratio-price-comparator": "lte",
+        "ratio-price-threshold": "0.01",
+    },
+}
+"""Bodies of complex orders that rest, by type."""
+
+
 def signed(fields: dict[str, Any], name: str) -> Decimal:
     """Return a signed amount from its unsigned value and effect: paid or required is negative."""
     amount = Decimal(fields[name])

@@ -8,10 +8,6 @@ UNSERVED: frozenset[str] = frozenset(
     {
         "balances.net_liq_history",
         "balances.snapshots",
-        "complex_orders.cancel",
-        "complex_orders.dry_run",
-        "complex_orders.edit_pairs_dry_run",
-        "complex_orders.submit",
         "instruments.currency_pairs",
         "instruments.future",
         "instruments.future_option",

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.models import NewOrder, OrderEdit, OrderStatus
+from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderStatus
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, RefusedError
 from .exchange import Exchange
@@ -105,7 +105,7 @@ class OrderDesk:
         )
 
     def _follow_replaced(self, order: Order, now: float) -> None:
-        """Route the replacement once its original is cancelled.
+        """Route the replacement once its original is cancelled; hold it back if that was held back.
 
         Expire it if the original has ended.
         """
@@ -113,7 +113,8 @@ class OrderDesk:
         if not order.is_terminal or new is None or new.is_terminal:
             return
         if order.status is OrderStatus.CANCELLED:
-            self._exchange.receive(new, now)
+            held = order.contingent_status is ContingentStatus.PENDING_ORDER
+            (self._exchange.hold if held else self._exchange.receive)(new, now)
         else:
             self._order_store.move(new, OrderStatus.EXPIRED, now)
 
