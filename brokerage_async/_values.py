@@ -272,9 +272,27 @@ def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None
     if isinstance(raw, datetime):
         return raw
     if raw == -1:
-        keep(target, key, raw)
+        _keep_minus_one(target, key)
         return None
     return read_epoch(raw)
+
+
+#: Extras that hold nothing but -1 under keys of the schema, by key and by the one without it: rows share them.
+_MINUS_ONES: dict[str, dict[int, Extra]] = {}
+_LASTING: set[int] = {id(EMPTY)}
+
+
+def _keep_minus_one(target: Any, key: str) -> None:
+    """Put -1 into the ``extra`` of a mutable builder, at the price of a lookup: most rows of prices hold it twice."""
+    before: Extra = target.extra
+    try:
+        target.extra = _MINUS_ONES[key][id(before)]
+    except KeyError:
+        kept = Extra({**before, key: -1})
+        if id(before) in _LASTING:
+            kept = _MINUS_ONES.setdefault(key, {}).setdefault(id(before), kept)
+            _LASTING.add(id(kept))
+        target.extra = kept
 
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:

@@ -348,6 +348,12 @@ def authorization_url(
     return page._replace(query=f"{page.query}&{asked}" if page.query else asked).geturl()
 
 
+def _read_hosts(listed: str) -> dict[str, str] | None:
+    """Return the addresses in ``name=address, name=address``, or None if it has another form."""
+    pairs = [pair.strip().partition("=") for pair in listed.split(",") if pair.strip()]
+    return {name: address for name, _, address in pairs} if all(sign for _, sign, _ in pairs) else None
+
+
 _FLAGS = ("TRUST_ENV", "ALLOW_HTTP")
 
 
@@ -358,7 +364,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
     ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
     ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
-    optional.
+    optional, and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
 
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
@@ -373,15 +379,18 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
                 yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
         if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
             yield ErrorDetail("invalid", "must be production or sandbox", "BROKERAGE_ENVIRONMENT")
+        if hosts is None:
+            yield ErrorDetail("invalid", "must list hosts as name=address, separated by commas", "BROKERAGE_HOSTS")
         for name in _FLAGS:
             if (read(name) or "true").lower() not in {"true", "false"}:
                 yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
 
+    hosts = _read_hosts(read("HOSTS") or "")
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
     settings: dict[str, Any] = {
         "environment": Environment(
-            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), streamer_url=read("STREAMER_URL")
+            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts, streamer_url=read("STREAMER_URL")
         ),
         "credentials": RefreshToken(
             client_secret=_hidden(read("CLIENT_SECRET")),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import _values as values
 from brokerage_async import models
+from brokerage_async._generated.converters import WIRES
 from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
 
@@ -196,6 +197,24 @@ def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
     assert values.epoch_or_keep(int(moment.timestamp() * 1000), target, "halt-start-time") == moment
     assert values.epoch_or_keep(moment, target, "halt-start-time") == moment
     assert target.extra == {"halt-start-time": -1}
+
+
+def test_minus_ones_of_all_rows_are_one_extra() -> None:
+    halted = {"halt-start-time": -1, "halt-end-time": -1}
+    wire = WIRES[models.MarketDataSnapshot]
+    first, second = (msgspec.convert(halted, wire).build() for _ in range(2))
+    assert first.extra == halted
+    assert first.extra is second.extra
+    other = msgspec.convert({"halt-end-time": -1}, wire).build()
+    assert other.extra == {"halt-end-time": -1}
+
+
+def test_minus_one_beside_other_raw_json_keeps_that() -> None:
+    builder = values.mutable_builder(models.MarketDataSnapshot)()
+    for number in range(3):
+        builder.extra = Extra({"new": number})
+        assert values.epoch_or_keep(-1, builder, "halt-start-time") is None
+        assert builder.extra == {"new": number, "halt-start-time": -1}
 
 
 def test_zero_is_a_missing_date_time_or_day() -> None:

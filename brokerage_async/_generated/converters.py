@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from brokerage_async._decimals import decimal_as_sent, decimal_text, finite, read_decimal
+from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, finite, read_decimal
 from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
@@ -45,6 +45,15 @@ from .models import (
     AlertField,
     AlertOperator,
     AuthorityLevel,
+    Backtest,
+    BacktestDates,
+    BacktestDirection,
+    BacktestLeg,
+    BacktestLegType,
+    BacktestSide,
+    BacktestSnapshot,
+    BacktestStatus,
+    BacktestTrial,
     BuyingPowerEffect,
     Candle,
     ChainFuture,
@@ -68,10 +77,13 @@ from .models import (
     Entity,
     EntityOfficer,
     EntitySuitability,
+    EntryConditions,
+    EntryFrequency,
     Equity,
     EquityOption,
     ErrorBody,
     ErrorDetail,
+    ExitConditions,
     ExpectedEarnings,
     ExpirationVolatility,
     ExternalTransaction,
@@ -110,9 +122,11 @@ from .models import (
     MarketState,
     MarketStateEntry,
     MarketStateSnapshot,
+    MaximumTrialsBehavior,
     NestedFuturesOptionChain,
     NestedOptionChain,
     NetLiqOhlc,
+    NewBacktest,
     NewComplexOrder,
     NewOrder,
     NewOrderCondition,
@@ -160,7 +174,12 @@ from .models import (
     SecurityStatus,
     Series,
     ShortSaleRestriction,
+    SimulatedEffect,
+    SimulatedPrice,
+    SimulatedTrade,
+    SimulatedTradeLeg,
     SpanRow,
+    StrikeSelection,
     Summary,
     SymbolSearchHit,
     TheoPrice,
@@ -467,7 +486,7 @@ class EarningsReportWire(Wire, rename="kebab"):
         o = _EarningsReportBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.eps = None if (v := self.eps) is None else finite(v)
+        o.eps = v if (v := self.eps) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, EarningsReport)
         o.__class__ = EarningsReport
@@ -500,7 +519,7 @@ class DividendWire(Wire, rename="kebab"):
         o = _DividendBuilder()
         o.extra = EMPTY
         o.occurred_date = self.occurred_date
-        o.amount = None if (v := self.amount) is None else finite(v)
+        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, Dividend)
         o.__class__ = Dividend
@@ -2127,7 +2146,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         o.type = self.type
         o.ratio_price_comparator = self.ratio_price_comparator
         o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else finite(v)
+        o.ratio_price_threshold = v if (v := self.ratio_price_threshold) is None or v.is_finite() else finite(v)
         o.terminal_at = self.terminal_at
         o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
         o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
@@ -3324,8 +3343,8 @@ class QuoteAlertWire(Wire, rename="kebab"):
         o.operator = self.operator
         o.provider = self.provider
         o.symbol = self.symbol
-        o.threshold = None if (v := self.threshold) is None else finite(v)
-        o.threshold_numeric = None if (v := self.threshold_numeric) is None else finite(v)
+        o.threshold = v if (v := self.threshold) is None or v.is_finite() else finite(v)
+        o.threshold_numeric = v if (v := self.threshold_numeric) is None or v.is_finite() else finite(v)
         o.triggered_at = self.triggered_at
         o.user_external_id = self.user_external_id
         if not CLASS_SWAP:
@@ -4562,7 +4581,9 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.equities_margin_calculation_type = self.equities_margin_calculation_type
         o.ext_crm_id = self.ext_crm_id
         o.fee_schedule_name = self.fee_schedule_name
-        o.futures_margin_rate_multiplier = None if (v := self.futures_margin_rate_multiplier) is None else finite(v)
+        o.futures_margin_rate_multiplier = (
+            v if (v := self.futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
+        )
         o.has_intraday_equities_margin = self.has_intraday_equities_margin
         o.is_aggregated_at_clearing = self.is_aggregated_at_clearing
         o.is_ascend_event_contracts_enabled = self.is_ascend_event_contracts_enabled
@@ -4590,7 +4611,7 @@ class TradingStatusWire(Wire, rename="kebab"):
         o.pdt_reset_on = self.pdt_reset_on
         o.short_calls_enabled = self.short_calls_enabled
         o.small_notional_futures_margin_rate_multiplier = (
-            None if (v := self.small_notional_futures_margin_rate_multiplier) is None else finite(v)
+            v if (v := self.small_notional_futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
         )
         o.updated_at = self.updated_at
         if not CLASS_SWAP:
@@ -4955,10 +4976,10 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
         v: Any
         o = _NetLiqOhlcBuilder()
         o.extra = EMPTY
-        o.open = None if (v := self.open) is None else finite(v)
-        o.high = None if (v := self.high) is None else finite(v)
-        o.low = None if (v := self.low) is None else finite(v)
-        o.close = None if (v := self.close) is None else finite(v)
+        o.open = v if (v := self.open) is None or v.is_finite() else finite(v)
+        o.high = v if (v := self.high) is None or v.is_finite() else finite(v)
+        o.low = v if (v := self.low) is None or v.is_finite() else finite(v)
+        o.close = v if (v := self.close) is None or v.is_finite() else finite(v)
         v = self.pending_cash_open
         if self.pending_cash_open__alias1 is not None:
             if v is None:
@@ -4967,7 +4988,7 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashOpen", msgspec.to_builtins(self.pending_cash_open__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_open = None if v is None else finite(v)
+        o.pending_cash_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_high
         if self.pending_cash_high__alias1 is not None:
             if v is None:
@@ -4976,14 +4997,14 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 keep(
                     o, "pendingCashHigh", msgspec.to_builtins(self.pending_cash_high__alias1, builtin_types=(Decimal,))
                 )
-        o.pending_cash_high = None if v is None else finite(v)
+        o.pending_cash_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_low
         if self.pending_cash_low__alias1 is not None:
             if v is None:
                 v = self.pending_cash_low__alias1
             else:
                 keep(o, "pendingCashLow", msgspec.to_builtins(self.pending_cash_low__alias1, builtin_types=(Decimal,)))
-        o.pending_cash_low = None if v is None else finite(v)
+        o.pending_cash_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.pending_cash_close
         if self.pending_cash_close__alias1 is not None:
             if v is None:
@@ -4994,35 +5015,35 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                     "pendingCashClose",
                     msgspec.to_builtins(self.pending_cash_close__alias1, builtin_types=(Decimal,)),
                 )
-        o.pending_cash_close = None if v is None else finite(v)
+        o.pending_cash_close = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_open
         if self.total_open__alias1 is not None:
             if v is None:
                 v = self.total_open__alias1
             else:
                 keep(o, "totalOpen", msgspec.to_builtins(self.total_open__alias1, builtin_types=(Decimal,)))
-        o.total_open = None if v is None else finite(v)
+        o.total_open = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_high
         if self.total_high__alias1 is not None:
             if v is None:
                 v = self.total_high__alias1
             else:
                 keep(o, "totalHigh", msgspec.to_builtins(self.total_high__alias1, builtin_types=(Decimal,)))
-        o.total_high = None if v is None else finite(v)
+        o.total_high = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_low
         if self.total_low__alias1 is not None:
             if v is None:
                 v = self.total_low__alias1
             else:
                 keep(o, "totalLow", msgspec.to_builtins(self.total_low__alias1, builtin_types=(Decimal,)))
-        o.total_low = None if v is None else finite(v)
+        o.total_low = None if v is None else v if v.is_finite() else finite(v)
         v = self.total_close
         if self.total_close__alias1 is not None:
             if v is None:
                 v = self.total_close__alias1
             else:
                 keep(o, "totalClose", msgspec.to_builtins(self.total_close__alias1, builtin_types=(Decimal,)))
-        o.total_close = None if v is None else finite(v)
+        o.total_close = None if v is None else v if v.is_finite() else finite(v)
         o.time = None if (v := self.time) is None else moment_or_keep(v, o, "time")
         if not CLASS_SWAP:
             return freeze(o, NetLiqOhlc)
@@ -5102,7 +5123,7 @@ class PositionWire(Wire, rename="kebab"):
         o.streamer_symbol = self.streamer_symbol
         o.symbol = self.symbol
         o.underlying_symbol = self.underlying_symbol
-        o.quantity = None if (v := self.quantity) is None else finite(v)
+        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
         o.average_daily_market_close_price = (
             None if (v := self.average_daily_market_close_price) is None else read_decimal(v)
         )
@@ -5116,9 +5137,9 @@ class PositionWire(Wire, rename="kebab"):
         o.is_suppressed = self.is_suppressed
         o.mark = None if (v := self.mark) is None else read_decimal(v)
         o.mark_price = None if (v := self.mark_price) is None else read_decimal(v)
-        o.multiplier = None if (v := self.multiplier) is None else finite(v)
+        o.multiplier = v if (v := self.multiplier) is None or v.is_finite() else finite(v)
         o.quantity_direction = self.quantity_direction
-        o.restricted_quantity = None if (v := self.restricted_quantity) is None else finite(v)
+        o.restricted_quantity = v if (v := self.restricted_quantity) is None or v.is_finite() else finite(v)
         o.expires_at = self.expires_at
         o.deliverable_type = self.deliverable_type
         o.fixing_price = None if (v := self.fixing_price) is None else read_decimal(v)
@@ -5359,7 +5380,7 @@ class MarginConfigurationWire(Wire, rename="kebab"):
         v: Any
         o = _MarginConfigurationBuilder()
         o.extra = EMPTY
-        o.risk_free_rate = None if (v := self.risk_free_rate) is None else finite(v)
+        o.risk_free_rate = v if (v := self.risk_free_rate) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, MarginConfiguration)
         o.__class__ = MarginConfiguration
@@ -7287,6 +7308,536 @@ class NewComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
+_BacktestDatesBuilder = mutable_builder(BacktestDates)
+
+
+class BacktestDatesWire(Wire, rename="camel"):
+    """Wire form of `BacktestDates`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+
+    def build(self) -> BacktestDates:
+        """Return the frozen model with these values."""
+        o = _BacktestDatesBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        if not CLASS_SWAP:
+            return freeze(o, BacktestDates)
+        o.__class__ = BacktestDates
+        built: BacktestDates = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestDates) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = BacktestDatesWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestLegBuilder = mutable_builder(BacktestLeg)
+
+
+class BacktestLegWire(
+    Wire,
+    rename={
+        "type": "type",
+        "direction": "direction",
+        "side": "side",
+        "quantity": "quantity",
+        "strike_selection": "strikeSelection",
+        "strike_relative_leg": "strikeRelativeLeg",
+        "delta": "delta",
+        "percentage_otm": "percentageOTM",
+        "current_price_offset": "currentPriceOffset",
+        "premium": "premium",
+        "days_until_expiration": "daysUntilExpiration",
+    },
+):
+    """Wire form of `BacktestLeg`."""
+
+    type: BacktestLegType | None = None
+    direction: BacktestDirection | None = None
+    side: BacktestSide | None = None
+    quantity: int | None = None
+    strike_selection: StrikeSelection | None = None
+    strike_relative_leg: int | None = None
+    delta: Decimal | None = None
+    percentage_otm: Decimal | None = None
+    current_price_offset: Decimal | None = None
+    premium: Decimal | None = None
+    days_until_expiration: int | None = None
+
+    def build(self) -> BacktestLeg:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestLegBuilder()
+        o.extra = EMPTY
+        o.type = self.type
+        o.direction = self.direction
+        o.side = self.side
+        o.quantity = self.quantity
+        o.strike_selection = self.strike_selection
+        o.strike_relative_leg = self.strike_relative_leg
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        o.percentage_otm = v if (v := self.percentage_otm) is None or v.is_finite() else finite(v)
+        o.current_price_offset = v if (v := self.current_price_offset) is None or v.is_finite() else finite(v)
+        o.premium = v if (v := self.premium) is None or v.is_finite() else finite(v)
+        o.days_until_expiration = self.days_until_expiration
+        if not CLASS_SWAP:
+            return freeze(o, BacktestLeg)
+        o.__class__ = BacktestLeg
+        built: BacktestLeg = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestLegWire(
+            model.type,
+            model.direction,
+            model.side,
+            model.quantity,
+            model.strike_selection,
+            model.strike_relative_leg,
+            None if (v := model.delta) is None else decimal_number(v),
+            None if (v := model.percentage_otm) is None else decimal_number(v),
+            None if (v := model.current_price_offset) is None else decimal_number(v),
+            None if (v := model.premium) is None else decimal_number(v),
+            model.days_until_expiration,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_EntryConditionsBuilder = mutable_builder(EntryConditions)
+
+
+class EntryConditionsWire(
+    Wire,
+    rename={
+        "frequency": "frequency",
+        "specific_days": "specificDays",
+        "maximum_active_trials": "maximumActiveTrials",
+        "maximum_active_trials_behavior": "maximumActiveTrialsBehavior",
+        "minimum_vix": "minimumVIX",
+        "maximum_vix": "maximumVIX",
+    },
+):
+    """Wire form of `EntryConditions`."""
+
+    frequency: EntryFrequency | None = None
+    specific_days: tuple[int, ...] | None = None
+    maximum_active_trials: int | None = None
+    maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
+    minimum_vix: int | None = None
+    maximum_vix: int | None = None
+
+    def build(self) -> EntryConditions:
+        """Return the frozen model with these values."""
+        o = _EntryConditionsBuilder()
+        o.extra = EMPTY
+        o.frequency = self.frequency
+        o.specific_days = self.specific_days
+        o.maximum_active_trials = self.maximum_active_trials
+        o.maximum_active_trials_behavior = self.maximum_active_trials_behavior
+        o.minimum_vix = self.minimum_vix
+        o.maximum_vix = self.maximum_vix
+        if not CLASS_SWAP:
+            return freeze(o, EntryConditions)
+        o.__class__ = EntryConditions
+        built: EntryConditions = o
+        return built
+
+    @staticmethod
+    def of(model: EntryConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = EntryConditionsWire(
+            model.frequency,
+            model.specific_days,
+            model.maximum_active_trials,
+            model.maximum_active_trials_behavior,
+            model.minimum_vix,
+            model.maximum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExitConditionsBuilder = mutable_builder(ExitConditions)
+
+
+class ExitConditionsWire(
+    Wire,
+    rename={
+        "take_profit_percentage": "takeProfitPercentage",
+        "stop_loss_percentage": "stopLossPercentage",
+        "after_days_in_trade": "afterDaysInTrade",
+        "at_days_to_expiration": "atDaysToExpiration",
+        "minimum_vix": "minimumVIX",
+    },
+):
+    """Wire form of `ExitConditions`."""
+
+    take_profit_percentage: int | None = None
+    stop_loss_percentage: int | None = None
+    after_days_in_trade: int | None = None
+    at_days_to_expiration: int | None = None
+    minimum_vix: int | None = None
+
+    def build(self) -> ExitConditions:
+        """Return the frozen model with these values."""
+        o = _ExitConditionsBuilder()
+        o.extra = EMPTY
+        o.take_profit_percentage = self.take_profit_percentage
+        o.stop_loss_percentage = self.stop_loss_percentage
+        o.after_days_in_trade = self.after_days_in_trade
+        o.at_days_to_expiration = self.at_days_to_expiration
+        o.minimum_vix = self.minimum_vix
+        if not CLASS_SWAP:
+            return freeze(o, ExitConditions)
+        o.__class__ = ExitConditions
+        built: ExitConditions = o
+        return built
+
+    @staticmethod
+    def of(model: ExitConditions) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = ExitConditionsWire(
+            model.take_profit_percentage,
+            model.stop_loss_percentage,
+            model.after_days_in_trade,
+            model.at_days_to_expiration,
+            model.minimum_vix,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_NewBacktestBuilder = mutable_builder(NewBacktest)
+
+
+class NewBacktestWire(Wire, rename="camel"):
+    """Wire form of `NewBacktest`."""
+
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+
+    def build(self) -> NewBacktest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _NewBacktestBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, NewBacktest)
+        o.__class__ = NewBacktest
+        built: NewBacktest = o
+        return built
+
+    @staticmethod
+    def of(model: NewBacktest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = NewBacktestWire(
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestBuilder = mutable_builder(Backtest)
+
+
+class BacktestWire(
+    Wire,
+    rename={
+        "id": "id",
+        "symbol": "symbol",
+        "start_date": "startDate",
+        "end_date": "endDate",
+        "legs": "legs",
+        "entry_conditions": "entryConditions",
+        "exit_conditions": "exitConditions",
+        "status": "status",
+        "eta": "ETA",
+        "progress": "progress",
+        "statistics": "statistics",
+        "trials": "trials",
+        "snapshots": "snapshots",
+        "notices": "notices",
+    },
+):
+    """Wire form of `Backtest`."""
+
+    id: str | int | None = None
+    symbol: str | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    legs: list[BacktestLegWire] | None = None
+    entry_conditions: EntryConditionsWire | None = None
+    exit_conditions: ExitConditionsWire | None = None
+    status: BacktestStatus | None = None
+    eta: Decimal | None = None
+    progress: Decimal | None = None
+    statistics: list[dict[str, Any]] | None = None
+    trials: list[BacktestTrialWire] | None = None
+    snapshots: list[BacktestSnapshotWire] | None = None
+    notices: tuple[str, ...] | None = None
+
+    def build(self) -> Backtest:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.symbol = self.symbol
+        o.start_date = self.start_date
+        o.end_date = self.end_date
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
+        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
+        o.status = self.status
+        o.eta = v if (v := self.eta) is None or v.is_finite() else finite(v)
+        o.progress = v if (v := self.progress) is None or v.is_finite() else finite(v)
+        o.statistics = None if (v := self.statistics) is None else tuple([raw_object(item) for item in v])
+        o.trials = None if (v := self.trials) is None else tuple([item.build() for item in v])
+        o.snapshots = None if (v := self.snapshots) is None else tuple([item.build() for item in v])
+        o.notices = self.notices
+        if not CLASS_SWAP:
+            return freeze(o, Backtest)
+        o.__class__ = Backtest
+        built: Backtest = o
+        return built
+
+    @staticmethod
+    def of(model: Backtest) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestWire(
+            model.id,
+            model.symbol,
+            model.start_date,
+            model.end_date,
+            None if (v := model.legs) is None else [BacktestLegWire.of(item) for item in v],
+            None if (v := model.entry_conditions) is None else EntryConditionsWire.of(v),
+            None if (v := model.exit_conditions) is None else ExitConditionsWire.of(v),
+            model.status,
+            None if (v := model.eta) is None else decimal_number(v),
+            None if (v := model.progress) is None else decimal_number(v),
+            None if (v := model.statistics) is None else [dict(item) for item in v],
+            None if (v := model.trials) is None else [BacktestTrialWire.of(item) for item in v],
+            None if (v := model.snapshots) is None else [BacktestSnapshotWire.of(item) for item in v],
+            model.notices,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestTrialBuilder = mutable_builder(BacktestTrial)
+
+
+class BacktestTrialWire(Wire, rename="camel"):
+    """Wire form of `BacktestTrial`."""
+
+    open_date_time: MomentText | int | None = None
+    close_date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+
+    def build(self) -> BacktestTrial:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestTrialBuilder()
+        o.extra = EMPTY
+        o.open_date_time = None if (v := self.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
+        o.close_date_time = None if (v := self.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestTrial)
+        o.__class__ = BacktestTrial
+        built: BacktestTrial = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestTrial) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestTrialWire(
+            None if (v := model.open_date_time) is None else v.isoformat(),
+            None if (v := model.close_date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_BacktestSnapshotBuilder = mutable_builder(BacktestSnapshot)
+
+
+class BacktestSnapshotWire(Wire, rename="camel"):
+    """Wire form of `BacktestSnapshot`."""
+
+    date_time: MomentText | int | None = None
+    profit_loss: Decimal | None = None
+    underlying_price: Decimal | None = None
+
+    def build(self) -> BacktestSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _BacktestSnapshotBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, BacktestSnapshot)
+        o.__class__ = BacktestSnapshot
+        built: BacktestSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: BacktestSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = BacktestSnapshotWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.profit_loss) is None else decimal_number(v),
+            None if (v := model.underlying_price) is None else decimal_number(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedTradeBuilder = mutable_builder(SimulatedTrade)
+
+
+class SimulatedTradeWire(Wire, rename="camel"):
+    """Wire form of `SimulatedTrade`."""
+
+    underlying: str | None = None
+    start_time: Moment | None = None
+    end_time: Moment | None = None
+    legs: list[SimulatedTradeLegWire] | None = None
+
+    def build(self) -> SimulatedTrade:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedTradeBuilder()
+        o.extra = EMPTY
+        o.underlying = self.underlying
+        o.start_time = self.start_time
+        o.end_time = self.end_time
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTrade)
+        o.__class__ = SimulatedTrade
+        built: SimulatedTrade = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTrade) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedTradeWire(
+            model.underlying,
+            model.start_time,
+            model.end_time,
+            None if (v := model.legs) is None else [SimulatedTradeLegWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedTradeLegBuilder = mutable_builder(SimulatedTradeLeg)
+
+
+class SimulatedTradeLegWire(Wire):
+    """Wire form of `SimulatedTradeLeg`."""
+
+    symbol: str | None = None
+    direction: BacktestDirection | None = None
+    quantity: int | None = None
+
+    def build(self) -> SimulatedTradeLeg:
+        """Return the frozen model with these values."""
+        o = _SimulatedTradeLegBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.direction = self.direction
+        o.quantity = self.quantity
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedTradeLeg)
+        o.__class__ = SimulatedTradeLeg
+        built: SimulatedTradeLeg = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedTradeLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        wire = SimulatedTradeLegWire(
+            model.symbol,
+            model.direction,
+            model.quantity,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SimulatedPriceBuilder = mutable_builder(SimulatedPrice)
+
+
+class SimulatedPriceWire(Wire, rename="camel"):
+    """Wire form of `SimulatedPrice`."""
+
+    date_time: MomentText | int | None = None
+    price: Decimal | None = None
+    effect: SimulatedEffect | None = None
+    underlying_price: Decimal | None = None
+    delta: Decimal | None = None
+
+    def build(self) -> SimulatedPrice:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SimulatedPriceBuilder()
+        o.extra = EMPTY
+        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
+        o.price = v if (v := self.price) is None or v.is_finite() else finite(v)
+        o.effect = self.effect
+        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, SimulatedPrice)
+        o.__class__ = SimulatedPrice
+        built: SimulatedPrice = o
+        return built
+
+    @staticmethod
+    def of(model: SimulatedPrice) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SimulatedPriceWire(
+            None if (v := model.date_time) is None else v.isoformat(),
+            None if (v := model.price) is None else decimal_as_sent(v),
+            model.effect,
+            None if (v := model.underlying_price) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
 _ExternalTransactionBuilder = mutable_builder(ExternalTransaction)
 
 
@@ -7316,7 +7867,7 @@ class ExternalTransactionWire(Wire, rename="kebab"):
         o.extra = EMPTY
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.account_number = self.account_number
-        o.amount = None if (v := self.amount) is None else finite(v)
+        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
         o.bank_account_type = self.bank_account_type
         o.banking_date = self.banking_date
         o.created_at = None if (v := self.created_at) is None else moment_or_keep(v, o, "created-at")
@@ -7387,13 +7938,13 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
         o.year = v if (v := self.year) is None or isinstance(v, int) else read_integer(v)
-        o.fees = None if (v := self.fees) is None else finite(v)
+        o.fees = v if (v := self.fees) is None or v.is_finite() else finite(v)
         o.fees_effect = self.fees_effect
-        o.commissions = None if (v := self.commissions) is None else finite(v)
+        o.commissions = v if (v := self.commissions) is None or v.is_finite() else finite(v)
         o.commissions_effect = self.commissions_effect
-        o.yearly_realized_gain = None if (v := self.yearly_realized_gain) is None else finite(v)
+        o.yearly_realized_gain = v if (v := self.yearly_realized_gain) is None or v.is_finite() else finite(v)
         o.yearly_realized_gain_effect = self.yearly_realized_gain_effect
-        o.realized_lot_gain = None if (v := self.realized_lot_gain) is None else finite(v)
+        o.realized_lot_gain = v if (v := self.realized_lot_gain) is None or v.is_finite() else finite(v)
         o.realized_lot_gain_effect = self.realized_lot_gain_effect
         if not CLASS_SWAP:
             return freeze(o, UnderlyingYearGainSummary)
@@ -7514,19 +8065,19 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
         o.roll_count = v if (v := self.roll_count) is None or isinstance(v, int) else read_integer(v)
         o.opened_at = None if (v := self.opened_at) is None else moment_or_keep(v, o, "opened-at")
         o.last_occurred_at = None if (v := self.last_occurred_at) is None else moment_or_keep(v, o, "last-occurred-at")
-        o.total_fees = None if (v := self.total_fees) is None else finite(v)
+        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
         o.total_fees_effect = self.total_fees_effect
-        o.total_commissions = None if (v := self.total_commissions) is None else finite(v)
+        o.total_commissions = v if (v := self.total_commissions) is None or v.is_finite() else finite(v)
         o.total_commissions_effect = self.total_commissions_effect
-        o.realized_gain = None if (v := self.realized_gain) is None else finite(v)
+        o.realized_gain = v if (v := self.realized_gain) is None or v.is_finite() else finite(v)
         o.realized_gain_effect = self.realized_gain_effect
-        o.realized_gain_with_fees = None if (v := self.realized_gain_with_fees) is None else finite(v)
+        o.realized_gain_with_fees = v if (v := self.realized_gain_with_fees) is None or v.is_finite() else finite(v)
         o.realized_gain_with_fees_effect = self.realized_gain_with_fees_effect
-        o.total_opening_cost = None if (v := self.total_opening_cost) is None else finite(v)
+        o.total_opening_cost = v if (v := self.total_opening_cost) is None or v.is_finite() else finite(v)
         o.total_opening_cost_effect = self.total_opening_cost_effect
-        o.total_closing_cost = None if (v := self.total_closing_cost) is None else finite(v)
+        o.total_closing_cost = v if (v := self.total_closing_cost) is None or v.is_finite() else finite(v)
         o.total_closing_cost_effect = self.total_closing_cost_effect
-        o.total_cost = None if (v := self.total_cost) is None else finite(v)
+        o.total_cost = v if (v := self.total_cost) is None or v.is_finite() else finite(v)
         o.total_cost_effect = self.total_cost_effect
         o.winner_realized_and_closed = self.winner_realized_and_closed
         o.winner_realized = self.winner_realized
@@ -7588,9 +8139,9 @@ class OrderChainEntryWire(Wire, rename="kebab"):
         o.extra = EMPTY
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else finite(v)
+        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
         o.quantity_type = self.quantity_type
-        o.quantity_numeric = None if (v := self.quantity_numeric) is None else finite(v)
+        o.quantity_numeric = v if (v := self.quantity_numeric) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, OrderChainEntry)
         o.__class__ = OrderChainEntry
@@ -7643,13 +8194,13 @@ class OrderChainNodeWire(Wire, rename="kebab"):
         o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
         o.description = self.description
         o.occurred_at = None if (v := self.occurred_at) is None else moment_or_keep(v, o, "occurred-at")
-        o.total_fees = None if (v := self.total_fees) is None else finite(v)
+        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
         o.total_fees_effect = self.total_fees_effect
-        o.total_fill_cost = None if (v := self.total_fill_cost) is None else finite(v)
+        o.total_fill_cost = v if (v := self.total_fill_cost) is None or v.is_finite() else finite(v)
         o.total_fill_cost_effect = self.total_fill_cost_effect
-        o.fill_cost_per_quantity = None if (v := self.fill_cost_per_quantity) is None else finite(v)
+        o.fill_cost_per_quantity = v if (v := self.fill_cost_per_quantity) is None or v.is_finite() else finite(v)
         o.fill_cost_per_quantity_effect = self.fill_cost_per_quantity_effect
-        o.gcd_quantity = None if (v := self.gcd_quantity) is None else finite(v)
+        o.gcd_quantity = v if (v := self.gcd_quantity) is None or v.is_finite() else finite(v)
         o.order_fill_count = v if (v := self.order_fill_count) is None or isinstance(v, int) else read_integer(v)
         o.roll = self.roll
         o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
@@ -7706,8 +8257,8 @@ class OrderChainLegWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
         o.action = self.action
-        o.fill_quantity = None if (v := self.fill_quantity) is None else finite(v)
-        o.order_quantity = None if (v := self.order_quantity) is None else finite(v)
+        o.fill_quantity = v if (v := self.fill_quantity) is None or v.is_finite() else finite(v)
+        o.order_quantity = v if (v := self.order_quantity) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, OrderChainLeg)
         o.__class__ = OrderChainLeg
@@ -7744,8 +8295,8 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
         o = _MarketStateSnapshotBuilder()
         o.extra = EMPTY
         o.market_datas = None if (v := self.market_datas) is None else tuple([item.build() for item in v])
-        o.total_delta = None if (v := self.total_delta) is None else finite(v)
-        o.total_theta = None if (v := self.total_theta) is None else finite(v)
+        o.total_delta = v if (v := self.total_delta) is None or v.is_finite() else finite(v)
+        o.total_theta = v if (v := self.total_theta) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, MarketStateSnapshot)
         o.__class__ = MarketStateSnapshot
@@ -7788,14 +8339,14 @@ class MarketStateEntryWire(Wire, rename="kebab"):
         o.extra = EMPTY
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
-        o.bid = None if (v := self.bid) is None else finite(v)
-        o.ask = None if (v := self.ask) is None else finite(v)
-        o.last = None if (v := self.last) is None else finite(v)
-        o.delta = None if (v := self.delta) is None else finite(v)
-        o.gamma = None if (v := self.gamma) is None else finite(v)
-        o.theta = None if (v := self.theta) is None else finite(v)
-        o.rho = None if (v := self.rho) is None else finite(v)
-        o.vega = None if (v := self.vega) is None else finite(v)
+        o.bid = v if (v := self.bid) is None or v.is_finite() else finite(v)
+        o.ask = v if (v := self.ask) is None or v.is_finite() else finite(v)
+        o.last = v if (v := self.last) is None or v.is_finite() else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        o.gamma = v if (v := self.gamma) is None or v.is_finite() else finite(v)
+        o.theta = v if (v := self.theta) is None or v.is_finite() else finite(v)
+        o.rho = v if (v := self.rho) is None or v.is_finite() else finite(v)
+        o.vega = v if (v := self.vega) is None or v.is_finite() else finite(v)
         if not CLASS_SWAP:
             return freeze(o, MarketStateEntry)
         o.__class__ = MarketStateEntry
@@ -8777,6 +9328,17 @@ WIRES: dict[type[Any], type[Wire]] = {
     PairsWatchlist: PairsWatchlistWire,
     PairsEquation: PairsEquationWire,
     NewComplexOrder: NewComplexOrderWire,
+    BacktestDates: BacktestDatesWire,
+    BacktestLeg: BacktestLegWire,
+    EntryConditions: EntryConditionsWire,
+    ExitConditions: ExitConditionsWire,
+    NewBacktest: NewBacktestWire,
+    Backtest: BacktestWire,
+    BacktestTrial: BacktestTrialWire,
+    BacktestSnapshot: BacktestSnapshotWire,
+    SimulatedTrade: SimulatedTradeWire,
+    SimulatedTradeLeg: SimulatedTradeLegWire,
+    SimulatedPrice: SimulatedPriceWire,
     ExternalTransaction: ExternalTransactionWire,
     UnderlyingYearGainSummary: UnderlyingYearGainSummaryWire,
     OrderChain: OrderChainWire,

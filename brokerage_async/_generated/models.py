@@ -337,6 +337,99 @@ class QuantityDirection(OpenStrEnum):
     ZERO = "Zero"
 
 
+class BacktestLegType(OpenStrEnum):
+    """Kind of instrument of a leg.
+
+    Published by the service, not in the service document.
+    """
+
+    EQUITY = "equity"
+    EQUITY_OPTION = "equity-option"
+
+
+class BacktestDirection(OpenStrEnum):
+    """Side of a leg.
+
+    `long` is bought first, `short` is sold first.
+
+    Published by the service, not in the service document.
+    """
+
+    LONG = "long"
+    SHORT = "short"
+
+
+class BacktestSide(OpenStrEnum):
+    """Right granted by the option of a leg.
+
+    Published by the service, not in the service document.
+    """
+
+    CALL = "call"
+    PUT = "put"
+
+
+class StrikeSelection(OpenStrEnum):
+    """Way to choose the strike of a leg.
+
+    The relative ways start from the strike of another leg.
+
+    Published by the service, not in the service document.
+    """
+
+    DELTA = "delta"
+    PERCENTAGE_OTM = "percentageOTM"
+    PERCENTAGE_OTM_RELATIVE = "percentageOTMRelative"
+    CURRENT_PRICE_OFFSET = "currentPriceOffset"
+    CURRENT_PRICE_OFFSET_RELATIVE = "currentPriceOffsetRelative"
+    CURRENT_PRICE_EXACT_OFFSET_RELATIVE = "currentPriceExactOffsetRelative"
+    PREMIUM = "premium"
+
+
+class EntryFrequency(OpenStrEnum):
+    """Days on which trials open.
+
+    Published by the service, not in the service document.
+    """
+
+    EVERY_DAY = "every day"
+    ON_SPECIFIC_DAYS_OF_THE_WEEK = "on specific days of the week"
+    ON_EXACT_DAYS_TO_EXPIRATION_MATCH = "on exact days to expiration match"
+
+
+class MaximumTrialsBehavior(OpenStrEnum):
+    """Reaction to the maximum number of active trials.
+
+    Published by the service, not in the service document.
+    """
+
+    DO_NOT_ENTER = "don't enter"
+    CLOSE_OLDEST = "close oldest"
+
+
+class BacktestStatus(OpenStrEnum):
+    """Progress of a backtest.
+
+    Published by the service, not in the service document.
+    """
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+
+
+class SimulatedEffect(OpenStrEnum):
+    """Direction of a price.
+
+    `debit` is paid, `credit` is received.
+
+    Published by the service, not in the service document.
+    """
+
+    DEBIT = "debit"
+    CREDIT = "credit"
+
+
 class TickDirection(OpenStrEnum):
     """Direction of a trade's price against the previous ones.
 
@@ -3276,6 +3369,240 @@ class PairsEquation(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class BacktestDates(Model):
+    """Days for which a symbol can be tested.
+
+    Published by the service, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the underlying."""
+
+    start_date: date | None = None
+    """First day."""
+
+    end_date: date | None = None
+    """Last day."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class BacktestLeg(Model):
+    """Leg of a tested strategy.
+
+    Published by the service, not in the service document.
+    """
+
+    type: BacktestLegType | None = None
+    """Kind of instrument."""
+
+    direction: BacktestDirection | None = None
+    """Side of the leg."""
+
+    side: BacktestSide | None = None
+    """Right of the option; required for options."""
+
+    quantity: int | None = None
+    """Number of shares or contracts; at most 10 contracts."""
+
+    strike_selection: StrikeSelection | None = None
+    """Way to choose the strike."""
+
+    strike_relative_leg: int | None = None
+    """Index of the leg that a relative way starts from."""
+
+    delta: Decimal | None = None
+    """Delta, in hundredths of a share per share: a number of 1 to 100."""
+
+    percentage_otm: Decimal | None = None
+    """Distance out of the money, as a fraction; negative in the money."""
+
+    current_price_offset: Decimal | None = None
+    """Distance from the current price, in dollars, at most 50000."""
+
+    premium: Decimal | None = None
+    """Premium, in dollars, at most 50000."""
+
+    days_until_expiration: int | None = None
+    """Days to expiration at the entry."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class EntryConditions(Model):
+    """Conditions for the entry into a trial.
+
+    Published by the service, not in the service document.
+    """
+
+    frequency: EntryFrequency | None = None
+    """Days on which trials open."""
+
+    specific_days: tuple[int, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Days of the week, as numbers."""
+
+    maximum_active_trials: int | None = None
+    """Maximum number of active trials."""
+
+    maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
+    """Reaction to the maximum."""
+
+    minimum_vix: int | None = None
+    """Lowest VIX, in points."""
+
+    maximum_vix: int | None = None
+    """Highest VIX, in points."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExitConditions(Model):
+    """Conditions for the exit from a trial.
+
+    Published by the service, not in the service document.
+    """
+
+    take_profit_percentage: int | None = None
+    """Profit that ends a trial, in percent."""
+
+    stop_loss_percentage: int | None = None
+    """Loss that ends a trial, in percent."""
+
+    after_days_in_trade: int | None = None
+    """Days after which a trial ends."""
+
+    at_days_to_expiration: int | None = None
+    """Days to expiration at which a trial ends."""
+
+    minimum_vix: int | None = None
+    """VIX that ends a trial, in points."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class NewBacktest(Model):
+    """Strategy to test.
+
+    Published by the service, not in the service document.
+    """
+
+    symbol: str
+    """Symbol of the underlying."""
+
+    start_date: date
+    """First day; see the available dates."""
+
+    end_date: date
+    """Last day."""
+
+    legs: tuple[BacktestLeg, ...] = attrs.field(converter=as_tuple)
+    """Legs of the strategy."""
+
+    entry_conditions: EntryConditions
+    """Conditions for the entry into a trial."""
+
+    exit_conditions: ExitConditions
+    """Conditions for the exit from a trial."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class BacktestTrial(Model):
+    """Trial of a backtest, from entry to exit.
+
+    Published by the service, not in the service document.
+    """
+
+    open_date_time: datetime | None = None
+    """Time of the entry."""
+
+    close_date_time: datetime | None = None
+    """Time of the exit."""
+
+    profit_loss: Decimal | None = None
+    """Profit, in dollars; negative for a loss."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class BacktestSnapshot(Model):
+    """Profit and price at one time of a backtest.
+
+    Published by the service, not in the service document.
+    """
+
+    date_time: datetime | None = None
+    """Time."""
+
+    profit_loss: Decimal | None = None
+    """Profit so far, in dollars; negative for a loss."""
+
+    underlying_price: Decimal | None = None
+    """Price of the underlying, in dollars."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedTradeLeg(Model):
+    """Leg of a trade whose past prices are wanted.
+
+    Published by the service, not in the service document.
+    """
+
+    symbol: str
+    """OCC symbol of an option, or symbol of an equity."""
+
+    direction: BacktestDirection
+    """Side of the leg."""
+
+    quantity: int
+    """Number of shares or contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedPrice(Model):
+    """Price of a trade at one time.
+
+    Published by the service, not in the service document.
+    """
+
+    date_time: datetime | None = None
+    """Time."""
+
+    price: Decimal | None = None
+    """Price of the trade, in dollars; see the effect."""
+
+    effect: SimulatedEffect | None = None
+    """Direction of the price."""
+
+    underlying_price: Decimal | None = None
+    """Price of the underlying, in dollars."""
+
+    delta: Decimal | None = None
+    """Delta of the trade, in dollars per dollar of the underlying."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ExternalTransaction(Model):
     """Transfer between an account and a bank.
 
@@ -5390,6 +5717,84 @@ class PairsWatchlist(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Backtest(Model):
+    """Backtest of a strategy, with its results as far as they exist.
+
+    Published by the service, not in the service document.
+    """
+
+    id: str | None = None
+    """Identifier."""
+
+    symbol: str | None = None
+    """Symbol of the underlying."""
+
+    start_date: date | None = None
+    """First day."""
+
+    end_date: date | None = None
+    """Last day."""
+
+    legs: tuple[BacktestLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Legs of the strategy."""
+
+    entry_conditions: EntryConditions | None = None
+    """Conditions for the entry into a trial."""
+
+    exit_conditions: ExitConditions | None = None
+    """Conditions for the exit from a trial."""
+
+    status: BacktestStatus | None = None
+    """Progress."""
+
+    eta: Decimal | None = None
+    """Remaining time, in units that are not published."""
+
+    progress: Decimal | None = None
+    """Part that is done, in units that are not published."""
+
+    statistics: tuple[Mapping[str, Any], ...] | None = attrs.field(
+        default=None, converter=as_optional_tuple, hash=False
+    )
+    """Statistics, as raw JSON."""
+
+    trials: tuple[BacktestTrial, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Trials."""
+
+    snapshots: tuple[BacktestSnapshot, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Course of profit and price."""
+
+    notices: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Messages for humans."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class SimulatedTrade(Model):
+    """Trade whose past prices are wanted.
+
+    Published by the service, not in the service document.
+    """
+
+    underlying: str
+    """Symbol of the underlying."""
+
+    legs: tuple[SimulatedTradeLeg, ...] = attrs.field(converter=as_tuple)
+    """Legs."""
+
+    start_time: datetime | None = None
+    """First time."""
+
+    end_time: datetime | None = None
+    """Last time."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class OrderChainTotals(Model):
     """Totals of an order chain.
 
@@ -6634,6 +7039,15 @@ __all__ = [
     "AlertField",
     "AlertOperator",
     "AuthorityLevel",
+    "Backtest",
+    "BacktestDates",
+    "BacktestDirection",
+    "BacktestLeg",
+    "BacktestLegType",
+    "BacktestSide",
+    "BacktestSnapshot",
+    "BacktestStatus",
+    "BacktestTrial",
     "BuyingPowerEffect",
     "Candle",
     "ChainFuture",
@@ -6657,10 +7071,13 @@ __all__ = [
     "Entity",
     "EntityOfficer",
     "EntitySuitability",
+    "EntryConditions",
+    "EntryFrequency",
     "Equity",
     "EquityOption",
     "ErrorBody",
     "ErrorDetail",
+    "ExitConditions",
     "ExpectedEarnings",
     "ExpirationVolatility",
     "ExternalTransaction",
@@ -6699,10 +7116,12 @@ __all__ = [
     "MarketState",
     "MarketStateEntry",
     "MarketStateSnapshot",
+    "MaximumTrialsBehavior",
     "NestedFuturesOptionChain",
     "NestedOptionChain",
     "NetLiqOhlc",
     "NetLiqRange",
+    "NewBacktest",
     "NewComplexOrder",
     "NewOrder",
     "NewOrderCondition",
@@ -6750,8 +7169,13 @@ __all__ = [
     "SecurityStatus",
     "Series",
     "ShortSaleRestriction",
+    "SimulatedEffect",
+    "SimulatedPrice",
+    "SimulatedTrade",
+    "SimulatedTradeLeg",
     "SortOrder",
     "SpanRow",
+    "StrikeSelection",
     "Summary",
     "SymbolSearchHit",
     "TheoPrice",

@@ -27,6 +27,9 @@ __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 MAX_BODY = 64 * 1024 * 1024
 """Largest response body in bytes, after decompression."""
 
+_NO_TYPE = ("Content-Type",)
+"""Headers that aiohttp would make up for a request without a body."""
+
 
 class Transport(Protocol):
     """Sends requests. One call of `send` is one request on the wire, never two."""
@@ -149,6 +152,7 @@ class AiohttpTransport:
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
                 auto_decompress=True,
                 middlewares=(once,),
+                skip_auto_headers=_NO_TYPE if request.body is None and request.method != "GET" else None,
             )
             body = await self._read(response, request.previous_body)
         except asyncio.CancelledError:

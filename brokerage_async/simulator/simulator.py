@@ -346,6 +346,7 @@ class Simulator(People):
         if entries:
             self.clock.restore(entries[-1].at)
         self.brokerage.recording.on_entry = file.add
+
     def _set_stream_urls(self) -> None:
         self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 

@@ -12,6 +12,7 @@ from .._generated.models import (
     ComplexOrderType,
     InstrumentType,
     LegAction,
+    NewComplexOrder,
     NewOrder,
     NewOrderLeg,
     OptionType,
@@ -53,7 +54,7 @@ from .market.metrics import Metrics
 from .market.prices import Prices
 from .quote_tokens import QuoteTokens
 from .trading.bookkeeping import Bookkeeping
-from .trading.complex_orders import ComplexOrderDesk
+from .trading.complex_order_desk import ComplexOrderDesk
 from .trading.exchange import Exchange
 from .trading.interventions import Interventions
 from .trading.order_desk import OrderDesk
@@ -99,7 +100,7 @@ class State:
         self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
-            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue
+            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
@@ -189,14 +190,16 @@ class State:
             self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
         ]
-        open_ = self.complex_order_desk.open
-        kinds, ratio = ComplexOrderType, Decimal("0.25")
-        opened = (
-            open_(kinds.OTOCO, account, [profit, loss], now, trigger=buy),
-            open_(kinds.OCO, account, [profit, loss], now),
-            open_(kinds.PAIRS, account, pair, now, comparator=Comparator.LTE, threshold=ratio),
+        kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
+        requested = (
+            NewComplexOrder(type=kinds.OTOCO, trigger_order=buy, orders=(profit, loss)),
+            NewComplexOrder(type=kinds.OCO, orders=(profit, loss)),
+            NewComplexOrder(
+                type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio
+            ),
         )
-        self.complex_order_ids = {order.type: str(order.number) for order in opened}
+        accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
+        self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
     def _share_order(
         self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None

@@ -1,6 +1,6 @@
 """Push as a doorbell: hints that a list may have changed, and how many early polls they may cause.
 
-The polls decide what is reported. A lost hint costs nothing but time, and a repeated one at most a poll.
+The polls alone decide on reports. A lost hint costs nothing but time, and a repeated one at most a poll.
 """
 
 from __future__ import annotations

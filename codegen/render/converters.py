@@ -90,7 +90,7 @@ def _single(field: Field) -> tuple[str, str, str]:
         case "boolean" if "string" in forms:
             return "bool | str", "v if isinstance(v, bool) else read_boolean(v)", ""
         case "decimal":
-            return _decimal(forms, key)
+            return _decimal(forms, key, number=field.type.number)
         case "date" if "epoch-day" in forms:
             return "DateText | int", "day_of_epoch(v)", "v.isoformat()"
         case "date" if forms:
@@ -106,12 +106,12 @@ def _single(field: Field) -> tuple[str, str, str]:
     return _PLAIN[kind], "", ""
 
 
-def _decimal(forms: set[str], key: str) -> tuple[str, str, str]:
+def _decimal(forms: set[str], key: str, *, number: bool) -> tuple[str, str, str]:
     if "non-finite" in forms:
         return "Decimal", f'v if v.is_finite() else none_or_keep(v, o, "{key}")', "decimal_as_sent(v)"
     if "number" in forms:
-        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "finite(v)"
-        return "Decimal", read, "decimal_as_sent(v)"
+        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "v if v.is_finite() else finite(v)"
+        return "Decimal", read, "decimal_number(v)" if number else "decimal_as_sent(v)"
     wire = "DecimalText | int" if "integer" in forms else "DecimalText"
     read = f'decimal_or_keep(v, o, "{key}")' if forms & {"nan", "empty"} else "read_decimal(v)"
     return wire, read, "decimal_text(v)"

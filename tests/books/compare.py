@@ -82,7 +82,9 @@ def check_orders(orders: Iterable[models.Order], check: Check) -> None:
     for order in orders:
         for leg in order.legs or ():
             filled = sum((known(fill.quantity) for fill in leg.fills or ()), ZERO)
-            check.same(f"{order.id} remaining {leg.symbol}", known(leg.remaining_quantity), known(leg.quantity) - filled)
+            check.same(
+                f"{order.id} remaining {leg.symbol}", known(leg.remaining_quantity), known(leg.quantity) - filled
+            )
         remaining = sum((known(leg.remaining_quantity) for leg in order.legs or ()), ZERO)
         check.same(f"{order.id} is filled", order.status is models.OrderStatus.FILLED, remaining == 0)
         if order.status is models.OrderStatus.CANCELLED:

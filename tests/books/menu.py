@@ -39,7 +39,7 @@ class Menu:
 async def menu_of(client: Client) -> Menu:
     """Return the menu, read from the instruments of the service."""
     equities = [one async for one in client.instruments.equities(symbols=SHARES)]
-    invented = [one async for one in client.instruments.equities(per_page=60) if known(one.symbol) > "AA" and len(known(one.symbol)) == 3]
+    invented = [one async for one in client.instruments.equities(per_page=60) if "Holdings" in known(one.description)]
     futures = [one async for one in client.instruments.futures(product_codes=PRODUCTS)]
     traded = [one for one in futures if one.active_month or one.next_active_month]
     sizes = {known(one.symbol): known(one.notional_multiplier) for one in futures}

@@ -38,12 +38,12 @@ class Result:
     differences: tuple[str, ...]
 
 
-def trade(orders: int, seed: int) -> Result:
-    """Place ``orders`` orders and compare all books, now and then and at the end."""
-    return run_in(VirtualLoop(), _trade(orders, seed))
+def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Result:
+    """Place ``orders`` orders and compare all books, after every few steps and at the end."""
+    return run_in(VirtualLoop(), _trade(orders, seed, check_every))
 
 
-async def _trade(orders: int, seed: int) -> Result:
+async def _trade(orders: int, seed: int, check_every: int) -> Result:
     sim = Simulator("production", seed=seed, equities=60, equity_options=5_000, chain_rows=1_200, cash=CASH)
     check = Check()
     async with sim.client() as client:
@@ -52,7 +52,7 @@ async def _trade(orders: int, seed: int) -> Result:
         # The second account has complex orders, of which the trader knows nothing until all have ended.
         for number in itertools.count(1):
             await trader.step()
-            if number % CHECK_EVERY == 0:
+            if number % check_every == 0:
                 await _check(client, sim.account_numbers[::2], menu, trader, check)
             if trader.orders >= orders:
                 break
@@ -61,9 +61,7 @@ async def _trade(orders: int, seed: int) -> Result:
     return Result(seed, trader.orders, trader.counts, fills, check.compared, tuple(check.differences))
 
 
-async def _check(
-    client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check
-) -> int:
+async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check) -> int:
     """Compare the books of accounts and return the number of fills."""
     owned = {known(one.account).account_number: known(one.account) for one in await client.accounts.list("me")}
     return sum([await check_account(client, owned[number], menu, trader.reserved, check) for number in accounts])

@@ -151,7 +151,9 @@ class Book:
         total += self.options_requirement(options["C"], shares, marks)
         return total + self.options_requirement(options["P"], ZERO, marks)
 
-    def options_requirement(self, held: Mapping[str, Decimal], shares: Decimal, marks: Mapping[str, Decimal]) -> Decimal:
+    def options_requirement(
+        self, held: Mapping[str, Decimal], shares: Decimal, marks: Mapping[str, Decimal]
+    ) -> Decimal:
         """Return the margin of calls or puts: short ones are covered by shares, then by long ones."""
         total = ZERO
         free = {symbol: quantity for symbol, quantity in held.items() if quantity > 0}

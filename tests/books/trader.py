@@ -13,13 +13,12 @@ from brokerage_async.models import NewOrder, NewOrderLeg, OrderType, TimeInForce
 from brokerage_async.simulator import Simulator
 
 from .menu import Menu, known, prices_of
-from .second import Fact
 
 __all__ = ["Trader"]
 
 WAITS = (0.0, 0.0, 0.1, 0.3, 1.0, 3.0, 8.0, 20.0)
 HOURS = 3600.0
-LONG_WAIT = 0.004
+LONG_WAIT = 0.0015
 FORCES = (TimeInForce.DAY, TimeInForce.DAY, TimeInForce.GTC, TimeInForce.GTC_EXT, TimeInForce.IOC)
 
 
@@ -77,7 +76,7 @@ class Trader:
         limits = [one for one in live if one.order_type is OrderType.LIMIT and one.complex_order_id is None]
         if not limits:
             return
-        old = self._rng.choice(limits)
+        old = limits[0] if self._rng.random() < 0.5 else self._rng.choice(limits)  # The newest may be about to trade.
         price = (known(old.price) * Decimal(self._rng.choice(("0.9", "0.97", "1.03", "1.2")))).quantize(Decimal("0.01"))
         edit = models.OrderEdit(
             order_type=OrderType.LIMIT,
@@ -153,7 +152,9 @@ class Trader:
         if kind == "stop":
             return tickets.stop(leg, trigger=trigger, time_in_force=force)
         if kind == "stop limit":
-            return tickets.stop_limit(leg, trigger=trigger, price=rounded(trigger * Decimal("1.01")), time_in_force=force)
+            return tickets.stop_limit(
+                leg, trigger=trigger, price=rounded(trigger * Decimal("1.01")), time_in_force=force
+            )
         return tickets.market(leg)
 
     def limit(self, legs: list[NewOrderLeg], marks: dict[str, Decimal], force: TimeInForce) -> NewOrder:
@@ -164,7 +165,10 @@ class Trader:
             return tickets.limit(legs[0], price=rounded(marks[legs[0].symbol] * (1 + side * away)), time_in_force=force)
         units = gcd(*(int(known(leg.quantity)) for leg in legs))
         net = sum(
-            (marks[leg.symbol] * known(leg.quantity) / units * (1 if leg.action.startswith("Buy") else -1) for leg in legs),
+            (
+                marks[leg.symbol] * known(leg.quantity) / units * (1 if leg.action.startswith("Buy") else -1)
+                for leg in legs
+            ),
             Decimal(0),
         )
         price = net + abs(net) * away

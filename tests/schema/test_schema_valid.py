@@ -181,7 +181,7 @@ def test_property_names_have_the_form_of_their_file(name: str) -> None:
 
 def test_only_bodies_of_tokens_of_other_hosts_and_market_events_have_other_property_names() -> None:
     others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
-    assert others == {"market_events.yaml": "camel-case", "oauth.yaml": "underscores"}
+    assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case", "market_events.yaml": "camel-case"}
 
 
 @by_component
@@ -221,7 +221,7 @@ def test_no_defaults(file: str) -> None:
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-rules",
+    "x-flatten-body", "x-host", "x-rules",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
@@ -230,7 +230,7 @@ OBJECT_KEYS = {
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-keys", "x-path"}
-ROOT_KEYS = {"x-every-response", "x-examples"}
+ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {

@@ -13,7 +13,7 @@ import yaml
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
-from tests.simulator.harness import Harness, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market
 
 FOLDER = Path(__file__).parents[2] / "schema"
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
@@ -97,7 +97,7 @@ class Abuse:
         sim = self.harness.sim
         for account, customer in ((sim.foreign_account_number, sim.foreign_customer_id), ("5WT0", "1")):
             path = self.path(account_number=account, customer_id=customer)
-            for body in (None, limit()):
+            for body in (None, limit(), COMPLEX_ORDERS["OCO"]):
                 yield self.ask(f"account-numbers[]={account}&{self.needed}", body, path)
             yield self.ask(body=self.margin_order(account), path=path)
         yield self.ask("start-date=2026-01-01", path=self.path(symbol="NO%2FSUCH"))

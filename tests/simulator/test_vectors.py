@@ -58,6 +58,8 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
         str(CUSTOMER): harness.sim.customer_id,
         "complex-orders/310": f"complex-orders/{harness.sim.complex_order_ids['OTOCO']}",
         "complex-orders/311": f"complex-orders/{harness.sim.complex_order_ids['PAIRS']}",
+        "complex-orders/5/": f"complex-orders/{harness.sim.complex_order_ids['PAIRS']}/",
+        "complex-orders/2147480001": f"complex-orders/{harness.sim.complex_order_ids['OTOCO']}",
         "invented-refresh": harness.sim.refresh_token,
         "invented-secret": harness.sim.client_secret,
         "invented-client": harness.sim.client_id,

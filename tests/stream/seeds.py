@@ -36,7 +36,7 @@ MINUTES = 6
 
 
 class History:
-    """One seed: what happens, and what is found wrong."""
+    """One seed: its events, and the problems found."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -52,7 +52,7 @@ class History:
             self.problems.append(problem)
 
     async def run(self) -> None:
-        """Trade, break things, and look at what is left."""
+        """Trade, break things, and look for leftovers."""
         number_sessions(self.sim)
         async with self.sim.client() as client:
             watching = asyncio.ensure_future(self.watch(client))

@@ -1750,6 +1750,113 @@ def check_new_complex_order(it: models.NewComplexOrder) -> None:
     assert_type(it.extra, Mapping[str, Any])
 
 
+def check_backtest_dates(it: models.BacktestDates) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.start_date, date | None)
+    assert_type(it.end_date, date | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_leg(it: models.BacktestLeg) -> None:
+    assert_type(it.type, models.BacktestLegType | None)
+    assert_type(it.direction, models.BacktestDirection | None)
+    assert_type(it.side, models.BacktestSide | None)
+    assert_type(it.quantity, int | None)
+    assert_type(it.strike_selection, models.StrikeSelection | None)
+    assert_type(it.strike_relative_leg, int | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.percentage_otm, Decimal | None)
+    assert_type(it.current_price_offset, Decimal | None)
+    assert_type(it.premium, Decimal | None)
+    assert_type(it.days_until_expiration, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_entry_conditions(it: models.EntryConditions) -> None:
+    assert_type(it.frequency, models.EntryFrequency | None)
+    assert_type(it.specific_days, tuple[int, ...] | None)
+    assert_type(it.maximum_active_trials, int | None)
+    assert_type(it.maximum_active_trials_behavior, models.MaximumTrialsBehavior | None)
+    assert_type(it.minimum_vix, int | None)
+    assert_type(it.maximum_vix, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_exit_conditions(it: models.ExitConditions) -> None:
+    assert_type(it.take_profit_percentage, int | None)
+    assert_type(it.stop_loss_percentage, int | None)
+    assert_type(it.after_days_in_trade, int | None)
+    assert_type(it.at_days_to_expiration, int | None)
+    assert_type(it.minimum_vix, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_new_backtest(it: models.NewBacktest) -> None:
+    assert_type(it.symbol, str)
+    assert_type(it.start_date, date)
+    assert_type(it.end_date, date)
+    assert_type(it.legs, tuple[models.BacktestLeg, ...])
+    assert_type(it.entry_conditions, models.EntryConditions)
+    assert_type(it.exit_conditions, models.ExitConditions)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest(it: models.Backtest) -> None:
+    assert_type(it.id, str | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.start_date, date | None)
+    assert_type(it.end_date, date | None)
+    assert_type(it.legs, tuple[models.BacktestLeg, ...] | None)
+    assert_type(it.entry_conditions, models.EntryConditions | None)
+    assert_type(it.exit_conditions, models.ExitConditions | None)
+    assert_type(it.status, models.BacktestStatus | None)
+    assert_type(it.eta, Decimal | None)
+    assert_type(it.progress, Decimal | None)
+    assert_type(it.statistics, tuple[Mapping[str, Any], ...] | None)
+    assert_type(it.trials, tuple[models.BacktestTrial, ...] | None)
+    assert_type(it.snapshots, tuple[models.BacktestSnapshot, ...] | None)
+    assert_type(it.notices, tuple[str, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_trial(it: models.BacktestTrial) -> None:
+    assert_type(it.open_date_time, datetime | None)
+    assert_type(it.close_date_time, datetime | None)
+    assert_type(it.profit_loss, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_snapshot(it: models.BacktestSnapshot) -> None:
+    assert_type(it.date_time, datetime | None)
+    assert_type(it.profit_loss, Decimal | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade(it: models.SimulatedTrade) -> None:
+    assert_type(it.underlying, str)
+    assert_type(it.start_time, datetime | None)
+    assert_type(it.end_time, datetime | None)
+    assert_type(it.legs, tuple[models.SimulatedTradeLeg, ...])
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade_leg(it: models.SimulatedTradeLeg) -> None:
+    assert_type(it.symbol, str)
+    assert_type(it.direction, models.BacktestDirection)
+    assert_type(it.quantity, int)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_price(it: models.SimulatedPrice) -> None:
+    assert_type(it.date_time, datetime | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.effect, models.SimulatedEffect | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
 def check_external_transaction(it: models.ExternalTransaction) -> None:
     assert_type(it.id, str | None)
     assert_type(it.account_number, str | None)

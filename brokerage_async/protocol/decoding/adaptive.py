@@ -73,13 +73,14 @@ class DecoderRegistry:
         self._learned: dict[type[Wire], dict[str, str | None]] = {}
         self._widened: dict[type[Wire], dict[WireField, bool]] = {}
         self._orders: dict[type[Wire], list[str]] = {}
+        self._unordered: set[type[Wire]] = set()
         self._plans: dict[type[Wire], Plan] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
         with self._lock:
-            for state in (self._learned, self._widened, self._orders, self._plans, self._warned):
+            for state in (self._learned, self._widened, self._orders, self._unordered, self._plans, self._warned):
                 state.clear()
 
     def plan(self, wire: type[Wire]) -> Plan:
@@ -118,10 +119,13 @@ class DecoderRegistry:
 
     def is_reordered(self, wire: type[Wire]) -> bool:
         """Return whether the order of the keys has been looked at."""
-        return wire in self._orders or not self._reorders
+        return wire in self._orders or wire in self._unordered or not self._reorders
 
-    def reorder(self, wire: type[Wire], row: dict[str, Any]) -> None:
-        """Adopt the order of the keys of one raw row, once."""
+    def reorder(self, wire: type[Wire], row: dict[str, Any] | None) -> None:
+        """Adopt the order of the keys of one raw row, once; None for one that is too long to look at."""
+        if row is None:
+            self._unordered.add(wire)
+            return
         found: dict[type[Wire], list[str]] = {}
         _collect_order(wire, row, found)
         with self._lock:

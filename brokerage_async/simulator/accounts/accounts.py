@@ -28,14 +28,16 @@ class Position:
     """Holding of one instrument since ``opened_at``; ``quantity`` is negative when short.
 
     ``average`` is the mean price of its openings, which not every decimal can hold. ``realized`` is the gain of the
-    parts that were closed on the day of ``realized_at``, before fees; ``unpaid`` is what rounding to cents left of it.
+    parts that were closed on the day of ``realized_at``, before fees. ``earned`` is the gain of all closed parts, of
+    which ``paid`` is booked: the same to the cent.
     """
 
     instrument: Instrument
     quantity: Decimal
     average: Fraction
     opened_at: float
-    unpaid: Fraction = Fraction(0)
+    earned: Fraction = Fraction(0)
+    paid: Decimal = Decimal(0)
     realized: Decimal = Decimal(0)
     realized_at: float | None = None
 
@@ -51,9 +53,9 @@ class Position:
 
     def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
         """Return the gain, to the cent, of closing a signed part of the holding, and add it to that of the day."""
-        exact = Fraction(quantity * self.instrument.multiplier) * (Fraction(price) - self.average) + self.unpaid
-        gain = Decimal(round(exact * 100)) / 100
-        self.unpaid = exact - Fraction(gain)
+        self.earned += Fraction(quantity * self.instrument.multiplier) * (Fraction(price) - self.average)
+        gain = Decimal(round(self.earned * 100)) / 100 - self.paid
+        self.paid += gain
         self.realized = self.realized_on(local_date(now)) + gain
         self.realized_at = now
         return gain
@@ -124,7 +126,8 @@ class Account:
             cost = Fraction(before) * position.average + Fraction(change * price)
             position.average = cost / Fraction(after)
         elif before * after < 0:
-            position.average, position.opened_at, position.unpaid = Fraction(price), now, Fraction(0)
+            position.average, position.opened_at = Fraction(price), now
+            position.earned, position.paid = Fraction(0), Decimal(0)
         position.quantity = after
         return gain
 

@@ -64,9 +64,10 @@ class Balances:
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
         account, now = self._access.account(request), request.now
-        chosen = self._chosen(request, account)
+        in_dollars = request.query.get("currency", _CURRENCY) == _CURRENCY
+        chosen = self._chosen(request, account) if in_dollars else []
         times = [snapshot.at for snapshot in chosen]
-        is_default = not _SNAPSHOT_FILTERS & request.query.keys()
+        is_default = in_dollars and not _SNAPSHOT_FILTERS & request.query.keys()
         page = request.slice(len(chosen) + is_default, default=_DEFAULT_PAGE)
         rows: list[bytes] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
@@ -86,8 +87,6 @@ class Balances:
         last = query.get("snapshot_date", query.get("end_date", date.max))
         taken = snapshots(first, last, opened_at(account), now)
         chosen = [one for one in taken if query.get("time_of_day") in (None, one.time_of_day)]
-        if query.get("currency", _CURRENCY) != _CURRENCY:
-            return []
         return chosen if _SNAPSHOT_FILTERS & query.keys() else chosen[-1:]
 
     def net_liq_history(self, request: ParsedRequest) -> Response:

@@ -6,10 +6,12 @@ __all__ = ["UNSERVED"]
 
 UNSERVED: frozenset[str] = frozenset(
     {
-        "complex_orders.cancel",
-        "complex_orders.dry_run",
-        "complex_orders.edit_pairs_dry_run",
-        "complex_orders.submit",
+        "backtests.available_dates",
+        "backtests.cancel",
+        "backtests.create",
+        "backtests.get",
+        "backtests.list",
+        "backtests.simulate_trade",
     }
 )
 """Names of the operations without a handler; an operation with one must not be listed."""

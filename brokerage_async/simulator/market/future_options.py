@@ -29,7 +29,7 @@ from ..api.wire import dumps, timestamp
 from .calendar import expiration_day, local_epoch
 from .future_product_rows import MONTH_CODES, OptionProduct
 from .future_products import FutureProduct, product_of
-from .futures import Contract, contract_after, contracts
+from .futures import EXPIRATION_HOUR, Contract, contract_after, contracts
 from .instrument import Instrument, day_of
 from .row_table import RowTable
 
@@ -41,6 +41,7 @@ _OPTION = re.compile(
     re.ASCII,
 )
 _STRIKES = 200
+_HOUR = 16.0
 _TICK = "0.01"
 
 
@@ -81,10 +82,15 @@ class Expiration:
         """Day as it appears in symbols (``260612``)."""
         return f"{self.day:%y%m%d}"
 
+    @property
+    def hour(self) -> float:
+        """Hour of expiration, in New York."""
+        return EXPIRATION_HOUR if self.is_regular else _HOUR
+
     @cached_property
     def expires_at(self) -> Any:
         """Time of expiration, as sent."""
-        return timestamp(self.contract.expires_at if self.is_regular else local_epoch(self.day, 16))
+        return timestamp(local_epoch(self.day, self.hour))
 
     @cached_property
     def symbol_start(self) -> str:
@@ -125,7 +131,7 @@ class FutureOptionChain:
         number = -(-count // (_STRIKES * len(OptionType)))
         first = today + timedelta(days=(4 - today.weekday()) % 7)
         days = (expiration_day(first + timedelta(days=7 * week)) for week in range(number + 1))
-        self.expirations = [Expiration(day, product) for day in days if day >= today][:number]
+        self.expirations: list[Expiration] = [Expiration(day, product) for day in days if day >= today][:number]
         lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
         strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
         codes = [(strike, kind, f"{kind.value}{strike}") for strike in strikes for kind in OptionType]
@@ -263,6 +269,7 @@ def future_option_instrument(symbol: str) -> Instrument | None:
     expires = day_of(match["day"]) if match else None
     if match is None or product is None or expires is None:
         return None
+    expiration = Expiration(expires, product)
     return Instrument(
         symbol=symbol,
         instrument_type=InstrumentType.FUTURE_OPTION,
@@ -272,4 +279,5 @@ def future_option_instrument(symbol: str) -> Instrument | None:
         strike=Decimal(match["strike"]),
         option_type=OptionType(match["kind"]),
         expires=expires,
+        expiration_hour=expiration.hour,
     )

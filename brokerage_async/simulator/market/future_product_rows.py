@@ -29,7 +29,7 @@ __all__ = [
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the months in symbols."""
 
-QUARTERS = (3, 6, 9, 12)
+QUARTERS: tuple[int, ...] = (3, 6, 9, 12)
 """Months of the listed contracts."""
 
 ACTIVE_CONTRACTS = 7

@@ -98,9 +98,9 @@ _PRODUCTS = {
         TN   113      1000    0.015625 2600   0.5     Ultra 10-Year Treasury Note
         Z3N  105      2000    0.00390625 1200 0.125   3-Year Treasury Note
         TWE  112      1000    0.03125  3900   1       20-Year Treasury Bond
-        SR3  95.8     2500    0.0025   800    0.125   Three-Month SOFR
-        SR1  95.7     4167    0.0025   500    0.125   One-Month SOFR
-        ZQ   95.7     4167    0.0025   450    0.125   30-Day Federal Funds
+        SR3  95.75    2500    0.0025   800    0.125   Three-Month SOFR
+        SR1  95.75    4167    0.0025   500    0.125   One-Month SOFR
+        ZQ   95.75    4167    0.0025   450    0.125   30-Day Federal Funds
         10Y  4.4      1000    0.001    310    0.05    Micro 10-Year Yield
         2YY  3.9      1000    0.001    350    0.05    Micro 2-Year Yield
         30Y  4.9      1000    0.001    330    0.05    Micro 30-Year Yield""",
@@ -122,7 +122,7 @@ _PRODUCTS = {
         ZC   440      50      0.25     1100   5       Corn
         ZS   1050     50      0.25     2100   10      Soybeans
         ZW   540      50      0.25     1900   10      Chicago Wheat
-        KE   535      50      0.25     1900   10      KC Hard Red Winter Wheat
+        KE   535      50      0.25     1900   5       KC Hard Red Winter Wheat
         ZL   47       600     0.01     1700   1       Soybean Oil
         ZM   295      100     0.1      1800   5       Soybean Meal
         ZO   370      50      0.25     1300   5       Oats

@@ -22,11 +22,12 @@ from .future_product_rows import ACTIVE_CONTRACTS, MONTH_CODES, QUARTERS, produc
 from .future_products import FUTURES, FutureProduct
 from .instrument import Instrument
 
-__all__ = ["Contract", "contract_after", "contracts", "future_instrument"]
+__all__ = ["EXPIRATION_HOUR", "Contract", "contract_after", "contracts", "future_instrument"]
 
 _FUTURE = re.compile(rf"/(?P<code>[A-Z0-9]+)(?P<month>[{MONTH_CODES}])(?P<year>\d)", re.ASCII)
 _YEAR = timedelta(days=366)
-_EXPIRES_AT = 9.5
+EXPIRATION_HOUR = 9.5
+"""Hour of the last trade, in New York."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +62,7 @@ class Contract:
     @property
     def expires_at(self) -> float:
         """Time of the last trade, in epoch seconds."""
-        return local_epoch(self.expires, _EXPIRES_AT)
+        return local_epoch(self.expires, EXPIRATION_HOUR)
 
     @property
     def security_id(self) -> str:
@@ -82,6 +83,7 @@ class Contract:
             multiplier=self.product.multiplier,
             tick=self.product.tick,
             expires=self.expires,
+            expiration_hour=EXPIRATION_HOUR,
         )
 
     def row(self, today: date, front: Contract) -> FutureWire:

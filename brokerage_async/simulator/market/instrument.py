@@ -9,6 +9,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.models import InstrumentCollection, InstrumentType, OptionType
+from .calendar import local_epoch
 from .future_products import product_of
 
 __all__ = ["Instrument", "day_of", "occ_symbol", "parse_occ"]
@@ -26,8 +27,8 @@ class Instrument:
     """Tradable instrument.
 
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
-    options, ``expires`` for options and futures. ``halted`` instruments cannot be traded, ``closing_only`` ones only
-    closed, ``hard_to_borrow`` ones not sold short.
+    options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
+    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short.
     """
 
     symbol: str
@@ -38,9 +39,15 @@ class Instrument:
     strike: Decimal | None = None
     option_type: OptionType | None = None
     expires: date | None = None
+    expiration_hour: float = 16.0
     halted: bool = False
     closing_only: bool = False
     hard_to_borrow: bool = False
+
+    @property
+    def expires_at(self) -> float | None:
+        """Time of expiration in epoch seconds."""
+        return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
 
     @property
     def is_option(self) -> bool:

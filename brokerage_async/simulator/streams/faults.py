@@ -1,4 +1,4 @@
-"""Faults of the streams: what befalls the messages of the server.
+"""Faults of the streams: they lose, double, delay and break the messages of the server.
 
 ::
 
@@ -84,7 +84,7 @@ class StreamFaults:
         self.is_half_open, self.refusals = False, 0
 
     def deliver(self, kind: str) -> Delivery:
-        """Return what befalls an event of type ``kind``; protocol messages, without a type, meet no fault."""
+        """Return the delivery of an event of type ``kind``; protocol messages have no type, and meet no fault."""
         for planned in self._planned if kind else ():
             if planned.kind in (None, kind):
                 planned.times -= 1

@@ -1,4 +1,4 @@
-"""Both streams of one environment: opens sessions, and pushes what changes to them."""
+"""Both streams of one environment: opens sessions, and pushes changes to them."""
 
 from __future__ import annotations
 

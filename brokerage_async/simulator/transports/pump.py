@@ -1,4 +1,4 @@
-"""Pump: runs what is due in the simulator while streams are open, so that events come without a request."""
+"""Pump that runs due events of the simulator while streams are open, so that events come without a request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pump:
             await asyncio.wait({task})
 
     def check(self) -> None:
-        """End the task if there are no connections any more."""
+        """End the task after the last connection."""
         if not self._brokerage.streams.sessions and self._task is not None:
             self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
             self._task.cancel()

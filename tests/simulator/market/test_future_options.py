@@ -39,7 +39,7 @@ def test_codes_of_an_expiration(day: date, future: str, contract: str) -> None:
     assert expiration.date_code == f"{day:%y%m%d}"
 
 
-@pytest.mark.parametrize("code", FUTURES)
+@pytest.mark.parametrize("code", ["ES", "CL", "6E", "6J", "M2K", "10Y", "VX", "SM75"])
 def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     chain = FutureOptionChain(FUTURES[code], 801, TODAY)
     rows = rows_of(chain)
@@ -55,6 +55,14 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     assert [row["option-type"] for row in rows[:2]] == ["C", "P"]
     # 2026-06-19 is a holiday.
     assert [row["expiration-date"] for row in rows[399::400]] == ["2026-06-12", "2026-06-18"]
+
+
+def test_first_option_of_every_product_is_tradable() -> None:
+    for code, product in FUTURES.items():
+        [option] = FutureOptionChain(product, 1, TODAY).table.definitions
+        instrument = future_option_instrument(option.symbol)
+        assert instrument is not None
+        assert instrument.underlying == f"/{code}M6"
 
 
 def test_no_option_outlives_its_future() -> None:

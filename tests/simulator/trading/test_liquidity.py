@@ -49,7 +49,7 @@ def test_sale_trades_at_the_bid() -> None:
 
 
 def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
-    harness = scripted((0, "99.90", "100.10", 30), (60, "99.90", "100.10", 50), (120, "99.90", "100.10", 500))
+    harness = scripted((0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500))
     identifier = harness.place(market(leg(quantity="100")))
     harness.wait(59)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 30)
