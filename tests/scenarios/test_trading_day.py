@@ -49,8 +49,8 @@ def test_program_has_the_same_day_in_every_process() -> None:
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1]
-    assert int(outputs[0].split()[0]) > 5
-    assert outputs[0].count('"after": "Filled"') > 5
+    assert int(outputs[0].split()[0]) > 2
+    assert outputs[0].count('"after": "Filled"') > 2
 
 
 @pytest.mark.slow
@@ -97,5 +97,5 @@ def test_bot_decides_the_same_over_http() -> None:
 
     expected = run(in_memory, start=START, seed=SEED, environment="production")
     assert expected is not None
-    assert len(expected) > 10
+    assert len(expected) > 4
     assert run_in(QuickLoop(300), over_http()) == expected
