@@ -43,8 +43,36 @@ def measure(rounds: int) -> list[Result]:
         result("    mean of the pages, x msgspec untyped", means(columns["msgspec untyped"])),
         result("converter.structure(list of dicts), x peer", means(columns["peer dicts"]), bound=0.45, aim=0.40),
         result("one unknown field on every row, x clean decode", means(columns["clean"]), bound=1.5, aim=1.1),
+        *(_holding(page, *HOLDINGS[page.name], rounds) for page in bodies.holdings()),
         _encode(rounds),
     ]
+
+
+#: Line and bound by body. A strike has five fields only: creating the object is half of its cost, here and there.
+HOLDINGS = {
+    "nested option chain": ("nested option chain of 5,000 strikes", 0.35),
+    "market data": ("market data of 100 symbols", 0.30),
+    "positions": ("500 positions", 0.30),
+}
+TIMES_EACH = 5
+
+
+def _holding(page: bodies.Page, name: str, bound: float, rounds: int) -> Result:
+    """One body that programs poll; each time counts several decodes, because some are short."""
+    REGISTRY.reset()
+    registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)
+
+    def ours() -> None:
+        for _ in range(TIMES_EACH):
+            codec.decode(page.operation, page.body, registry=registry)
+
+    def theirs() -> None:
+        for _ in range(TIMES_EACH):
+            peer(page.body)
+
+    taken = times({"ours": ours, "theirs": theirs}, rounds)
+    note = f"{min(taken['ours']) / TIMES_EACH * 1e3:.2f} ms, {len(page.body) / 1e3:.0f} kB"
+    return result(f"{name}, x peer", ratios(taken["ours"], taken["theirs"]), bound=bound, aim=0.25, note=note)
 
 
 def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:

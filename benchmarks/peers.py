@@ -23,7 +23,9 @@ def peer_models() -> dict[type[Any], Any]:
     Fields that it requires and the service document does not name are made optional: the bodies stay the same for all,
     and the peer has that much less to do.
     """
-    from tastytrade.instruments import Equity, FutureOption, Option
+    from tastytrade.account import CurrentPosition
+    from tastytrade.instruments import Equity, FutureOption, NestedOptionChain, Option
+    from tastytrade.market_data import MarketData
     from tastytrade.order import PlacedOrder
 
     pairs = {
@@ -31,6 +33,9 @@ def peer_models() -> dict[type[Any], Any]:
         models.EquityOption: Option,
         models.FutureOption: FutureOption,
         models.Order: PlacedOrder,
+        models.NestedOptionChain: NestedOptionChain,
+        models.MarketDataSnapshot: MarketData,
+        models.Position: CurrentPosition,
     }
     seen: set[Any] = set()
     for peer in pairs.values():

@@ -87,6 +87,11 @@ def decimal_as_sent(value: Decimal) -> Any:
     return decimal_text(value)
 
 
+def decimal_number(value: Decimal | int) -> Decimal:
+    """Write a decimal that is a number on the wire, digit by digit; raise as `decimal_text` does."""
+    return Decimal(decimal_text(value))
+
+
 def _plain(value: Decimal) -> str:
     if not value.is_finite():
         raise ValueError(f"decimal must be finite, got {value}")

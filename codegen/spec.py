@@ -18,6 +18,7 @@ class Type:
         name: Name of the enumeration or model.
         array: Whether the value is an array of such items.
         wire: Further JSON forms of the value, as declared by ``x-wire``.
+        number: Whether a decimal is written as a JSON number.
         secret: Whether representations hide the value.
         min_items: Minimum length of an array.
         minimum: Lower bound of an integer, included.
@@ -28,6 +29,7 @@ class Type:
     name: str | None = None
     array: bool = False
     wire: tuple[str, ...] = ()
+    number: bool = False
     secret: bool = False
     min_items: int | None = None
     minimum: int | None = None

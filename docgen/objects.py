@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.read.operations import SCALAR_RESULTS
 from codegen.spec import Enum, Field, Model, Operation, Spec
 
 from .markdown import cell, code, table
@@ -51,7 +52,7 @@ def _exported() -> set[str]:
 
 def _used_by(operation: Operation) -> list[str]:
     names = [operation.body, operation.result, *(each.type.name for each in operation.parameters)]
-    return [name for name in names if name is not None]
+    return [name for name in names if name is not None and name not in SCALAR_RESULTS.values()]
 
 
 def _visit(name: str, spec: Spec, visited: set[str]) -> None:

@@ -30,6 +30,7 @@ ENVELOPES = {
     "many": '`{"data": {"items": [...]}}`',
     "page": '`{"data": {"items": [...]}, "pagination": {...}}`, page by page',
     "bare": "a JSON object without an envelope",
+    "bare_many": "a JSON array without an envelope",
 }
 
 
@@ -72,7 +73,7 @@ def _facts(operation: Operation) -> str:
     environments = "production only" if operation.production_only else "production and sandbox"
     section = f", section {operation.section} of its document" if operation.section else ""
     rows = [
-        ("Request", code(f"{operation.method} {operation.path}")),
+        ("Request", code(f"{operation.method} {operation.path}") + _on_host(operation)),
         ("Effect", EFFECTS[operation.effect]),
         ("Scope", code(operation.scope) if operation.scope else "none"),
         ("Environments", environments),
@@ -140,11 +141,20 @@ def _rule(rule: Rule) -> str:
     return cell(str(arguments["message"])) + mark
 
 
+def _on_host(operation: Operation) -> str:
+    return (
+        ""
+        if operation.host is None
+        else f" on host {code(operation.host)}, whose address `Environment(hosts=...)` gives"
+    )
+
+
 def _result(operation: Operation) -> str:
     if operation.result is None:
         return f"**Result**: nothing (status {operation.status})."
-    model = reference(f"models.{operation.result}")
-    shapes = {"many": f"a list of {model}", "page": f"a {reference('operation.Pager')} over {model}"}
+    model = code("str") if operation.result == "str" else reference(f"models.{operation.result}")
+    rows = f"a list of {model}"
+    shapes = {"many": rows, "bare_many": rows, "page": f"a {reference('operation.Pager')} over {model}"}
     wire = ENVELOPES[operation.shape]
     identity = " and ".join(map(code, operation.identity))
     identified = f" Rows are identified by {identity}." if identity and operation.shape == "page" else ""

@@ -263,6 +263,16 @@ class TestFromEnv:
         assert settings["credentials"].client_id == "id"
         assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
 
+    def test_hosts(self) -> None:
+        settings = settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"})
+        assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
+
+    @pytest.mark.parametrize("wrong", ["https://lab.example", "lab=https://lab.example,far"])
+    def test_hosts_without_names_are_wrong(self, wrong: str) -> None:
+        with pytest.raises(ConfigurationError) as caught:
+            settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
+        assert [problem.domain for problem in caught.value.errors] == ["BROKERAGE_HOSTS"]
+
     def test_everything_wrong_is_named_at_once_without_values(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})

@@ -14,6 +14,16 @@ from brokerage_async import _decimals as decimals
 finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
 
 
+def test_decimal_number_keeps_every_digit_and_has_no_exponent() -> None:
+    assert str(decimals.decimal_number(Decimal("1.2300"))) == "1.2300"
+    assert str(decimals.decimal_number(Decimal("1E+3"))) == "1000"
+    assert decimals.decimal_number(7) == Decimal(7)
+    wrong: Any
+    for wrong, kind in ((Decimal("NaN"), ValueError), (0.1, TypeError), ("1", TypeError)):
+        with pytest.raises(kind):
+            decimals.decimal_number(wrong)
+
+
 @given(finite_decimals)
 def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
     read = decimals.read_decimal(str(value))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import _values as values
 from brokerage_async import models
+from brokerage_async._generated.converters import WIRES
 from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
 from brokerage_async.models import OrderStatus
 
@@ -196,6 +197,43 @@ def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
     assert values.epoch_or_keep(int(moment.timestamp() * 1000), target, "halt-start-time") == moment
     assert values.epoch_or_keep(moment, target, "halt-start-time") == moment
     assert target.extra == {"halt-start-time": -1}
+
+
+def test_minus_ones_of_all_rows_are_one_extra() -> None:
+    halted = {"halt-start-time": -1, "halt-end-time": -1}
+    wire = WIRES[models.MarketDataSnapshot]
+    first, second = (msgspec.convert(halted, wire).build() for _ in range(2))
+    assert first.extra == halted
+    assert first.extra is second.extra
+    other = msgspec.convert({"halt-end-time": -1}, wire).build()
+    assert other.extra == {"halt-end-time": -1}
+
+
+def test_minus_one_beside_other_raw_json_keeps_that() -> None:
+    builder = values.mutable_builder(models.MarketDataSnapshot)()
+    for number in range(3):
+        builder.extra = Extra({"new": number})
+        assert values.epoch_or_keep(-1, builder, "halt-start-time") is None
+        assert builder.extra == {"new": number, "halt-start-time": -1}
+
+
+def test_zero_is_a_missing_date_time_or_day() -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert values.epoch_or_none(0) is None
+    assert values.epoch_or_none(int(moment.timestamp() * 1000)) == moment
+    assert values.epoch_or_none(moment) is moment
+    assert values.day_of_epoch(0) is None
+    assert values.day_of_epoch(20455) == values.day_of_epoch("2026-01-02") == moment.date()
+    with pytest.raises(ValueError, match="not a day"):
+        values.day_of_epoch(10**12)
+
+
+def test_nan_is_a_missing_decimal_and_an_infinity_is_kept() -> None:
+    target = Target()
+    assert values.none_or_keep(Decimal("NaN"), target, "bidPrice") is None
+    assert target.extra == {}
+    assert values.none_or_keep(Decimal("-Infinity"), target, "bidPrice") is None
+    assert target.extra == {"bidPrice": "-Infinity"}
 
 
 def test_a_date_time_without_offset_is_utc() -> None:

@@ -14,6 +14,8 @@ from brokerage_async.operation import Executor, Pager
 from .models import (
     Account,
     AccountBalance,
+    Backtest,
+    BacktestDates,
     CompactOptionChain,
     Comparator,
     ComplexOrder,
@@ -47,6 +49,7 @@ from .models import (
     NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
+    NewBacktest,
     NewComplexOrder,
     NewOrder,
     NewQuoteAlert,
@@ -63,6 +66,8 @@ from .models import (
     QuantityDecimalPrecision,
     QuoteAlert,
     QuoteToken,
+    SimulatedPrice,
+    SimulatedTrade,
     SortOrder,
     SpanRow,
     SymbolSearchHit,
@@ -79,6 +84,12 @@ from .operations import (
     ACCOUNTS_GET,
     ACCOUNTS_LIST,
     ACCOUNTS_TRADING_STATUS,
+    BACKTESTS_AVAILABLE_DATES,
+    BACKTESTS_CANCEL,
+    BACKTESTS_CREATE,
+    BACKTESTS_GET,
+    BACKTESTS_LIST,
+    BACKTESTS_SIMULATE_TRADE,
     BALANCES_GET,
     BALANCES_LIST,
     BALANCES_NET_LIQ_HISTORY,
@@ -188,6 +199,7 @@ __all__ = [
     "OptionChains",
     "MarketData",
     "Search",
+    "Backtests",
 ]
 
 
@@ -3144,6 +3156,159 @@ class Search:
         return await self._executor.execute(call)
 
 
+class Backtests:
+    """Backtests of option strategies."""
+
+    __slots__ = ("_executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def available_dates(self) -> builtins.list[BacktestDates]:
+        """List the symbols that can be tested, with their dates.
+
+        The dates bound those of a backtest.
+
+        Returns:
+            First and last day of each symbol.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``GET /available-dates`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_AVAILABLE_DATES.bind()
+        return await self._executor.execute(call)
+
+    async def list(self) -> builtins.list[str]:
+        """List the identifiers of the backtests.
+
+        The identifiers are those of `backtests.get`.
+
+        Returns:
+            Identifiers of the backtests.
+
+        Raises:
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``GET /backtests`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_LIST.bind()
+        return await self._executor.execute(call)
+
+    async def create(self, backtest: NewBacktest) -> Backtest:
+        """Create a backtest.
+
+        The backtest is returned at once, and may be pending: read it again until its status is `completed`.
+
+        Args:
+            backtest: Request body.
+
+        Returns:
+            Backtest.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``POST /backtests`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_CREATE.bind(body=backtest)
+        return await self._executor.execute(call)
+
+    async def get(self, id: int | str) -> Backtest:
+        """Return one backtest.
+
+        Results are missing until they are computed.
+
+        Args:
+            id: Identifier of the backtest.
+
+        Returns:
+            Backtest with the given identifier.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``GET /backtests/{id}`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_GET.bind(id=id)
+        return await self._executor.execute(call)
+
+    async def cancel(self, id: int | str) -> None:
+        """Cancel a backtest.
+
+        An unknown backtest is answered with 404.
+
+        Args:
+            id: Identifier of the backtest.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment, read-only client; nothing was sent.
+            errors.ResponseLostError: no response arrived; the request may have been processed.
+
+        ``POST /backtests/{id}/cancel`` on host ``backtester``: published by the service, not in the service
+        document.
+        """
+        call = BACKTESTS_CANCEL.bind(id=id)
+        return await self._executor.execute(call)
+
+    async def simulate_trade(self, trade: SimulatedTrade) -> builtins.list[SimulatedPrice]:
+        """Return the past prices of a trade.
+
+        Nothing is stored.
+
+        Args:
+            trade: Request body.
+
+        Returns:
+            Prices of the trade, in the order of time.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``POST /simulate-trade`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_SIMULATE_TRADE.bind(body=trade)
+        return await self._executor.execute(call)
+
+
 class Endpoints:
     """Endpoints of the service, grouped by namespace."""
 
@@ -3164,3 +3329,4 @@ class Endpoints:
         self.option_chains: OptionChains = OptionChains(executor)
         self.market_data: MarketData = MarketData(executor)
         self.search: Search = Search(executor)
+        self.backtests: Backtests = Backtests(executor)

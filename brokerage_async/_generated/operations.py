@@ -15,6 +15,12 @@ from .models import (
     AdvancedInstructions,
     AlertField,
     AlertOperator,
+    Backtest,
+    BacktestDates,
+    BacktestDirection,
+    BacktestLeg,
+    BacktestLegType,
+    BacktestSide,
     CompactOptionChain,
     Comparator,
     ComplexOrder,
@@ -27,8 +33,11 @@ from .models import (
     Dividend,
     EarningsReport,
     EffectiveMarginRequirement,
+    EntryConditions,
+    EntryFrequency,
     Equity,
     EquityOption,
+    ExitConditions,
     Future,
     FutureOption,
     FutureOptionProductDetails,
@@ -47,10 +56,12 @@ from .models import (
     MarginRequirements,
     MarketDataSnapshot,
     MarketSession,
+    MaximumTrialsBehavior,
     NestedFuturesOptionChain,
     NestedOptionChain,
     NetLiqOhlc,
     NetLiqRange,
+    NewBacktest,
     NewComplexOrder,
     NewOrder,
     NewOrderCondition,
@@ -74,8 +85,12 @@ from .models import (
     QuantityDecimalPrecision,
     QuoteAlert,
     QuoteToken,
+    SimulatedPrice,
+    SimulatedTrade,
+    SimulatedTradeLeg,
     SortOrder,
     SpanRow,
+    StrikeSelection,
     SymbolSearchHit,
     TimeInForce,
     TimeOfDay,
@@ -1663,6 +1678,89 @@ COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     provenance=Provenance.PUBLISHED,
 )
 
+BACKTESTS_AVAILABLE_DATES: Operation[list[BacktestDates]] = Operation(
+    name="backtests.available_dates",
+    method="GET",
+    path="/available-dates",
+    effect=Effect.READ,
+    shape=Shape.BARE_MANY,
+    result=BacktestDates,
+    status=200,
+    scope="read",
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_LIST: Operation[list[str]] = Operation(
+    name="backtests.list",
+    method="GET",
+    path="/backtests",
+    effect=Effect.READ,
+    shape=Shape.BARE_MANY,
+    result=str,
+    status=200,
+    scope="read",
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_CREATE: Operation[Backtest] = Operation(
+    name="backtests.create",
+    method="POST",
+    path="/backtests",
+    effect=Effect.MUTATE,
+    shape=Shape.BARE,
+    result=Backtest,
+    status=200,
+    scope="trade",
+    body=NewBacktest,
+    body_required=True,
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_GET: Operation[Backtest] = Operation(
+    name="backtests.get",
+    method="GET",
+    path="/backtests/{id}",
+    effect=Effect.READ,
+    shape=Shape.BARE,
+    result=Backtest,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_CANCEL: Operation[None] = Operation(
+    name="backtests.cancel",
+    method="POST",
+    path="/backtests/{id}/cancel",
+    effect=Effect.MUTATE,
+    shape=Shape.NONE,
+    status=204,
+    scope="trade",
+    parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_SIMULATE_TRADE: Operation[list[SimulatedPrice]] = Operation(
+    name="backtests.simulate_trade",
+    method="POST",
+    path="/simulate-trade",
+    effect=Effect.READ,
+    shape=Shape.BARE_MANY,
+    result=SimulatedPrice,
+    status=200,
+    scope="read",
+    body=SimulatedTrade,
+    body_required=True,
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
 #: Operations by name, such as ``orders.submit``.
 OPERATIONS: Mapping[str, Operation[Any]] = {
     operation.name: operation
@@ -1761,6 +1859,12 @@ OPERATIONS: Mapping[str, Operation[Any]] = {
         COMPLEX_ORDERS_LIVE,
         COMPLEX_ORDERS_DRY_RUN,
         COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
+        BACKTESTS_AVAILABLE_DATES,
+        BACKTESTS_LIST,
+        BACKTESTS_CREATE,
+        BACKTESTS_GET,
+        BACKTESTS_CANCEL,
+        BACKTESTS_SIMULATE_TRADE,
     )
 }
 
@@ -2267,6 +2371,89 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 positive=("ratio-price-threshold",),
                 library=True,
                 message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
+            ),
+        ),
+    ),
+    BacktestLeg: RequestModel(
+        fields=(
+            BodyField(name="type", wire="type", kind="string", choices=BacktestLegType),
+            BodyField(name="direction", wire="direction", kind="string", choices=BacktestDirection),
+            BodyField(name="side", wire="side", kind="string", choices=BacktestSide),
+            BodyField(name="quantity", wire="quantity", kind="integer", minimum=1, maximum=100),
+            BodyField(name="strike_selection", wire="strikeSelection", kind="string", choices=StrikeSelection),
+            BodyField(name="strike_relative_leg", wire="strikeRelativeLeg", kind="integer"),
+            BodyField(name="delta", wire="delta", kind="decimal"),
+            BodyField(name="percentage_otm", wire="percentageOTM", kind="decimal"),
+            BodyField(name="current_price_offset", wire="currentPriceOffset", kind="decimal"),
+            BodyField(name="premium", wire="premium", kind="decimal"),
+            BodyField(name="days_until_expiration", wire="daysUntilExpiration", kind="integer"),
+        ),
+        rules=(
+            Rule(
+                require=("type", "direction", "quantity", "strikeSelection", "daysUntilExpiration"),
+                message="type, direction, quantity, strikeSelection and daysUntilExpiration are required: set all of them.",
+            ),
+            Rule(
+                when={"type": ("equity-option",)},
+                require=("side",),
+                message="side is required for options: set call or put.",
+            ),
+        ),
+    ),
+    EntryConditions: RequestModel(
+        fields=(
+            BodyField(name="frequency", wire="frequency", kind="string", choices=EntryFrequency),
+            BodyField(name="specific_days", wire="specificDays", kind="integer", array=True),
+            BodyField(name="maximum_active_trials", wire="maximumActiveTrials", kind="integer"),
+            BodyField(
+                name="maximum_active_trials_behavior",
+                wire="maximumActiveTrialsBehavior",
+                kind="string",
+                choices=MaximumTrialsBehavior,
+            ),
+            BodyField(name="minimum_vix", wire="minimumVIX", kind="integer"),
+            BodyField(name="maximum_vix", wire="maximumVIX", kind="integer"),
+        ),
+    ),
+    ExitConditions: RequestModel(
+        fields=(
+            BodyField(name="take_profit_percentage", wire="takeProfitPercentage", kind="integer"),
+            BodyField(name="stop_loss_percentage", wire="stopLossPercentage", kind="integer"),
+            BodyField(name="after_days_in_trade", wire="afterDaysInTrade", kind="integer"),
+            BodyField(name="at_days_to_expiration", wire="atDaysToExpiration", kind="integer"),
+            BodyField(name="minimum_vix", wire="minimumVIX", kind="integer"),
+        ),
+    ),
+    NewBacktest: RequestModel(
+        fields=(
+            BodyField(name="symbol", wire="symbol", kind="string", required=True),
+            BodyField(name="start_date", wire="startDate", kind="date", required=True),
+            BodyField(name="end_date", wire="endDate", kind="date", required=True),
+            BodyField(
+                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=BacktestLeg
+            ),
+            BodyField(
+                name="entry_conditions", wire="entryConditions", kind="object", required=True, model=EntryConditions
+            ),
+            BodyField(
+                name="exit_conditions", wire="exitConditions", kind="object", required=True, model=ExitConditions
+            ),
+        ),
+    ),
+    SimulatedTradeLeg: RequestModel(
+        fields=(
+            BodyField(name="symbol", wire="symbol", kind="string", required=True),
+            BodyField(name="direction", wire="direction", kind="string", required=True, choices=BacktestDirection),
+            BodyField(name="quantity", wire="quantity", kind="integer", required=True),
+        ),
+    ),
+    SimulatedTrade: RequestModel(
+        fields=(
+            BodyField(name="underlying", wire="underlying", kind="string", required=True),
+            BodyField(name="start_time", wire="startTime", kind="date-time"),
+            BodyField(name="end_time", wire="endTime", kind="date-time"),
+            BodyField(
+                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=SimulatedTradeLeg
             ),
         ),
     ),

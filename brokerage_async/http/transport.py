@@ -20,11 +20,15 @@ from ..protocol.response import Response
 from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
 from .network import Network
 from .pool import GUARDED, Pool, guard_connector
+from .websocket import WebSocket, connect
 
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
 MAX_BODY = 64 * 1024 * 1024
 """Largest response body in bytes, after decompression."""
+
+_NO_TYPE = ("Content-Type",)
+"""Headers that aiohttp would make up for a request without a body."""
 
 
 class Transport(Protocol):
@@ -148,6 +152,7 @@ class AiohttpTransport:
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
                 auto_decompress=True,
                 middlewares=(once,),
+                skip_auto_headers=_NO_TYPE if request.body is None and request.method != "GET" else None,
             )
             body = await self._read(response, request.previous_body)
         except asyncio.CancelledError:
@@ -166,6 +171,13 @@ class AiohttpTransport:
             assert response is not None
             return Response(status=response.status, headers=response.headers)
         raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
+        """Open a WebSocket; see `SocketTransport`."""
+        if self._closed:
+            raise ConfigurationError("the client is closed")
+        borrowed = None if self._owned else self._session
+        return await connect(url, user_agent=user_agent, timeout=timeout, network=self._network, session=borrowed)
 
     async def close(self) -> None:
         """Close the pool, unless it is borrowed."""

@@ -64,7 +64,9 @@ def _single(type_: Type, format_: str | None, *, received: bool) -> dict[str, An
         return {"anyOf": [reference(type_.name), {"type": "string"}]} if received else reference(type_.name)
     if type_.kind == "model":
         return reference(type_.name)
-    return _scalar(type_.kind, set(type_.wire), format_)
+    if type_.number and not received:
+        return {"type": "number"}
+    return _scalar(type_.kind, set(type_.wire), "decimal" if type_.number else format_)
 
 
 def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:

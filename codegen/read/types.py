@@ -14,9 +14,9 @@ _WIRE_FORMS = {
     "string": {"integer", "number"},
     "integer": {"string"},
     "boolean": {"string"},
-    "decimal": {"integer", "number", "nan", "empty"},
-    "date": {"empty", "date-text"},
-    "date-time": {"epoch-ms", "empty", "loose", "minus-one"},
+    "decimal": {"integer", "number", "nan", "non-finite", "empty"},
+    "date": {"empty", "date-text", "epoch-day", "zero"},
+    "date-time": {"epoch-ms", "zero", "empty", "loose", "minus-one"},
     "enum": {"empty"},
     "model": set[str](),
     "object": set[str](),
@@ -40,6 +40,8 @@ def read_type(written: Node) -> Type:
         item = read_type(items)
         if item.array:
             node.problem("nested arrays are unsupported: make the inner one a component")
+        if item.number:
+            node.problem("arrays of numbers are unsupported")
         forms = tuple(dict.fromkeys((*item.wire, *wire)))
         if set(wire) - {"mapping"} or (wire and item.kind in ("model", "object")):
             node.problem(f"unsupported x-wire {list(wire)} for an array of kind {item.kind}")
@@ -47,9 +49,17 @@ def read_type(written: Node) -> Type:
     kind, name = _scalar(node, declared)
     if unsupported := set(wire) - _WIRE_FORMS.get(kind, set()):
         written.problem(f"unsupported x-wire {sorted(unsupported)} for kind {kind}")
+    number = declared == "number"
     minimum, maximum = _read_bounds(node, kind)
-    secret = node.members.get("format") == "password"
-    return Type(kind=kind, name=name, wire=wire, secret=secret, minimum=minimum, maximum=maximum)
+    return Type(
+        kind=kind,
+        name=name,
+        wire=tuple(dict.fromkeys((*wire, "number"))) if number else wire,
+        number=number,
+        secret=node.members.get("format") == "password",
+        minimum=minimum,
+        maximum=maximum,
+    )
 
 
 def _read_bounds(node: Node, kind: str) -> tuple[int | None, int | None]:
@@ -76,10 +86,12 @@ def _scalar(node: Node, declared: object) -> tuple[str, str | None]:
         return str(declared), None
     elif isinstance(declared, list) and sorted(map(str, declared)) == ["integer", "string"]:
         return "identifier", None
+    elif declared == "number":
+        return "decimal", None
     elif declared == "string" and node.members.get("format") in _FORMATS:
         return _FORMATS[node.members.get("format")], None
     elif declared == "string":
         node.problem(f"format must be one of {', '.join(filter(None, _FORMATS))}, got {node.members.get('format')!r}")
     elif node.value:
-        node.problem(f"type must be one of string, integer, boolean, array, object, got {declared!r}")
+        node.problem(f"type must be one of string, integer, number, boolean, array, object, got {declared!r}")
     return "string", None

@@ -112,6 +112,13 @@ class TestOneSend:
         assert b"cookie" not in server.requests[0].lower()
 
     @on_real_time
+    async def test_post_without_a_body_has_no_content_type(self) -> None:
+        async with RawServer() as server, OpenTransport() as transport:
+            await transport.send(request_for(server, "POST", body=None))
+        assert b"\r\nContent-Length: 0\r\n" in server.requests[0]
+        assert b"content-type" not in server.requests[0].lower()
+
+    @on_real_time
     async def test_cookies_are_not_kept(self) -> None:
         async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
             for _ in range(2):

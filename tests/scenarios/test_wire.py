@@ -87,7 +87,8 @@ def client_of(base_url: str, **options: Any) -> Client:
     """Production, because margin is offered there only; nothing is repeated, so that one call is one request."""
     settings = {"user_agent": "wire-tests/2.0", "retry": RetryPolicy(max_attempts=1)} | options
     credentials = settings.pop("credentials", StaticToken("invented-access"))
-    return Client(Environment.production(base_url), credentials, **settings)
+    hosts = {each.host: base_url for each in OPERATIONS.values() if each.host is not None}
+    return Client(Environment.production(base_url, hosts=hosts), credentials, **settings)
 
 
 async def outcome(client: Client, exchange: Exchange) -> tuple[Any, Any]:

@@ -801,7 +801,7 @@ def resolved(node: dict[str, Any]) -> dict[str, Any]:
 
 def answer(schema: dict[str, Any]) -> str:
     """Return the content of a success body, as written in the endpoint table."""
-    if "$ref" in schema:
+    if "$ref" in schema or schema.get("type") == "array":
         return actual(schema)
     if "oneOf" in schema:
         return " or ".join(sorted(map(answer, schema["oneOf"]), key=lambda form: form.startswith("[")))

@@ -17,6 +17,7 @@ from brokerage_async._generated import operations as generated
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
+from tests.vectors.backtests import NEW
 from tests.vectors.complex_orders import BRACKET, BUY, PAIRS
 
 UNDOCUMENTED = {
@@ -133,6 +134,12 @@ UNDOCUMENTED = {
     "complex_orders.edit_pairs_dry_run": (
         "published", "POST /accounts/{account_number}/complex-orders/{id}/dry-run", "PlacedOrderResponse",
     ),
+    "backtests.available_dates": ("published", "GET /available-dates", "[BacktestDates]"),
+    "backtests.list": ("published", "GET /backtests", "[string]"),
+    "backtests.create": ("published", "POST /backtests", "Backtest"),
+    "backtests.get": ("published", "GET /backtests/{id}", "Backtest"),
+    "backtests.cancel": ("published", "POST /backtests/{id}/cancel", None),
+    "backtests.simulate_trade": ("published", "POST /simulate-trade", "[SimulatedPrice]"),
     "complex_orders.cancel": ("published", "DELETE /accounts/{account_number}/complex-orders/{id}", "ComplexOrder"),
 }  # fmt: skip
 
@@ -142,6 +149,11 @@ COUNTS = {
     "Account": 28,
     "Address": 9,
     "Customer": 55,
+    "Backtest": 14,
+    "BacktestLeg": 11,
+    "EntryConditions": 6,
+    "ExitConditions": 5,
+    "NewBacktest": 6,
     "CustomerSuitability": 16,
     "EffectiveMarginRequirement": 10,
     "Entity": 25,
@@ -188,6 +200,27 @@ COUNTS = {
     "SymbolSearchHit": 7,
     "TickSize": 3,
     "Watchlist": 10,
+    "ExternalTransaction": 15,
+    "MarketStateEntry": 10,
+    "MarketStateSnapshot": 3,
+    "OrderChain": 9,
+    "OrderChainEntry": 5,
+    "OrderChainLeg": 5,
+    "OrderChainNode": 16,
+    "OrderChainTotals": 22,
+    "UnderlyingYearGainSummary": 12,
+    # Market events: eventSymbol and eventTime, and the fields of the published reference.
+    "Candle": 17,
+    "Greeks": 13,
+    "Profile": 19,
+    "Quote": 12,
+    "Series": 14,
+    "Summary": 13,
+    "TheoPrice": 12,
+    "TimeAndSale": 21,
+    "Trade": 14,
+    "TradeETH": 14,
+    "Underlying": 12,
 }
 
 
@@ -202,7 +235,8 @@ def test_undocumented_operations_are_those_of_the_table() -> None:
 def test_call_and_answer(name: str) -> None:
     call, operation = OPERATIONS[name]
     _, expected_call, expected_answer = UNDOCUMENTED[name]
-    [success] = [content for status, content in operation["responses"].items() if status.startswith("2")]
+    success, *others = [content for status, content in operation["responses"].items() if status.startswith("2")]
+    assert [other.get("content") for other in others] in ([], [success.get("content")])
     assert call == expected_call
     assert (answer(json_schema(success)) if "content" in success else None) == expected_answer
 
@@ -246,6 +280,26 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
     assert [(each.code, each.domain) for each in problems_of(attrs.evolve(order, **change))] == [problem]
+
+
+def test_leg_of_a_backtest_without_its_terms_is_refused() -> None:
+    put = models.BacktestLeg(
+        type=models.BacktestLegType.EQUITY_OPTION,
+        direction=models.BacktestDirection.SHORT,
+        quantity=101,
+        strike_selection=models.StrikeSelection.DELTA,
+        days_until_expiration=45,
+    )
+    backtest = attrs.evolve(NEW, legs=[models.BacktestLeg(), put])
+    assert [(problem.code, problem.domain) for problem in problems_of(backtest)] == [
+        ("required", "legs[0].type"),
+        ("required", "legs[0].direction"),
+        ("required", "legs[0].quantity"),
+        ("required", "legs[0].strikeSelection"),
+        ("required", "legs[0].daysUntilExpiration"),
+        ("out_of_range", "legs[1].quantity"),
+        ("required", "legs[1].side"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["Index", "Bond", "Unknown", "Warrant"])

@@ -77,7 +77,12 @@ def test_property_description_is_a_noun_phrase(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, node in PROPERTIES.items() if node.get("format") == "decimal" and "rate" not in name)
+    "name",
+    sorted(
+        name
+        for name, node in PROPERTIES.items()
+        if (node.get("format") == "decimal" or node.get("type") == "number") and "rate" not in name
+    ),
 )
 def test_decimal_property_names_its_unit(name: str) -> None:
     assert re.search(UNITS, PROPERTIES[name]["description"])

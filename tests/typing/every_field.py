@@ -1748,3 +1748,448 @@ def check_new_complex_order(it: models.NewComplexOrder) -> None:
     assert_type(it.ratio_price_is_threshold_based_on_notional, bool | None)
     assert_type(it.source, str | None)
     assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_dates(it: models.BacktestDates) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.start_date, date | None)
+    assert_type(it.end_date, date | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_leg(it: models.BacktestLeg) -> None:
+    assert_type(it.type, models.BacktestLegType | None)
+    assert_type(it.direction, models.BacktestDirection | None)
+    assert_type(it.side, models.BacktestSide | None)
+    assert_type(it.quantity, int | None)
+    assert_type(it.strike_selection, models.StrikeSelection | None)
+    assert_type(it.strike_relative_leg, int | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.percentage_otm, Decimal | None)
+    assert_type(it.current_price_offset, Decimal | None)
+    assert_type(it.premium, Decimal | None)
+    assert_type(it.days_until_expiration, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_entry_conditions(it: models.EntryConditions) -> None:
+    assert_type(it.frequency, models.EntryFrequency | None)
+    assert_type(it.specific_days, tuple[int, ...] | None)
+    assert_type(it.maximum_active_trials, int | None)
+    assert_type(it.maximum_active_trials_behavior, models.MaximumTrialsBehavior | None)
+    assert_type(it.minimum_vix, int | None)
+    assert_type(it.maximum_vix, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_exit_conditions(it: models.ExitConditions) -> None:
+    assert_type(it.take_profit_percentage, int | None)
+    assert_type(it.stop_loss_percentage, int | None)
+    assert_type(it.after_days_in_trade, int | None)
+    assert_type(it.at_days_to_expiration, int | None)
+    assert_type(it.minimum_vix, int | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_new_backtest(it: models.NewBacktest) -> None:
+    assert_type(it.symbol, str)
+    assert_type(it.start_date, date)
+    assert_type(it.end_date, date)
+    assert_type(it.legs, tuple[models.BacktestLeg, ...])
+    assert_type(it.entry_conditions, models.EntryConditions)
+    assert_type(it.exit_conditions, models.ExitConditions)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest(it: models.Backtest) -> None:
+    assert_type(it.id, str | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.start_date, date | None)
+    assert_type(it.end_date, date | None)
+    assert_type(it.legs, tuple[models.BacktestLeg, ...] | None)
+    assert_type(it.entry_conditions, models.EntryConditions | None)
+    assert_type(it.exit_conditions, models.ExitConditions | None)
+    assert_type(it.status, models.BacktestStatus | None)
+    assert_type(it.eta, Decimal | None)
+    assert_type(it.progress, Decimal | None)
+    assert_type(it.statistics, tuple[Mapping[str, Any], ...] | None)
+    assert_type(it.trials, tuple[models.BacktestTrial, ...] | None)
+    assert_type(it.snapshots, tuple[models.BacktestSnapshot, ...] | None)
+    assert_type(it.notices, tuple[str, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_trial(it: models.BacktestTrial) -> None:
+    assert_type(it.open_date_time, datetime | None)
+    assert_type(it.close_date_time, datetime | None)
+    assert_type(it.profit_loss, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_backtest_snapshot(it: models.BacktestSnapshot) -> None:
+    assert_type(it.date_time, datetime | None)
+    assert_type(it.profit_loss, Decimal | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade(it: models.SimulatedTrade) -> None:
+    assert_type(it.underlying, str)
+    assert_type(it.start_time, datetime | None)
+    assert_type(it.end_time, datetime | None)
+    assert_type(it.legs, tuple[models.SimulatedTradeLeg, ...])
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_trade_leg(it: models.SimulatedTradeLeg) -> None:
+    assert_type(it.symbol, str)
+    assert_type(it.direction, models.BacktestDirection)
+    assert_type(it.quantity, int)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_simulated_price(it: models.SimulatedPrice) -> None:
+    assert_type(it.date_time, datetime | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.effect, models.SimulatedEffect | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_external_transaction(it: models.ExternalTransaction) -> None:
+    assert_type(it.id, str | None)
+    assert_type(it.account_number, str | None)
+    assert_type(it.amount, Decimal | None)
+    assert_type(it.bank_account_type, str | None)
+    assert_type(it.banking_date, date | None)
+    assert_type(it.created_at, datetime | None)
+    assert_type(it.direction, str | None)
+    assert_type(it.disbursement_type, str | None)
+    assert_type(it.ext_transfer_id, str | None)
+    assert_type(it.funds_available_date, date | None)
+    assert_type(it.is_cancelable, bool | None)
+    assert_type(it.is_clearing_accepted, bool | None)
+    assert_type(it.state, str | None)
+    assert_type(it.transfer_method, str | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_underlying_year_gain_summary(it: models.UnderlyingYearGainSummary) -> None:
+    assert_type(it.account_number, str | None)
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.year, int | None)
+    assert_type(it.fees, Decimal | None)
+    assert_type(it.fees_effect, models.PriceEffect | None)
+    assert_type(it.commissions, Decimal | None)
+    assert_type(it.commissions_effect, models.PriceEffect | None)
+    assert_type(it.yearly_realized_gain, Decimal | None)
+    assert_type(it.yearly_realized_gain_effect, models.PriceEffect | None)
+    assert_type(it.realized_lot_gain, Decimal | None)
+    assert_type(it.realized_lot_gain_effect, models.PriceEffect | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_order_chain(it: models.OrderChain) -> None:
+    assert_type(it.id, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.underlying_symbol, str | None)
+    assert_type(it.account_number, str | None)
+    assert_type(it.created_at, datetime | None)
+    assert_type(it.updated_at, datetime | None)
+    assert_type(it.computed_data, models.OrderChainTotals | None)
+    assert_type(it.lite_nodes_sizes, int | None)
+    assert_type(it.lite_nodes, tuple[models.OrderChainNode, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_order_chain_totals(it: models.OrderChainTotals) -> None:
+    assert_type(it.open, bool | None)
+    assert_type(it.roll_count, int | None)
+    assert_type(it.opened_at, datetime | None)
+    assert_type(it.last_occurred_at, datetime | None)
+    assert_type(it.total_fees, Decimal | None)
+    assert_type(it.total_fees_effect, models.PriceEffect | None)
+    assert_type(it.total_commissions, Decimal | None)
+    assert_type(it.total_commissions_effect, models.PriceEffect | None)
+    assert_type(it.realized_gain, Decimal | None)
+    assert_type(it.realized_gain_effect, models.PriceEffect | None)
+    assert_type(it.realized_gain_with_fees, Decimal | None)
+    assert_type(it.realized_gain_with_fees_effect, models.PriceEffect | None)
+    assert_type(it.total_opening_cost, Decimal | None)
+    assert_type(it.total_opening_cost_effect, models.PriceEffect | None)
+    assert_type(it.total_closing_cost, Decimal | None)
+    assert_type(it.total_closing_cost_effect, models.PriceEffect | None)
+    assert_type(it.total_cost, Decimal | None)
+    assert_type(it.total_cost_effect, models.PriceEffect | None)
+    assert_type(it.winner_realized_and_closed, bool | None)
+    assert_type(it.winner_realized, bool | None)
+    assert_type(it.winner_realized_with_fees, bool | None)
+    assert_type(it.open_entries, tuple[models.OrderChainEntry, ...] | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_order_chain_entry(it: models.OrderChainEntry) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.quantity, Decimal | None)
+    assert_type(it.quantity_type, str | None)
+    assert_type(it.quantity_numeric, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_order_chain_node(it: models.OrderChainNode) -> None:
+    assert_type(it.node_type, str | None)
+    assert_type(it.id, str | None)
+    assert_type(it.description, str | None)
+    assert_type(it.occurred_at, datetime | None)
+    assert_type(it.total_fees, Decimal | None)
+    assert_type(it.total_fees_effect, models.PriceEffect | None)
+    assert_type(it.total_fill_cost, Decimal | None)
+    assert_type(it.total_fill_cost_effect, models.PriceEffect | None)
+    assert_type(it.fill_cost_per_quantity, Decimal | None)
+    assert_type(it.fill_cost_per_quantity_effect, models.PriceEffect | None)
+    assert_type(it.gcd_quantity, Decimal | None)
+    assert_type(it.order_fill_count, int | None)
+    assert_type(it.roll, bool | None)
+    assert_type(it.legs, tuple[models.OrderChainLeg, ...] | None)
+    assert_type(it.entries, tuple[models.OrderChainEntry, ...] | None)
+    assert_type(it.market_state_snapshot, models.MarketStateSnapshot | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_order_chain_leg(it: models.OrderChainLeg) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.action, models.LegAction | None)
+    assert_type(it.fill_quantity, Decimal | None)
+    assert_type(it.order_quantity, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_market_state_snapshot(it: models.MarketStateSnapshot) -> None:
+    assert_type(it.market_datas, tuple[models.MarketStateEntry, ...] | None)
+    assert_type(it.total_delta, Decimal | None)
+    assert_type(it.total_theta, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_market_state_entry(it: models.MarketStateEntry) -> None:
+    assert_type(it.symbol, str | None)
+    assert_type(it.instrument_type, models.InstrumentType | None)
+    assert_type(it.bid, Decimal | None)
+    assert_type(it.ask, Decimal | None)
+    assert_type(it.last, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.gamma, Decimal | None)
+    assert_type(it.theta, Decimal | None)
+    assert_type(it.rho, Decimal | None)
+    assert_type(it.vega, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_quote(it: models.Quote) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.time_nano_part, int | None)
+    assert_type(it.bid_time, datetime | None)
+    assert_type(it.bid_exchange_code, str | None)
+    assert_type(it.bid_price, Decimal | None)
+    assert_type(it.bid_size, Decimal | None)
+    assert_type(it.ask_time, datetime | None)
+    assert_type(it.ask_exchange_code, str | None)
+    assert_type(it.ask_price, Decimal | None)
+    assert_type(it.ask_size, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_trade(it: models.Trade) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.time_nano_part, int | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.exchange_code, str | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.change, Decimal | None)
+    assert_type(it.size, Decimal | None)
+    assert_type(it.day_id, date | None)
+    assert_type(it.day_volume, Decimal | None)
+    assert_type(it.day_turnover, Decimal | None)
+    assert_type(it.tick_direction, models.TickDirection | None)
+    assert_type(it.extended_trading_hours, bool | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_trade_eth(it: models.TradeETH) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.time_nano_part, int | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.exchange_code, str | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.change, Decimal | None)
+    assert_type(it.size, Decimal | None)
+    assert_type(it.day_id, date | None)
+    assert_type(it.day_volume, Decimal | None)
+    assert_type(it.day_turnover, Decimal | None)
+    assert_type(it.tick_direction, models.TickDirection | None)
+    assert_type(it.extended_trading_hours, bool | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_summary(it: models.Summary) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.day_id, date | None)
+    assert_type(it.day_open_price, Decimal | None)
+    assert_type(it.day_high_price, Decimal | None)
+    assert_type(it.day_low_price, Decimal | None)
+    assert_type(it.day_close_price, Decimal | None)
+    assert_type(it.day_close_price_type, models.ClosePriceType | None)
+    assert_type(it.prev_day_id, date | None)
+    assert_type(it.prev_day_close_price, Decimal | None)
+    assert_type(it.prev_day_close_price_type, models.ClosePriceType | None)
+    assert_type(it.prev_day_volume, Decimal | None)
+    assert_type(it.open_interest, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_profile(it: models.Profile) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.description, str | None)
+    assert_type(it.short_sale_restriction, models.ShortSaleRestriction | None)
+    assert_type(it.trading_status, models.SecurityStatus | None)
+    assert_type(it.status_reason, str | None)
+    assert_type(it.halt_start_time, datetime | None)
+    assert_type(it.halt_end_time, datetime | None)
+    assert_type(it.high_limit_price, Decimal | None)
+    assert_type(it.low_limit_price, Decimal | None)
+    assert_type(it.high52_week_price, Decimal | None)
+    assert_type(it.low52_week_price, Decimal | None)
+    assert_type(it.beta, Decimal | None)
+    assert_type(it.earnings_per_share, Decimal | None)
+    assert_type(it.dividend_frequency, Decimal | None)
+    assert_type(it.ex_dividend_amount, Decimal | None)
+    assert_type(it.ex_dividend_day_id, date | None)
+    assert_type(it.shares, Decimal | None)
+    assert_type(it.free_float, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_greeks(it: models.Greeks) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.volatility, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.gamma, Decimal | None)
+    assert_type(it.theta, Decimal | None)
+    assert_type(it.rho, Decimal | None)
+    assert_type(it.vega, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_time_and_sale(it: models.TimeAndSale) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.time_nano_part, int | None)
+    assert_type(it.exchange_code, str | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.size, Decimal | None)
+    assert_type(it.bid_price, Decimal | None)
+    assert_type(it.ask_price, Decimal | None)
+    assert_type(it.exchange_sale_conditions, str | None)
+    assert_type(it.trade_through_exempt, str | None)
+    assert_type(it.aggressor_side, models.AggressorSide | None)
+    assert_type(it.spread_leg, bool | None)
+    assert_type(it.extended_trading_hours, bool | None)
+    assert_type(it.valid_tick, bool | None)
+    assert_type(it.type, models.TimeAndSaleType | None)
+    assert_type(it.buyer, str | None)
+    assert_type(it.seller, str | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_candle(it: models.Candle) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.count, int | None)
+    assert_type(it.open, Decimal | None)
+    assert_type(it.high, Decimal | None)
+    assert_type(it.low, Decimal | None)
+    assert_type(it.close, Decimal | None)
+    assert_type(it.volume, Decimal | None)
+    assert_type(it.vwap, Decimal | None)
+    assert_type(it.bid_volume, Decimal | None)
+    assert_type(it.ask_volume, Decimal | None)
+    assert_type(it.imp_volatility, Decimal | None)
+    assert_type(it.open_interest, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_underlying(it: models.Underlying) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.volatility, Decimal | None)
+    assert_type(it.front_volatility, Decimal | None)
+    assert_type(it.back_volatility, Decimal | None)
+    assert_type(it.call_volume, Decimal | None)
+    assert_type(it.put_volume, Decimal | None)
+    assert_type(it.put_call_ratio, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_theo_price(it: models.TheoPrice) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.price, Decimal | None)
+    assert_type(it.underlying_price, Decimal | None)
+    assert_type(it.delta, Decimal | None)
+    assert_type(it.gamma, Decimal | None)
+    assert_type(it.dividend, Decimal | None)
+    assert_type(it.interest, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])
+
+
+def check_series(it: models.Series) -> None:
+    assert_type(it.event_symbol, str | None)
+    assert_type(it.event_time, datetime | None)
+    assert_type(it.event_flags, int | None)
+    assert_type(it.index, int | None)
+    assert_type(it.time, datetime | None)
+    assert_type(it.sequence, int | None)
+    assert_type(it.expiration, date | None)
+    assert_type(it.volatility, Decimal | None)
+    assert_type(it.call_volume, Decimal | None)
+    assert_type(it.put_volume, Decimal | None)
+    assert_type(it.put_call_ratio, Decimal | None)
+    assert_type(it.forward_price, Decimal | None)
+    assert_type(it.dividend, Decimal | None)
+    assert_type(it.interest, Decimal | None)
+    assert_type(it.extra, Mapping[str, Any])

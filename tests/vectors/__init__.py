@@ -6,6 +6,7 @@ value is invented. The same exchanges are replayed without I/O, over real HTTP, 
 
 from tests.vectors import (
     accounts,
+    backtests,
     chains,
     complex_orders,
     customers,
@@ -36,6 +37,7 @@ EXCHANGES: tuple[Exchange, ...] = (
     *prices.EXCHANGES,
     *lists.EXCHANGES,
     *users.EXCHANGES,
+    *backtests.EXCHANGES,
     *tokens.EXCHANGES,
     *variants.EXCHANGES,
 )

@@ -27,7 +27,7 @@ from ..._values import Extra
 from .fields import WireField, containing, wire_fields
 from .widening import Kept, Place, places, widened_type
 
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan"]
+__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "make_builder"]
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
@@ -73,13 +73,14 @@ class DecoderRegistry:
         self._learned: dict[type[Wire], dict[str, str | None]] = {}
         self._widened: dict[type[Wire], dict[WireField, bool]] = {}
         self._orders: dict[type[Wire], list[str]] = {}
+        self._unordered: set[type[Wire]] = set()
         self._plans: dict[type[Wire], Plan] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
         with self._lock:
-            for state in (self._learned, self._widened, self._orders, self._plans, self._warned):
+            for state in (self._learned, self._widened, self._orders, self._unordered, self._plans, self._warned):
                 state.clear()
 
     def plan(self, wire: type[Wire]) -> Plan:
@@ -118,10 +119,13 @@ class DecoderRegistry:
 
     def is_reordered(self, wire: type[Wire]) -> bool:
         """Return whether the order of the keys has been looked at."""
-        return wire in self._orders or not self._reorders
+        return wire in self._orders or wire in self._unordered or not self._reorders
 
-    def reorder(self, wire: type[Wire], row: dict[str, Any]) -> None:
-        """Adopt the order of the keys of one raw row, once."""
+    def reorder(self, wire: type[Wire], row: dict[str, Any] | None) -> None:
+        """Adopt the order of the keys of one raw row, once; None for one that is too long to look at."""
+        if row is None:
+            self._unordered.add(wire)
+            return
         found: dict[type[Wire], list[str]] = {}
         _collect_order(wire, row, found)
         with self._lock:
@@ -221,7 +225,7 @@ def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool])
 def _define(
     wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any]
 ) -> type[Wire]:
-    methods = {"build": _builder(wire, learned, widened), "of": staticmethod(wire.of)}
+    methods = {"build": make_builder(wire, learned, widened), "of": staticmethod(wire.of)}
     if "build_new" in vars(wire):
         methods["build_new"] = wire.build_new
     variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
@@ -237,7 +241,7 @@ def _define(
     return variant
 
 
-def _builder(wire: type[Wire], learned: list[str], widened: list[WireField]) -> Callable[[Any], Any]:
+def make_builder(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> Callable[[Any], Any]:
     """Return a `build` that puts learned keys, and values that do not fit, into ``extra``."""
     build: Callable[[Any], Any] = wire.build
     build_new: Callable[[Any], Any] = wire.build_new if "build_new" in vars(wire) else wire.build

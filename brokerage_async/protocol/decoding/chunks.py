@@ -22,6 +22,8 @@ __all__ = ["PLACE", "Chunker", "rows_path"]
 SIZE = 256 * 1024
 #: Places that are examined for the begin of the rows.
 MAX_OPENINGS = 8
+#: Most bytes that are tried as a whole where the first row is longer than a chunk: about 10 ms.
+MAX_WHOLE = 4 * 1024 * 1024
 #: Bytes in a chunk whose end had to be counted out.
 COUNTED_SIZE = 32 * 1024
 
@@ -76,10 +78,17 @@ class Chunker:
 
         The last one is not a guess. Yields nothing when the rows do not end.
         """
-        nearly_done = len(self.body) - self.position <= SIZE + SIZE // 4
+        left = len(self.body) - self.position
+        nearly_done = left <= SIZE + SIZE // 4
         for end in self._last_ends() if nearly_done else self._ends():
             yield self._chunk(end)
-        if (counted := self._counted_end()) is not None:
+        counted = self._counted_end(self.position + COUNTED_SIZE + SIZE // 4)
+        if counted is None:
+            if not nearly_done and left <= MAX_WHOLE:
+                for end in self._last_ends():
+                    yield self._chunk(end)
+            counted = self._counted_end(len(self.body))
+        if counted is not None:
             yield self._chunk(counted)
 
     def take(self, position: int, closing: int | None) -> None:
@@ -122,9 +131,9 @@ class Chunker:
                 return
             yield bracket
 
-    def _counted_end(self) -> int | None:
+    def _counted_end(self, limit: int) -> int | None:
         depth = 0
-        for token in _BRACKETS.finditer(self.body, self.position):
+        for token in _BRACKETS.finditer(self.body, self.position, limit):
             match token[0]:
                 case b"{" | b"[":
                     depth += 1

@@ -100,8 +100,8 @@ def decode(
 
 
 def _reorder(wire: type[Wire], chunker: Chunker | None, registry: DecoderRegistry) -> None:
-    row = chunker.first_row() if chunker is not None else None
-    if isinstance(row, dict):
+    row = chunker.first_row() if chunker is not None else ()
+    if row is None or isinstance(row, dict):
         registry.reorder(wire, row)
 
 
@@ -171,6 +171,8 @@ def _decode_chunk(
     plan = issues.registry.plan(WIRES[model])
     try:
         structs = plan.decoder(list).decode(text)
+        if len(text) > 2 * SIZE:
+            yield  # a few long rows
         models = build_rows(plan, structs[:ROWS_PER_STEP], f"{path}[]", issues)
         for start in range(ROWS_PER_STEP, len(structs), ROWS_PER_STEP):
             yield

@@ -29,6 +29,8 @@ def node_of(schema: dict[str, Any], folder: Path) -> Node:
     [
         ({"type": "string"}, Type(kind="string")),
         ({"type": "string", "format": "decimal"}, Type(kind="decimal")),
+        ({"type": "number"}, Type(kind="decimal", wire=("number",), number=True)),
+        ({"type": "number", "x-wire": ["nan"]}, Type(kind="decimal", wire=("nan", "number"), number=True)),
         ({"type": "string", "format": "date"}, Type(kind="date")),
         ({"type": "string", "format": "date-time"}, Type(kind="date-time")),
         ({"type": "string", "format": "password"}, Type(kind="string", secret=True)),
@@ -59,7 +61,7 @@ def test_read_type_valid_schema_returns_the_type(schema: dict[str, Any], expecte
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"type": "float"}, "type must be one of string, integer, boolean, array, object, got 'float'"),
+        ({"type": "float"}, "type must be one of string, integer, number, boolean, array, object, got 'float'"),
         ({"type": "string", "format": "day"}, "format must be one of decimal, date, date-time, password, got 'day'"),
         ({"type": "array"}, "items is missing"),
         ({"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
@@ -72,6 +74,7 @@ def test_read_type_valid_schema_returns_the_type(schema: dict[str, Any], expecte
          "unsupported x-wire ['empty'] for an array of kind date"),
         ({"type": "array", "items": {"$ref": "#/schemas/Bed"}, "x-wire": ["mapping"]},
          "unsupported x-wire ['mapping'] for an array of kind model"),
+        ({"type": "array", "items": {"type": "number"}}, "arrays of numbers are unsupported"),
         ({"type": "integer", "minimum": 1.5}, "unsupported bound minimum: 1.5; only integers have bounds"),
         ({"type": "integer", "exclusiveMinimum": 0}, "unsupported bound exclusiveMinimum: 0; only integers"),
         ({"type": "string", "format": "decimal", "minimum": 0}, "unsupported bound minimum: 0; only integers"),

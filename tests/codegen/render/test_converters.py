@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.codegen.support import Package
+from tests.codegen.support import Package, edit, imported
 
 DAY = date(2026, 3, 1)
 MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -95,6 +96,15 @@ def test_build_long_number_keeps_its_digits(wires: ModuleType) -> None:
 def test_build_nan_is_kept_in_extra(wires: ModuleType) -> None:
     bed = msgspec.json.decode(b'{"width": "NaN"}', type=wires.BedWire).build()
     assert (bed.width, bed.extra) == (None, {"width": "NaN"})
+
+
+def test_of_number_is_written_as_a_number(toy: Path, tmp_path: Path) -> None:
+    edit(toy / "garden.yaml", "width: {type: string, format: decimal, x-wire: [number, nan],", "width: {type: number,")
+    with imported(toy, tmp_path) as package:
+        bed = msgspec.json.decode(b'{"width": 1.20, "number": "7"}', type=package.converters.BedWire).build()
+        assert (str(bed.width), bed.number) == ("1.20", "7")
+        written = msgspec.json.Encoder(decimal_format="number").encode(package.converters.BedWire.of(bed))
+    assert written == b'{"number":"7","width":1.20}'
 
 
 def test_build_alias_fills_the_same_field(wires: ModuleType, models: ModuleType) -> None:
