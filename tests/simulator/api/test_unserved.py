@@ -25,6 +25,7 @@ def test_unserved_operation_is_answered_with_501(name: str, harness: Harness, pr
     operation = OPERATIONS[name]
     where = production if operation.production_only else harness
     path = {each.wire: where.account for each in operation.parameters if each.location == "path"}
-    response = where.ask(operation.method, encode_path(operation.path, path))
+    prefix = "" if operation.host is None else f"/{operation.host}"
+    response = where.ask(operation.method, prefix + encode_path(operation.path, path))
     assert response.status == 501
     assert json.loads(response.body)["error"]["code"] == "not_implemented"
