@@ -204,6 +204,13 @@ def simulate(session: nox.Session) -> None:
 
 
 @nox.session
+def books(session: nox.Session) -> None:
+    """Orders of all kinds, and the books computed a second time: ``nox -s books -- --orders 5000 --seed 1``."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.books", *session.posargs)
+
+
+@nox.session
 def interop(session: nox.Session) -> None:
     """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/interop.md``."""
     session.install("-e", ".", *group("interop"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import NewOrder
+from brokerage_async._generated.models import NewComplexOrder, NewOrder
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -72,6 +72,14 @@ class Floor:
         self.sim.settle()
         return self.sim.ledger.orders(external_identifier=external_identifier)
 
+    def complex_ids(self, external_identifier: str) -> list[str]:
+        """Ids of the complex orders with a component of this identifier, by the brokerage's own books."""
+        self.sim.settle()
+        state = self.sim.brokerage.state
+        found = state.complex_order_desk.of(state.accounts.of(state.owner)[0])
+        names = {str(one.number): {each.terms.external_identifier for each in one.members} for one in found}
+        return [number for number, carried in names.items() if external_identifier in carried]
+
     async def journaled(self) -> list[JournalEntry]:
         return await self.journal.entries("sandbox")
 
@@ -107,6 +115,70 @@ def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrde
     return attrs.evolve(ticket, external_identifier=external_identifier)
 
 
+def bracket_order(external_identifier: str | None = None, quantity: int = 10) -> NewComplexOrder:
+    """A bracket whose entry stays working."""
+    exits = tickets.sell_to_close("AAPL", quantity)
+    return tickets.bracket(
+        order(external_identifier, quantity),
+        profit=tickets.limit(exits, price="900"),
+        loss=tickets.stop(exits, trigger="5"),
+    )
+
+
+def exclusive_orders(external_identifier: str | None = None) -> NewComplexOrder:
+    """Two exits of which one cancels the other; neither is about to be filled."""
+    profit = tickets.limit(tickets.sell_to_close("AAPL", 10), price="900")
+    loss = tickets.stop(tickets.sell_to_close("AAPL", 10), trigger="5")
+    return tickets.one_cancels_other(attrs.evolve(profit, external_identifier=external_identifier), loss)
+
+
+@attrs.frozen(kw_only=True)
+class Kind:
+    """A kind of orders: how one is placed, and which requests of it meet trouble."""
+
+    name: str
+    make: Callable[[str], Any]
+    submit: str
+    dry_run: str
+    lists: str
+    namespace: str
+    others: tuple[str, ...] = ()
+
+    async def place(self, entry: OrderEntry, account: str, name: str, **options: Any) -> Placement:
+        place: Any = entry.place_complex if self.others else entry.place
+        placement: Placement = await place(account, self.make(name), **options)
+        return placement
+
+    def check(self, here: Floor, placement: Placement) -> None:
+        """What was reported must be what the brokerage has, component by component."""
+        name = placement.external_identifier
+        check_agreement(placement, here.orders(name))
+        counts = {len(originals(here.orders(name + other))) for other in ("", *self.others)}
+        assert len(counts) == 1, f"{name} has components without the others"
+        if self.others and placement.complex_order is not None:
+            shown = [placement.complex_order.trigger_order, *(placement.complex_order.orders or ())]
+            ids = {each.id for each in shown if each is not None}
+            assert ids <= {each.order_id for other in ("", *self.others) for each in here.orders(name + other)}
+        if self.others and placement.outcome is Outcome.PLACED:
+            assert self.ids(here, name) == [placement.order_id]
+
+    def ids(self, here: Floor, name: str) -> list[str]:
+        """Ids that the brokerage has given to the orders of this name."""
+        return here.complex_ids(name) if self.others else [record.order_id for record in originals(here.orders(name))]
+
+
+SINGLE = Kind(name="order", make=order, submit=SUBMIT, dry_run=DRY_RUN, lists=LISTS, namespace="orders")
+COMPLEX = Kind(
+    name="complex order",
+    make=bracket_order,
+    submit=r"/complex-orders$",
+    dry_run=r"/complex-orders/dry-run$",
+    lists=rf"{LISTS}|/complex-orders(/\d+)?($|\?)",
+    namespace="complex_orders",
+    others=(".1", ".2"),
+)
+
+
 async def place_unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
     """Place an order, ``mine``, whose outcome stays unknown."""
     with pytest.raises(OrderOutcomeUnknownError) as caught:
@@ -126,15 +198,20 @@ class FailingJournal(MemoryJournal):
         raise JournalError("the journal cannot be used: database or disk is full")
 
 
+def originals(records: list[OrderRecord]) -> list[OrderRecord]:
+    """Return the orders that replace no other."""
+    return [record for record in records if record.replaces_order_id is None]
+
+
 def check_agreement(placement: Placement, records: list[OrderRecord]) -> None:
     """What was reported must be what the brokerage has."""
-    originals = [record for record in records if record.replaces_order_id is None]
-    assert len(originals) <= 1, f"placed {len(originals)} times: {originals}"
+    found = originals(records)
+    assert len(found) <= 1, f"placed {len(found)} times: {found}"
     if placement.outcome is Outcome.PLACED:
-        assert len(originals) == 1, "reported as placed, but the brokerage has no such order"
+        assert len(found) == 1, "reported as placed, but the brokerage has no such order"
         assert placement.order is None or placement.order.id in {record.order_id for record in records}
     elif placement.outcome in (Outcome.REFUSED, Outcome.NOT_SENT):
-        assert not originals, f"reported as {placement.outcome}, but the brokerage has it"
+        assert not found, f"reported as {placement.outcome}, but the brokerage has it"
 
 
 STATE_OF = {

@@ -15,7 +15,13 @@ from typing import Any, Generic, TypeVar
 import attrs
 
 from .._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, PlacedOrderResponse
-from .._generated.operations import COMPLEX_ORDERS_EDIT_PAIRS, COMPLEX_ORDERS_GET, ORDERS_CANCEL, ORDERS_EDIT_DRY_RUN
+from .._generated.operations import (
+    COMPLEX_ORDERS_CANCEL,
+    COMPLEX_ORDERS_EDIT_PAIRS,
+    COMPLEX_ORDERS_GET,
+    ORDERS_CANCEL,
+    ORDERS_EDIT_DRY_RUN,
+)
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..operation import Executor, Operation
 from .context import Context
@@ -24,17 +30,19 @@ from .decisions import (
     ReconcilePolicy,
     SearchResult,
     cancel_shown,
+    complex_cancel_shown,
     delivery_of,
     pairs_shown,
     preflight_outcome,
     replace_shown,
 )
+from .lists import START, OrderLists, Sighting, Window
 from .matching import successor_differs_in, terms_of
 from .preflight import is_blank, listed_errors, rejection
 from .results import ChangeOutcome, OrderChange, Outcome
-from .search import START, OrderLists, Sighting, Window, poll_until
+from .search import poll_until
 
-__all__ = ["cancel", "edit_pairs", "replace"]
+__all__ = ["cancel", "cancel_complex", "edit_pairs", "replace"]
 
 NOT_SENT = "was not sent"
 MAY_BE_APPLIED = "may have been applied: the order shows it"
@@ -168,7 +176,13 @@ async def edit_pairs(
 ) -> OrderChange:
     """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
     path = {"account_number": account_number, "id": complex_order_id}
-    reader = _PairsReader(executor, path, edit)
+    wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+
+    def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
+        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
+        return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
+
+    reader = _ComplexReader(executor, path, judge)
     with _describing(path, MAY_BE_APPLIED):
         attempt = await _attempt(
             executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda answer: not is_blank(answer)
@@ -176,7 +190,8 @@ async def edit_pairs(
         name = COMPLEX_ORDERS_EDIT_PAIRS.name
         listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
         delivery = attempt.delivery if listed is None else DeliveryOutcome.REFUSED
-        if delivery is DeliveryOutcome.CONFIRMED and not reader.is_shown_by(attempt.answer):
+        seen = attempt.answer and attempt.answer.complex_order
+        if delivery is DeliveryOutcome.CONFIRMED and not (seen and reader.is_shown_by(seen)):
             delivery = DeliveryOutcome.ACCEPTED
         if delivery in UNCERTAIN:
             await poll_until(policy, reader.poll)
@@ -193,17 +208,44 @@ async def edit_pairs(
     )
 
 
-class _PairsReader:
-    """Reads a complex order back; ``shown`` is the result of the edit, as far as it shows."""
+async def cancel_complex(
+    executor: Executor, account_number: str, complex_order_id: str, policy: ReconcilePolicy
+) -> OrderChange:
+    """Request the cancellation of a complex order once; see `OrderEntry.cancel_complex`."""
+    path = {"account_number": account_number, "id": complex_order_id}
+    reader = _ComplexReader(executor, path, complex_cancel_shown)
+    with _describing(path, MAY_BE_APPLIED):
+        shows = _ComplexReader(executor, path, _settled_cancel).is_shown_by
+        attempt = await _attempt(executor, COMPLEX_ORDERS_CANCEL, path, None, shows=shows)
+        delivery = attempt.delivery
+        if delivery in UNCERTAIN:
+            result, shown = await poll_until(policy, reader.poll), reader.shown
+            if result is SearchResult.ABSENT and reader.order is not None:
+                shown = _settled_cancel(reader.order)
+            delivery = shown or delivery
+        elif delivery is DeliveryOutcome.REFUSED:
+            await reader.poll()
+    order = attempt.answer or reader.order
+    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], complex_order=order, error=attempt.error)
 
-    def __init__(self, executor: Executor, path: dict[str, str], edit: PairsEdit) -> None:
+
+def _settled_cancel(seen: ComplexOrder) -> DeliveryOutcome | None:
+    return complex_cancel_shown(seen, settled=True)
+
+
+class _ComplexReader:
+    """Reads a complex order back; ``shown`` is the result of a change, as far as ``judge`` can see it."""
+
+    def __init__(
+        self, executor: Executor, path: dict[str, str], judge: Callable[[ComplexOrder], DeliveryOutcome | None]
+    ) -> None:
         self._executor = executor
         self._path = path
-        self._wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+        self._judge = judge
         self.order: ComplexOrder | None = None
         self.shown: DeliveryOutcome | None = None
 
-    async def poll(self) -> tuple[bool, Sighting]:
+    async def poll(self) -> tuple[bool, Sighting[Any]]:
         """Read it once; see `poll_until`."""
         try:
             seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
@@ -212,19 +254,13 @@ class _PairsReader:
         self.order, self.shown = seen, self._judge(seen)
         return self.shown is not None, Sighting(orders={}, complete=True)
 
-    def is_shown_by(self, answer: PlacedOrderResponse | None) -> bool:
-        """Return True if ``answer`` holds this very order with its new terms."""
-        seen = None if answer is None else answer.complex_order
+    def is_shown_by(self, seen: ComplexOrder) -> bool:
+        """Return True if an answer shows this very order, changed."""
         return (
-            seen is not None
-            and seen.id in (None, self._path["id"])
+            seen.id in (None, self._path["id"])
             and seen.account_number in (None, self._path["account_number"])
             and self._judge(seen) is DeliveryOutcome.CONFIRMED
         )
-
-    def _judge(self, seen: ComplexOrder) -> DeliveryOutcome | None:
-        found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        return pairs_shown(self._wanted, found, terminal=bool(seen.terminal_at))
 
 
 @contextmanager
@@ -275,7 +311,7 @@ class _OrderReader:
         order_id = (order.id if order is not None else None) or self._order_id
         return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
 
-    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting:
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
         now = self._now()
         window = Window.since(now - back, now)
@@ -297,7 +333,7 @@ class _OrderReader:
         """
         judgement: DeliveryOutcome | None = None
 
-        async def poll() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting[Order]]:
             nonlocal judgement
             sighting = await self.read()
             if self._order_id in sighting.orders:

@@ -2,60 +2,27 @@
 
 from __future__ import annotations
 
-import logging
-import unicodedata
 import uuid
 from collections.abc import Callable, Collection
 from decimal import Decimal
-from os import PathLike
-from typing import Any, Protocol, TypeGuard
-from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_function, check_methods, check_order_id, check_timeout
-from .._generated.models import Comparator, NewOrder, Order, OrderEdit, PairsEdit
-from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE, ORDERS_SUBMIT
-from ..config import Environment
-from ..errors import ConfigurationError, InvalidRequestError
+from .._arguments import check_function, check_order_id
+from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit
+from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
 from ..journal.base import EntryKey, Journal
-from ..journal.memory import MemoryJournal
-from ..operation import Executor, Operation
-from ..protocol.request import encode_body
-from ..protocol.validation import requests as validation
+from ..operation import Operation
 from . import amend, recovery
-from .claims import ClaimKeeper
-from .context import Context
+from .arguments import check_options, checked_bytes, checked_policy, named_complex_order, named_order
+from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
 from .place import PlaceOrder
 from .results import OrderChange, Placement
 
 __all__ = ["OrderEntry"]
 
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
-
 DEFAULT_POLICY: ReconcilePolicy = ReconcilePolicy()
-
-MAX_IDENTIFIER = 64
-"""Characters of an external identifier. The service documents no bound; a UUID has 36."""
-
-JOURNAL_METHODS = ("now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt")
-
-_MEMORIES: WeakKeyDictionary[object, MemoryJournal] = WeakKeyDictionary()
-
-
-class TradingClient(Protocol):
-    """The part of a client that order entry uses."""
-
-    @property
-    def session(self) -> Executor:
-        """The executor of all calls."""
-        ...
-
-    @property
-    def environment(self) -> Environment:
-        """The environment of the calls; entries of another one are left alone."""
-        ...
 
 
 class OrderEntry:
@@ -82,22 +49,8 @@ class OrderEntry:
         identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         check_function("identifiers", identifiers)
-        if journal is None:
-            journal = _memory_of(client)
-        if isinstance(journal, str | PathLike):
-            raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
-        check_methods("journal", journal, *JOURNAL_METHODS)
-        if check_timeout("lease", lease) is None:
-            raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
-        self._context = Context(
-            executor=client.session,
-            journal=journal,
-            claims=ClaimKeeper(journal, lease),
-            origin=client.environment.origin,
-            environment=client.environment.name,
-            service_now=getattr(client.session, "service_now", lambda: None),
-        )
-        self._policy = _checked_policy(reconcile)
+        self._context = context_of(client, journal, lease)
+        self._policy = checked_policy(reconcile)
         self._identifiers = identifiers
 
     @property
@@ -152,21 +105,39 @@ class OrderEntry:
                 unexpected error of a transport or journal of the caller's own carries the same.
         """
         policy = self._policy_for(visibility_delay, reconcile)
-        _check_options(allow_warnings, resubmit)
-        if not isinstance(order, NewOrder):
-            raise InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
-        named = order.external_identifier is not None and order.external_identifier != ""
-        if not named:
-            order = attrs.evolve(order, external_identifier=self._identifiers())
-        name = order.external_identifier
-        if not _is_identifier(name):
-            raise InvalidRequestError(
-                "external_identifier must be a printable string of at most "
-                f"{MAX_IDENTIFIER} characters in Unicode form NFC without surrounding whitespace, got {name!r}"
-            )
-        body = _checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
-        key = self._context.key_of(account_number, name)
-        return await PlaceOrder(self._context, key, body, policy, resubmit, named=named).run(allow_warnings)
+        check_options(allow_warnings, resubmit)
+        asked, named = named_order(account_number, order, self._identifiers)
+        key = self._context.key_of(account_number, asked.name)
+        return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
+
+    async def place_complex(
+        self,
+        account_number: str,
+        complex_order: NewComplexOrder,
+        *,
+        allow_warnings: bool | Collection[str] = False,
+        resubmit: int = 0,
+        visibility_delay: float | None = None,
+        reconcile: ReconcilePolicy | None = None,
+    ) -> Placement:
+        """Place a complex order at most once; otherwise like `place`.
+
+        It is named by the external identifier of its first component: of ``trigger_order``, or of the first of
+        ``orders``. Components without an identifier get ``<name>.1``, ``<name>.2``. When the answer does not show its
+        outcome, the lists of orders and of complex orders are searched for all of them.
+
+        Returns:
+            A placement with ``complex_order`` in place of ``order``; ``order_id`` is the id of the complex order.
+
+        Raises:
+            InvalidRequestError: as for `place`; or two components have the same identifier, or some have one but not
+                the first. It was not submitted.
+        """
+        policy = self._policy_for(visibility_delay, reconcile)
+        check_options(allow_warnings, resubmit)
+        asked, named = named_complex_order(account_number, complex_order, self._identifiers)
+        key = self._context.key_of(account_number, asked.name)
+        return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
 
     async def recover(
         self, *, visibility_delay: float | None = None, reconcile: ReconcilePolicy | None = None
@@ -288,6 +259,27 @@ class OrderEntry:
         policy = self._policy_for(visibility_delay, reconcile)
         return await amend.edit_pairs(self._context.executor, account_number, checked, edit, policy)
 
+    async def cancel_complex(
+        self,
+        account_number: str,
+        complex_order_id: int | str,
+        *,
+        visibility_delay: float | None = None,
+        reconcile: ReconcilePolicy | None = None,
+    ) -> OrderChange:
+        """Request the cancellation of a complex order once; without an answer, read the complex order back.
+
+        ``APPLIED`` means that no component works any more, and that at least one is `Cancelled` or `Cancel Requested`:
+        until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already.
+
+        Raises:
+            ConfigurationError: the client cannot cancel orders; nothing was sent.
+            asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
+        """
+        checked = check_order_id("complex_order_id", complex_order_id)
+        policy = self._policy_for(visibility_delay, reconcile)
+        return await amend.cancel_complex(self._context.executor, account_number, checked, policy)
+
     async def _change(
         self,
         operation: Operation[Order],
@@ -297,52 +289,15 @@ class OrderEntry:
         allow_warnings: bool | Collection[str],
         policy: ReconcilePolicy,
     ) -> OrderChange:
-        _check_options(allow_warnings)
+        check_options(allow_warnings)
         path = {"account_number": account_number, "id": order_id}
-        body = _checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
+        body = checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
         return await amend.replace(self._context, operation, account_number, order_id, body, policy, allow_warnings)
 
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
-        policy = self._policy if reconcile is None else _checked_policy(reconcile)
+        policy = self._policy if reconcile is None else checked_policy(reconcile)
         return policy if visibility_delay is None else attrs.evolve(policy, visibility_delay=visibility_delay)
 
     def _key(self, account_number: str, external_identifier: str, origin: str) -> EntryKey:
         key = self._context.key_of(account_number, external_identifier)
         return attrs.evolve(key, origin=origin) if origin else key
-
-
-def _memory_of(client: TradingClient) -> MemoryJournal:
-    """Return the one memory journal of a client, shared by its views: an identifier is used once in all of them."""
-    shared = getattr(client.session, "engine", client.session)
-    journal = _MEMORIES.get(shared)
-    if journal is None:
-        logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
-        journal = _MEMORIES[shared] = MemoryJournal()
-    return journal
-
-
-def _checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:
-    if not isinstance(reconcile, ReconcilePolicy):
-        raise ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
-    return reconcile
-
-
-def _check_options(allow_warnings: object, resubmit: object = 0) -> None:
-    """Reject options that would otherwise be used only when the order is under way."""
-    if not isinstance(resubmit, int) or resubmit < 0:
-        raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
-    if not isinstance(allow_warnings, bool | str) and not validation.is_array(allow_warnings):
-        raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
-
-
-def _is_identifier(name: object) -> TypeGuard[str]:
-    """Return True if any service keeps this string as it is."""
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_IDENTIFIER:
-        return False
-    return name.isprintable() and name == name.strip() and unicodedata.is_normalized("NFC", name)
-
-
-def _checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:
-    """Return the bytes of a request body that keeps the documented rules."""
-    validation.check(operation, path, None, model)
-    return encode_body(operation, model)

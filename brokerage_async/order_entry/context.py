@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from os import PathLike
+from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import attrs
 
+from .._arguments import check_methods, check_timeout
+from ..config import Environment
+from ..errors import ConfigurationError
 from ..journal.base import EntryKey, Journal
+from ..journal.memory import MemoryJournal
 from ..operation import Executor
 from .claims import ClaimKeeper
 
-__all__ = ["Context"]
+__all__ = ["Context", "TradingClient", "context_of"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+
+JOURNAL_METHODS = ("now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt")
+
+_MEMORIES: WeakKeyDictionary[object, MemoryJournal] = WeakKeyDictionary()
+
+
+class TradingClient(Protocol):
+    """The part of a client that order entry uses."""
+
+    @property
+    def session(self) -> Executor:
+        """The executor of all calls."""
+        ...
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the calls; entries of another one are left alone."""
+        ...
 
 
 @attrs.frozen(kw_only=True)
@@ -40,3 +68,32 @@ class Context:
     def key_of(self, account_number: str, external_identifier: str) -> EntryKey:
         """Return the journal key of an order at this service."""
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
+
+
+def context_of(client: TradingClient, journal: Journal | None, lease: float) -> Context:
+    """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
+    if journal is None:
+        journal = _memory_of(client)
+    if isinstance(journal, str | PathLike):
+        raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
+    check_methods("journal", journal, *JOURNAL_METHODS)
+    if check_timeout("lease", lease) is None:
+        raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
+    return Context(
+        executor=client.session,
+        journal=journal,
+        claims=ClaimKeeper(journal, lease),
+        origin=client.environment.origin,
+        environment=client.environment.name,
+        service_now=getattr(client.session, "service_now", lambda: None),
+    )
+
+
+def _memory_of(client: TradingClient) -> MemoryJournal:
+    """Return the one memory journal of a client, shared by its views: an identifier is used once in all of them."""
+    shared = getattr(client.session, "engine", client.session)
+    journal = _MEMORIES.get(shared)
+    if journal is None:
+        logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
+        journal = _MEMORIES[shared] = MemoryJournal()
+    return journal

@@ -7,8 +7,8 @@ read them line by line:
 - `next_poll`: whether to poll the order lists again and when, or what the polls have shown.
 - `decide`: from both, the outcome of the order or the next step.
 
-For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `replace_shown`,
-`pairs_shown`).
+For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `complex_cancel_shown`,
+`replace_shown`, `pairs_shown`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import attrs
 
 from .._arguments import check_count, is_number, validator
+from .._generated.models import ComplexOrder, Order
 from ..errors import (
     APIError,
     AuthenticationError,
@@ -45,6 +46,7 @@ __all__ = [
     "SearchResult",
     "Step",
     "cancel_shown",
+    "complex_cancel_shown",
     "decide",
     "delivery_of",
     "is_permanent",
@@ -280,6 +282,29 @@ def cancel_shown(
     if status == "Cancelled":
         return None
     return DeliveryOutcome.REFUSED if status in TERMINAL else None
+
+
+def complex_cancel_shown(seen: ComplexOrder, *, settled: bool = False) -> DeliveryOutcome | None:
+    """Return what a complex order shows about an unanswered cancellation; None: nothing yet.
+
+    It is applied once no component works any more and one is cancelled. Where one order was filled, its exclusive
+    sibling was cancelled by that, not by the request. A replaced component reads `Cancelled` too, as in `cancel_shown`;
+    a complex order with an end has no other one.
+    """
+    orders = [_final_status(order) for order in seen.orders or ()]
+    statuses = orders if seen.trigger_order is None else [_final_status(seen.trigger_order), *orders]
+    if not statuses or None in statuses or ("Cancelled" in statuses and not (settled or seen.terminal_at)):
+        return None
+    finished = seen.type in ("OCO", "OTOCO") and "Filled" in orders
+    cancelled = "Cancelled" in statuses or "Cancel Requested" in statuses
+    return DeliveryOutcome.CONFIRMED if cancelled and not finished else DeliveryOutcome.REFUSED
+
+
+def _final_status(component: Order) -> str | None:
+    """Return the status of a component that ends, or None: it works, or another one works in its place."""
+    status = component.status
+    ends = status in TERMINAL or status == "Cancel Requested"
+    return status if ends and not component.replacing_order_id else None
 
 
 def replace_shown(

@@ -6,12 +6,30 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TypeVar
 
-from .._generated.models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PriceEffect
+import attrs
+
+from .._generated.models import (
+    ComplexOrder,
+    NewComplexOrder,
+    NewOrder,
+    NewOrderLeg,
+    Order,
+    OrderEdit,
+    OrderLeg,
+    PriceEffect,
+)
 from ..errors import ResponseDecodeError
 from ..protocol.decoding.issues import Issues
 from ..protocol.decoding.lenient import parse, structure_one
 
-__all__ = ["differs_in", "successor_differs_in", "terms_of"]
+__all__ = [
+    "asked_components",
+    "complex_differs_in",
+    "components_of",
+    "differs_in",
+    "successor_differs_in",
+    "terms_of",
+]
 
 T = TypeVar("T")
 
@@ -34,10 +52,53 @@ def differs_in(asked: NewOrder, order: Order) -> str | None:
     A term missing on either side proves nothing. An order created by an edit or a replacement keeps only the
     instruments and actions; an order that was replaced keeps its own terms.
     """
-    edited = bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
+    edited = _is_edited(order)
     if _legs_differ(asked.legs, order.legs or (), edited=edited):
         return "legs"
     return None if edited else successor_differs_in(asked, order)
+
+
+def _is_edited(order: Order) -> bool:
+    return bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
+
+
+def asked_components(asked: NewComplexOrder) -> list[NewOrder]:
+    """Return the components asked for, the trigger order first."""
+    return [*([asked.trigger_order] if asked.trigger_order is not None else []), *asked.orders]
+
+
+def components_of(seen: ComplexOrder) -> list[Order]:
+    """Return the components of a complex order, the trigger order first, each with the id of the complex order."""
+    trigger, orders = seen.trigger_order, seen.orders or ()
+    found = list(orders)
+    if trigger is not None:
+        found = [trigger, *(order for order in orders if order.id is None or order.id != trigger.id)]
+    return [attrs.evolve(order, complex_order_id=seen.id or order.complex_order_id) for order in found]
+
+
+def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None:
+    """Return the term in which a complex order provably differs from the one ``asked`` for, or None.
+
+    Every component counts: two complex orders may share one. The ratio of a pair may have been edited since. A
+    component that is not shown proves nothing, one too many does.
+    """
+    if _differ(asked.type, seen.type):
+        return "type"
+    left = asked_components(asked)
+    named = {order.external_identifier for order in left}
+    for each in sorted(components_of(seen), key=lambda order: order.external_identifier not in named):
+        match = next((order for order in left if not _component_differs(order, each)), None)
+        if match is None:
+            return "components"
+        left.remove(match)
+    return None
+
+
+def _component_differs(asked: NewOrder, seen: Order) -> bool:
+    """Return True if a component is another one, by its identifier or terms; edits may change either."""
+    if not _is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
+        return True
+    return differs_in(asked, seen) is not None
 
 
 def successor_differs_in(asked: NewOrder | OrderEdit, order: Order) -> str | None:

@@ -1,4 +1,7 @@
-"""Place one order: preflight, journal, submit, reconcile, close; or answer for one that is journaled already."""
+"""Place one order: preflight, journal, submit, reconcile, close; or answer for one that is journaled already.
+
+Single and complex orders take the same steps; `kinds` has what differs.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,16 @@ from datetime import datetime
 import attrs
 
 from .._generated.models import PlacedOrderResponse
-from .._generated.operations import ORDERS_DRY_RUN, ORDERS_SUBMIT
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
 from ..journal.base import EntryKey, EntryState, JournalEntry
 from .claims import Claim, Instant, finish, new_owner, quietly, result_of, settled
 from .context import Context
 from .decisions import ReconcilePolicy, preflight_outcome
+from .kinds import AskedOrder
+from .lists import Window
 from .preflight import rejection
 from .results import Outcome, Placement, placement_of, unknown_error
-from .search import IdentifierSearch, Window
+from .search import IdentifierSearch
 from .submit import ABSENT, CONFLICT, Submission, joined
 
 __all__ = ["PlaceOrder", "close", "describe"]
@@ -46,13 +50,13 @@ GONE = "this worker no longer holds the journal entry"
 
 
 class PlaceOrder:
-    """One call of `OrderEntry.place`: these bytes under this key, which the caller has ``named`` or not."""
+    """One call of `OrderEntry.place`: this order under this key, which the caller has ``named`` or not."""
 
     def __init__(
         self,
         context: Context,
         key: EntryKey,
-        body: bytes,
+        asked: AskedOrder,
         policy: ReconcilePolicy,
         resubmits: int,
         *,
@@ -60,7 +64,8 @@ class PlaceOrder:
     ) -> None:
         self._context = context
         self._key = key
-        self._body = body
+        self._asked = asked
+        self._body = asked.body
         self._policy = policy
         self._resubmits = resubmits
         self._named = named
@@ -101,7 +106,7 @@ class PlaceOrder:
         self, allow_warnings: bool | Collection[str]
     ) -> tuple[PlacedOrderResponse | None, Placement | None]:
         """Dry-run the order. Return the preview, and the placement if the order goes no further."""
-        call = ORDERS_DRY_RUN.bind(account_number=self._key.account_number, body=self._body)
+        call = self._asked.dry_run.bind(account_number=self._key.account_number, body=self._body)
         try:
             preview = await self._context.executor.execute(call)
         except (ConfigurationError, InvalidRequestError):
@@ -110,7 +115,7 @@ class PlaceOrder:
             data = getattr(error, "data", None)
             shown = data if isinstance(data, PlacedOrderResponse) else None
             return shown, self._stopped(preflight_outcome(error), error, shown)
-        stopped = rejection(preview, allow_warnings)
+        stopped = rejection(preview, allow_warnings, self._asked.dry_run.name)
         if stopped is None:
             return preview, None
         return preview, self._stopped(stopped.outcome, stopped.error, preview)
@@ -148,7 +153,7 @@ class PlaceOrder:
             try:
                 opened_at = entry.opened_at
                 window = Window.since(opened_at, await self._now()) if sent else Window.from_now(opened_at)
-                submission = Submission(self._context, entry, claim, policy, window)
+                submission = Submission(self._context, self._asked, entry, claim, policy, window)
                 placement = await submission.run(resubmits=self._resubmits, sent=sent)
             except BaseException as gone:
                 describe(gone, entry.key, MAY_EXIST)
@@ -209,7 +214,7 @@ class PlaceOrder:
         return await self._context.journal.now()
 
     def _refuse(self, reason: str) -> None:
-        raise InvalidRequestError(reason, operation=ORDERS_SUBMIT.name, code="identifier_in_use")
+        raise InvalidRequestError(reason, operation=self._asked.submit.name, code="identifier_in_use")
 
     async def _answer(self, entry: JournalEntry) -> Placement:
         """Return the placement of a closed entry, with the order as it is now if one poll shows it."""

@@ -7,6 +7,7 @@ from collections.abc import Collection
 import attrs
 
 from .._generated.models import PlacedOrderResponse, PreflightMessage
+from .._generated.operations import ORDERS_DRY_RUN
 from ..errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
 from .results import Outcome
 
@@ -23,7 +24,9 @@ class Rejection:
     error: BrokerageError
 
 
-def rejection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[str]) -> Rejection | None:
+def rejection(
+    preview: PlacedOrderResponse, allow_warnings: bool | Collection[str], operation: str = ORDERS_DRY_RUN.name
+) -> Rejection | None:
     """Return the reason that stops an order after this dry-run, or None: its errors, then warnings not allowed.
 
     ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. Errors and warnings in an
@@ -31,14 +34,14 @@ def rejection(preview: PlacedOrderResponse, allow_warnings: bool | Collection[st
     """
     if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
-        return Rejection(Outcome.NOT_SENT, ResponseDecodeError(reason, operation="orders.dry_run"))
-    if (error := listed_errors(preview, "the dry-run found errors", "orders.dry_run")) is not None:
+        return Rejection(Outcome.NOT_SENT, ResponseDecodeError(reason, operation=operation))
+    if (error := listed_errors(preview, "the dry-run found errors", operation)) is not None:
         return Rejection(Outcome.REFUSED, error)
     stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
     if stopping:
-        return _refusal("the dry-run warned, and these warnings are not allowed", stopping, "preflight_warnings")
+        return _refusal("the dry-run warned, and these warnings are not allowed", stopping, operation)
     if preview.extra.get("warnings") and allow_warnings is not True:
-        return _refusal("the dry-run warned, in an unreadable form", (), "preflight_warnings")
+        return _refusal("the dry-run warned, in an unreadable form", (), operation)
     return None
 
 
@@ -69,6 +72,7 @@ def _allowed(warning: PreflightMessage, allow_warnings: bool | Collection[str]) 
     return warning.code is not None and warning.code in allow_warnings
 
 
-def _refusal(text: str, messages: Collection[PreflightMessage], code: str) -> Rejection:
+def _refusal(text: str, messages: Collection[PreflightMessage], operation: str) -> Rejection:
     details = tuple(ErrorDetail(message.code, message.message) for message in messages)
-    return Rejection(Outcome.REFUSED, PreflightError(text, operation="orders.dry_run", code=code, errors=details))
+    error = PreflightError(text, operation=operation, code="preflight_warnings", errors=details)
+    return Rejection(Outcome.REFUSED, error)

@@ -13,9 +13,11 @@ from ..journal.base import EntryKey, EntryState, JournalEntry
 from .claims import Claim, Instant, finish, new_owner, quietly
 from .context import Context
 from .decisions import ReconcilePolicy, SearchResult
+from .kinds import PlacedOrder
+from .lists import Sighting, Window
 from .place import close
 from .results import Outcome, Placement, placement_of
-from .search import IdentifierSearch, Sighting, Window, poll_until
+from .search import IdentifierSearch, poll_until
 from .submit import code_of, joined
 
 __all__ = ["OTHER_ORIGIN", "recover"]
@@ -161,7 +163,7 @@ class _Sweep:
         count = 0
         failure: BrokerageError | None = None
 
-        async def poll() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
             nonlocal count, failure
             sighting = await search.poll(wanted.keys())
             count, failure = count + 1, sighting.error

@@ -11,6 +11,7 @@ import attrs
 from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
 from ..journal.base import JournalEntry
+from .kinds import submit_of
 
 __all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "placement_of", "unknown_error"]
 
@@ -36,8 +37,10 @@ class Placement:
     Attributes:
         outcome: placed, refused, not sent or unknown.
         account_number, external_identifier: with these the order can be found anywhere.
-        order_id: id of the order at the service once it is placed, else empty.
-        order: the order as the service has it; None if it does not exist, or was placed earlier and is not listed now.
+        order_id: id of the order, or of the complex order, at the service once it is placed, else empty.
+        order: the order as the service has it; None if it does not exist, was placed earlier and is not listed now, or
+            is a complex order.
+        complex_order: the same of a complex order.
         preview: the answer of the dry-run, where one was made.
         warnings: the warnings of the dry-run.
         attempts: number of submits begun, those of earlier runs included.
@@ -53,6 +56,7 @@ class Placement:
     external_identifier: str
     order_id: str = ""
     order: Order | None = None
+    complex_order: ComplexOrder | None = None
     preview: PlacedOrderResponse | None = None
     warnings: tuple[PreflightMessage, ...] = ()
     attempts: int = 0
@@ -109,8 +113,8 @@ class OrderChange:
     Attributes:
         outcome: applied, refused, not sent or unknown.
         order: the order as last seen; after a replacement that was applied, the new order.
-        order_id: id of that order, also where no list shows it; empty for `edit_pairs`.
-        complex_order: the complex order as last seen, for `edit_pairs`.
+        order_id: id of that order, also where no list shows it; empty for complex orders.
+        complex_order: the complex order as last seen, for `edit_pairs` and `cancel_complex`.
         preview: the answer of the dry-run, where one was made.
         warnings: the warnings of the dry-run.
         error: the error that stopped it, if any.
@@ -125,15 +129,17 @@ class OrderChange:
     error: BrokerageError | None = None
 
 
-def placement_of(entry: JournalEntry, outcome: Outcome, **known: Any) -> Placement:
-    """Build the placement of a journaled order; ``known`` are further fields."""
-    order: Order | None = known.get("order")
+def placement_of(
+    entry: JournalEntry, outcome: Outcome, *, order: Order | ComplexOrder | None = None, **known: Any
+) -> Placement:
+    """Build the placement of a journaled order of either kind; ``known`` are further fields."""
     seen = order.id if order is not None else None
     fields: dict[str, Any] = {
         "attempts": entry.attempts,
         "body": entry.body,
         "opened_at": entry.opened_at,
         "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
+        "complex_order" if isinstance(order, ComplexOrder) else "order": order,
         **known,
     }
     key = entry.key
@@ -152,7 +158,7 @@ def unknown_error(placement: Placement) -> OrderOutcomeUnknownError:
         f"{placement.note}",
         account_number=placement.account_number,
         external_identifier=placement.external_identifier,
-        operation="orders.submit",
+        operation=submit_of(placement.body).name,
         attempts=placement.attempts,
         code=placement.code,
     )

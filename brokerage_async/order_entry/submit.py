@@ -9,16 +9,15 @@ import logging
 
 import attrs
 
-from .._generated.models import NewOrder, Order
-from .._generated.operations import ORDERS_SUBMIT
 from ..errors import BrokerageError
 from ..journal.base import JournalEntry
 from .claims import Claim, Instant
 from .context import Context
 from .decisions import DeliveryOutcome, ReconcilePolicy, SearchResult, Step, decide, delivery_of
-from .matching import differs_in, terms_of
+from .kinds import AskedOrder, PlacedOrder
+from .lists import Sighting, Window
 from .results import Outcome, Placement, placement_of
-from .search import IdentifierSearch, Sighting, Window, poll_until
+from .search import IdentifierSearch, poll_until
 
 __all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of", "joined"]
 
@@ -45,7 +44,7 @@ class _Delivery:
     """The end of one submit: its outcome, the order if the answer shows it, and the error."""
 
     outcome: DeliveryOutcome
-    order: Order | None = None
+    order: PlacedOrder | None = None
     error: BrokerageError | None = None
 
 
@@ -53,9 +52,16 @@ class Submission:
     """Carries one journaled order to its outcome. The entry is held under ``claim`` all the while."""
 
     def __init__(
-        self, context: Context, entry: JournalEntry, claim: Claim, policy: ReconcilePolicy, window: Window
+        self,
+        context: Context,
+        asked: AskedOrder,
+        entry: JournalEntry,
+        claim: Claim,
+        policy: ReconcilePolicy,
+        window: Window,
     ) -> None:
         self._context = context
+        self._asked = asked
         self._entry = entry
         self._claim = claim
         self._policy = policy
@@ -89,7 +95,7 @@ class Submission:
         self,
         outcome: Outcome,
         search: SearchResult | None,
-        order: Order | None,
+        order: PlacedOrder | None,
         error: BrokerageError | None,
         note: str,
     ) -> Placement:
@@ -103,32 +109,28 @@ class Submission:
 
         The claim is checked at the last moment before each send.
         """
-        call = ORDERS_SUBMIT.bind(account_number=self._entry.key.account_number, body=self._entry.body)
+        call = self._asked.submit.bind(account_number=self._entry.key.account_number, body=self._entry.body)
         try:
             answer = await self._context.executor.execute(call, guard=self._claim.objection)
         except BrokerageError as error:
             return _Delivery(delivery_of(error), error=error)
-        order = answer.order
+        order = self._asked.shown_by(answer)
         shown = order is not None and bool(order.id) and not self._is_foreign(order)
         return _Delivery(delivery_of(None, shown=shown), order=order if shown else None)
 
-    def _is_foreign(self, order: Order) -> bool:
-        """Return True if an answer shows another order: by its account, identifier or terms."""
-        key = self._entry.key
-        if order.account_number and order.account_number != key.account_number:
+    def _is_foreign(self, order: PlacedOrder) -> bool:
+        """Return True if an answer shows another order: by its account, identifiers or terms."""
+        if order.account_number and order.account_number != self._entry.key.account_number:
             return True
-        if order.external_identifier:
-            return order.external_identifier != key.external_identifier
-        terms = terms_of(self._entry.body, NewOrder)
-        return terms is not None and differs_in(terms, order) is not None
+        return self._asked.is_another(order)
 
-    async def _search_until_known(self) -> tuple[SearchResult, Order | None, str]:
+    async def _search_until_known(self) -> tuple[SearchResult, PlacedOrder | None, str]:
         """Search as the policy says. Return the result, the order, and the findings in words."""
-        name, found, count = self._entry.key.external_identifier, dict[str, Order](), 0
+        name, found, count = self._entry.key.external_identifier, dict[str, PlacedOrder](), 0
         search = self._search()
         failure: BrokerageError | None = None
 
-        async def poll() -> tuple[bool, Sighting]:
+        async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
             nonlocal count, failure
             sighting = await search.poll([name])
             found.update(sighting.orders)
@@ -146,7 +148,7 @@ class Submission:
             note = search.conflict(name)
         return result, found.get(name), joined(note, search.duplicates(name))
 
-    async def _duplicates(self, order: Order | None) -> str:
+    async def _duplicates(self, order: PlacedOrder | None) -> str:
         """Return a note if the copy that was absent is listed after all, beside ``order``, the one sent again."""
         name, search = self._entry.key.external_identifier, self._search()
         await search.poll([name])

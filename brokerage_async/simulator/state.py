@@ -12,6 +12,7 @@ from .._generated.models import (
     ComplexOrderType,
     InstrumentType,
     LegAction,
+    NewComplexOrder,
     NewOrder,
     NewOrderLeg,
     OptionType,
@@ -35,6 +36,7 @@ from .api.option_chains import OptionChains
 from .api.orders import Orders
 from .api.positions import Positions
 from .api.quote_alerts import QuoteAlerts
+from .api.risk import Risk
 from .api.search import Search
 from .api.transactions import Transactions
 from .api.watchlists import Watchlists
@@ -45,11 +47,14 @@ from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
 from .market.alerts import AlertMonitor
 from .market.catalogue import Catalogue, Sizes
+from .market.company_events import CompanyEvents
 from .market.equities import monthly_expirations
 from .market.instrument import Instrument, occ_symbol
+from .market.metrics import Metrics
 from .market.prices import Prices
+from .quote_tokens import QuoteTokens
 from .trading.bookkeeping import Bookkeeping
-from .trading.complex_orders import ComplexOrderDesk
+from .trading.complex_order_desk import ComplexOrderDesk
 from .trading.exchange import Exchange
 from .trading.order_desk import OrderDesk
 from .trading.order_store import OrderStore
@@ -93,35 +98,39 @@ class State:
         self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
-            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue
+            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
+        self.quote_tokens: QuoteTokens = QuoteTokens(random)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
 
     def namespaces(self) -> Mapping[str, object]:
         """Return the request handlers by namespace."""
-        access = Access(self.accounts)
+        access, events = Access(self.accounts), CompanyEvents(self.random)
         return {
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start),
-            "balances": Balances(access, self.margin_calculator, self.prices),
+            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect),
             "positions": Positions(access, self.prices, self.dialect),
             "market_time": MarketTime(self.dialect, self.settings.start),
-            "market_metrics": MarketMetrics(self.catalogue, self.random),
+            "market_metrics": MarketMetrics(
+                self.catalogue, events, Metrics(self.catalogue, self.prices, events, self.random)
+            ),
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(self.catalogue, self.prices),
+            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens),
             "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
             "margin": Margin(
                 access, self.margin_calculator, self.preflight, self.prices, self.order_store, self.dialect
             ),
-            "watchlists": Watchlists(self.dialect),
+            "risk": Risk(access, self.catalogue, self.prices),
+            "watchlists": Watchlists(self.dialect, self.catalogue),
             "quote_alerts": QuoteAlerts(self.alert_monitor),
         }
 
@@ -149,9 +158,9 @@ class State:
         if shares is None:
             return
         start = self.settings.start
-        account.trade(shares, Decimal(100), self.catalogue.base_price("AAPL"), Decimal(0), start)
-        call = self._call_on(shares)
-        account.trade(call, Decimal(-1), self.prices.price(call, start), Decimal(0), start)
+        price, call, book = self.catalogue.base_price("AAPL"), self._call_on(shares), self.bookkeeping.open_position
+        book(account, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
+        book(account, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
 
     def _call_on(self, shares: Instrument) -> Instrument:
         """Return a call on the shares, about five weeks out and slightly above their price."""
@@ -179,14 +188,16 @@ class State:
             self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
         ]
-        open_ = self.complex_order_desk.open
-        kinds, ratio = ComplexOrderType, Decimal("0.25")
-        opened = (
-            open_(kinds.OTOCO, account, [profit, loss], now, trigger=buy),
-            open_(kinds.OCO, account, [profit, loss], now),
-            open_(kinds.PAIRS, account, pair, now, comparator=Comparator.LTE, threshold=ratio),
+        kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
+        requested = (
+            NewComplexOrder(type=kinds.OTOCO, trigger_order=buy, orders=(profit, loss)),
+            NewComplexOrder(type=kinds.OCO, orders=(profit, loss)),
+            NewComplexOrder(
+                type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio
+            ),
         )
-        self.complex_order_ids = {order.type: str(order.number) for order in opened}
+        accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
+        self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
     def _share_order(
         self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from brokerage_async import __version__
 from brokerage_async.cli.app import app
+from tests.documents import PAGES
 
 
 def test_help_names_every_command() -> None:
@@ -21,6 +25,24 @@ def test_help_names_every_command() -> None:
         "fetch", "call", "schema", "completion",
     ):  # fmt: skip
         assert f"\n  {command} " in result.output
+
+
+def test_every_command_that_the_documentation_shows_exists_with_its_options() -> None:
+    shown = [
+        line.split("  #")[0].split()
+        for page in PAGES
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+        for line in re.findall(r"(?:^|/)brokerage-async (.+)$", block, re.MULTILINE)
+    ]
+    assert len(shown) > 20
+    for words in shown:
+        command: Any = get_command(app)
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        assert not hasattr(command, "commands"), words
+        known = {option for parameter in command.params for option in parameter.opts}
+        options = {word for word in words if word.startswith("--")}
+        assert options <= known or command.name == "call", (command.name, options - known)
 
 
 def test_version() -> None:

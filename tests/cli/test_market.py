@@ -37,6 +37,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Simulator:
 def run(*arguments: str, width: int = 80, code: int = 0) -> Result:
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)})
     assert result.exit_code == code, (result.output, result.exception)
+    assert "--json" in arguments or max(map(len, result.stdout.splitlines()), default=0) <= width
     return result
 
 
@@ -72,11 +73,11 @@ def test_search(service: Simulator) -> None:
     assert json.loads(run("search", "a", "--type", "Future", "--json").stdout) == []
 
 
-@pytest.mark.parametrize("width", [80, 110])
-@pytest.mark.parametrize("arguments", [["quote", "AAPL", "./ESZ6 EW3U6 260918P9100", "BTC/USD"], ["search", "a"]])
-def test_tables_fit(service: Simulator, arguments: list[str], width: int) -> None:
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)})
-    assert max(map(len, result.stdout.splitlines())) <= width
+def test_long_symbols_leave_out_what_has_no_room(service: Simulator) -> None:
+    symbol = service.brokerage.state.catalogue.equity_options.definitions[0].symbol
+    output = run("quote", symbol, "BTC/USD", width=76).stdout
+    assert symbol in output
+    assert "No room for: type, at" in output
 
 
 @pytest.mark.parametrize("arguments", [["quote", "AAPL"], ["search", "apple"]])

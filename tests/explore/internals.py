@@ -11,7 +11,7 @@ from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.journal.files import FileIdentity
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import decisions, place, recovery, search, submit
+from brokerage_async.order_entry import decisions, kinds, lists, place, recovery, search, submit
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
@@ -28,8 +28,12 @@ __all__ = [
     "close_with_waiting",
     "hasty",
     "is_past_as_datetime",
+    "kinds",
+    "lists",
     "outcome_by_code",
     "place",
+    "read_complex_orders_only",
+    "read_orders_only",
     "recovery",
     "release_as_looked",
     "search",
@@ -39,6 +43,7 @@ __all__ = [
     "trusting",
 ]
 
+ORIGINAL_POLL = lists.OrderLists.poll
 ORIGINAL_CLOSE, ORIGINAL_OUTCOME_OF, ORIGINAL_RELEASE = place.close, retry.outcome_of, place._release
 
 
@@ -76,14 +81,32 @@ async def attempt_unclaimed(self: submit.Submission) -> None:
     self._attempts += 1
 
 
-def is_past_as_datetime(self: search.Window, order: Any, newest: Any) -> bool:
+def is_past_as_datetime(self: lists.Window, order: Any, newest: Any) -> bool:
     """Compare dates and times, of which there is a smallest."""
     if order.received_at is None:
         return False
     from datetime import timedelta
 
-    margin = timedelta(seconds=search.MARGIN)
+    margin = timedelta(seconds=lists.MARGIN)
     return bool(order.received_at < min(self.opened_at, newest - timedelta(seconds=self.age())) - margin)
+
+
+async def read_orders_only(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
+    """Search the lists of single orders only, whatever is searched for."""
+    return await ORIGINAL_POLL(self, *values, **{**options, "complex_orders": False})
+
+
+async def read_complex_orders_only(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
+    """Search complex orders in their own list only."""
+
+    async def nothing(*_: Any) -> Any:
+        return
+        yield
+
+    if not options.get("complex_orders"):
+        return await ORIGINAL_POLL(self, *values, **options)
+    with patch.object(lists.OrderLists, "_live", nothing), patch.object(lists.OrderLists, "_all", nothing):
+        return await ORIGINAL_POLL(self, *values, **options)
 
 
 async def release_as_looked(context: Any, claim: Claim, note: str, *, looked: bool = False) -> None:

@@ -88,8 +88,8 @@ def check_reported(world: World, call: Call, placement: Placement) -> Iterator[s
         ids = {str(order.id) for order in world.books.of(*key)}
         if not ids:
             yield f"false: {call} said that {key} is placed, the books do not have it"
-        elif placement.order is not None and placement.order.id not in ids:
-            yield f"false: {call} took order {placement.order.id} for {key}"
+        elif (seen := placement.order or placement.complex_order) is not None and seen.id not in ids:
+            yield f"false: {call} took order {seen.id} for {key}"
     elif placement.outcome in (Outcome.REFUSED, Outcome.NOT_SENT):
         for send in world.sends:
             same = (send.account, send.identifier) == key

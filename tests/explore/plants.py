@@ -121,7 +121,7 @@ def repeated_by_code() -> Patches:
 @plant("one-place", 1000, "vanished", "absurd-past", faults=2)
 def absurd_time_crashes() -> Patches:
     """A time in the year 1 in a list of orders raises OverflowError."""
-    return [patch.object(internals.search.Window, "is_past", internals.is_past_as_datetime)]
+    return [patch.object(internals.lists.Window, "is_past", internals.is_past_as_datetime)]
 
 
 @plant("recover-barred", 1000)
@@ -170,3 +170,34 @@ def resubmitted_without_claim() -> Patches:
 def lost_answer_repeated() -> Patches:
     """The session repeats a submit whose answer was lost."""
     return [internals.table_with("LOST")]
+
+
+@plant("complex-shared", 500, "vanished")
+def complex_order_matched_by_one_component() -> Patches:
+    """A complex order that shares one component with ours is taken for it."""
+    return [patch.object(internals.kinds, "complex_differs_in", lambda asked, seen: None)]
+
+
+@plant("complex-alone", 500, "half-listed")
+def complex_list_unread() -> Patches:
+    """A complex order that only the list of complex orders shows is sent again."""
+    return [patch.object(internals.lists.OrderLists, "poll", internals.read_orders_only)]
+
+
+@plant("complex-alone", 500, "half-listed")
+def order_lists_unread() -> Patches:
+    """A complex order of which only the lists of orders show the components is sent again."""
+    return [patch.object(internals.lists.OrderLists, "poll", internals.read_complex_orders_only)]
+
+
+@plant("complex-recover", 1000, "lost")
+def complex_order_recovered_as_single() -> Patches:
+    """A journaled complex order is searched for as a single one."""
+    single = internals.kinds.asked_single
+    return [patch.object(internals.search, "asked_in", lambda e: single(e.key.external_identifier, e.body))]
+
+
+@plant("complex-alone", 500, "lost")
+def complex_order_resubmitted_without_searching() -> Patches:
+    """A complex order of unknown outcome is sent again before it was searched for."""
+    return [patch.object(internals.submit, "decide", internals.hasty)]

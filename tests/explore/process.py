@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from .loop import ProcessLoop
-from .seams import new_client, new_order, new_order_entry
+from .seams import new_client, new_complex_order, new_order, new_order_entry
 from .wire import Wire
 
 if TYPE_CHECKING:
@@ -24,19 +24,23 @@ CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT",
 
 @attrs.frozen
 class Step:
-    """One call of a program: ``place``, ``recover``, ``abandon`` or ``wait``."""
+    """One call of a program: ``place``, ``recover``, ``abandon`` or ``wait``.
+
+    ``is_complex``: it places a complex order.
+    """
 
     kind: str
     identifier: str = "X"
     resubmit: int = 0
     account: str = "A1"
     seconds: float = 0.0
+    is_complex: bool = False
 
     def __str__(self) -> str:
         match self.kind:
             case "place":
                 again = f", resubmit={self.resubmit}" if self.resubmit else ""
-                return f"place({self.identifier}{again})"
+                return f"place{'_complex' if self.is_complex else ''}({self.identifier}{again})"
             case "abandon":
                 return f"abandon({self.identifier})"
             case "wait":
@@ -200,6 +204,9 @@ class Process:
 
     async def _make(self, step: Step) -> Any:
         match step.kind:
+            case "place" if step.is_complex:
+                order = new_complex_order(step.identifier)
+                return await self.entry.place_complex(step.account, order, resubmit=step.resubmit)
             case "place":
                 return await self.entry.place(step.account, new_order(step.identifier), resubmit=step.resubmit)
             case "recover":

@@ -39,7 +39,7 @@ PROXIES = frozenset({"html-403", "html-400", "html-404", "html-451", "html-502",
                      "json-425", "json-499", "garbage", "empty"})  # fmt: skip
 LISTS = frozenset({"list-403", "list-503", "list-lost", "absurd-past", "absurd-future"})
 MACHINES = frozenset({"freeze", "suspend", "kill", "clock-forward", "clock-back"})
-EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503"}
+EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503", "half-listed"}
 
 
 @attrs.frozen(kw_only=True)
@@ -47,6 +47,7 @@ class Scope:
     """One set of histories.
 
     ``foreign``: another program has an order of the same terms under the same identifier, five days old.
+    ``sharing``: another program has just placed a complex order that shares all but one component with ours.
     """
 
     name: str
@@ -54,12 +55,17 @@ class Scope:
     faults: int = 1
     kinds: frozenset[str] = EVERYTHING
     foreign: bool = False
+    sharing: bool = False
     journal: str = "sql"
     times: Times = Times()
 
 
 def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
     return Step("place", identifier, resubmit, account)
+
+
+def place_complex(identifier: str = "X", resubmit: int = 0) -> Step:
+    return Step("place", identifier, resubmit, is_complex=True)
 
 
 RECOVER = Step("recover")
@@ -76,6 +82,7 @@ UNHEARD = program(place(), unheard=True, first=True)
 HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
 ALONE = program(place(resubmit=1), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
+BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
 FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
 """Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
@@ -103,6 +110,23 @@ EXHAUSTED = {
         Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
         Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
         Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+        Scope(
+            name="complex-alone",
+            programs=(program(place_complex(resubmit=1), first=True),),
+            faults=2,
+            kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
+        ),
+        Scope(
+            name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}
+        ),
+        Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
+        Scope(
+            name="complex-shared",
+            programs=(program(place_complex(resubmit=1), first=True),),
+            faults=2,
+            kinds=SUBMITS | LISTS | {"half-listed", "lost"},
+            sharing=True,
+        ),
     )
 }
 
@@ -116,8 +140,9 @@ def mixed(seed: int) -> Scope:
         for _ in range(chance.choice([1, 1, 2])):
             kind = chance.choice(["place", "place", "place", "recover", "recover", "abandon"])
             if kind == "place":
-                name = chance.choice(["X", "X", "X", "Y"])
-                steps.append(place(name, chance.choice([0, 0, 1, 2]), "A2" if name == "Y" else "A1"))
+                name, resubmit = chance.choice(["X", "X", "X", "Y", "C", "C"]), chance.choice([0, 0, 1, 2])
+                account = "A2" if name == "Y" else "A1"
+                steps.append(place_complex(name, resubmit) if name == "C" else place(name, resubmit, account))
             else:
                 steps.append(RECOVER if kind == "recover" else ABANDON)
             if chance.random() < 0.2:

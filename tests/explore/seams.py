@@ -49,6 +49,7 @@ __all__ = [
     "ResponseLostError",
     "SqliteJournal",
     "new_client",
+    "new_complex_order",
     "new_order",
     "new_order_entry",
     "wall_clock",
@@ -57,6 +58,8 @@ __all__ = [
 ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
 CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+EXIT = tickets.sell_to_close("AAPL", 10)
+PROFIT, LOSS = tickets.limit(EXIT, price="900"), tickets.stop(EXIT, trigger="5")
 
 
 class WallClock:
@@ -159,3 +162,9 @@ def new_order_entry(
 def new_order(identifier: str) -> models.NewOrder:
     """Return a buy order that stays working."""
     return attrs.evolve(ORDER, external_identifier=identifier)
+
+
+@functools.cache
+def new_complex_order(identifier: str) -> models.NewComplexOrder:
+    """Return a bracket whose trigger order stays working."""
+    return tickets.bracket(new_order(identifier), profit=PROFIT, loss=LOSS)

@@ -30,17 +30,34 @@ DRY_RUN = Response(
     b'"buying-power-effect":{"impact":"1.00","effect":"Debit"}},"context":"/"}',
 )
 TEMPLATE = (
-    '{"id":%(id)d,"account-number":"%(account)s","external-identifier":"%(identifier)s","order-type":"Limit",'
+    '{"id":%(id)d,"account-number":"%(account)s","external-identifier":"%(identifier)s",%(parent)s"order-type":"Limit",'
     '"price":"10.00","price-effect":"Debit","received-at":"%(received)s","size":10,"status":"Live",'
     '"time-in-force":"Day","leg-count":1,"edited":false,"legs":[{"action":"Buy to Open","instrument-type":"Equity",'
     '"quantity":10,"remaining-quantity":10,"symbol":"AAPL","fills":[]}]}'
 )
+EXITS = (
+    '"order-type":"Limit","price":"900.00","price-effect":"Credit","time-in-force":"Day"',
+    '"order-type":"Stop","stop-trigger":"%(stop)s","time-in-force":"Day"',
+)
+EXIT = (
+    '{"id":%(id)d%(number)d,"account-number":"%(account)s","external-identifier":"%(identifier)s.%(number)d",'
+    '%(parent)s%(terms)s,"received-at":"%(received)s","size":10,"status":"Contingent","leg-count":1,"edited":false,'
+    '"legs":[{"action":"Sell to Close","instrument-type":"Equity","quantity":10,"remaining-quantity":10,'
+    '"symbol":"AAPL","fills":[]}]}'
+)
+COMPLEX = '{"id":%(id)d,"account-number":"%(account)s","type":"OTOCO","trigger-order":%(trigger)s,"orders":[%(exits)s]}'
 IDENTIFIER = b'"external-identifier":"'
+
+
+BOTH = frozenset({"orders", "complex-orders"})
 
 
 @attrs.define(eq=False)
 class BookedOrder:
-    """An order in the books; ``ours`` is False for one that another program placed long ago."""
+    """An order in the books; ``ours`` is False for one that another program placed.
+
+    A complex order has ``components``; ``shown`` names the lists that hold it.
+    """
 
     id: int
     account: str
@@ -49,6 +66,8 @@ class BookedOrder:
     listed_at: float
     json: str = attrs.field(repr=False)
     ours: bool = True
+    components: tuple[str, ...] = ()
+    shown: frozenset[str] = BOTH
 
 
 class Books:
@@ -64,8 +83,31 @@ class Books:
         """Add an order, received now or at the time that ``received`` names."""
         number = next(self._ids)
         text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
-        values = {"id": number, "account": account, "identifier": identifier, "received": text}
+        values = {"id": number, "account": account, "identifier": identifier, "received": text, "parent": ""}
         order = BookedOrder(number, account, identifier, now, listed_at, TEMPLATE % values, ours)
+        self.orders.append(order)
+        return order
+
+    def book_complex(
+        self,
+        account: str,
+        identifier: str,
+        now: float,
+        *,
+        listed_at: float,
+        stop: str = "5.00",
+        ours: bool = True,
+        shown: frozenset[str] = BOTH,
+    ) -> BookedOrder:
+        """Add a complex order, received now; one with another ``stop`` shares all but its last component with ours."""
+        number = next(self._ids)
+        text = datetime.fromtimestamp(BASE + now, UTC).isoformat()
+        values: dict[str, Any] = {"id": number, "account": account, "identifier": identifier, "received": text}
+        values["parent"] = f'"complex-order-id":{number},'
+        trigger = TEMPLATE % {**values, "id": number * 10}
+        exits = [EXIT % {**values, "number": n, "terms": terms % {"stop": stop}} for n, terms in enumerate(EXITS, 1)]
+        whole = COMPLEX % {**values, "trigger": trigger, "exits": ",".join(exits)}
+        order = BookedOrder(number, account, identifier, now, listed_at, whole, ours, (trigger, *exits), shown)
         self.orders.append(order)
         return order
 
@@ -75,12 +117,25 @@ class Books:
 
     def placed(self, order: BookedOrder) -> Response:
         """Return the answer to the submit that became ``order``."""
-        text = f'{{"data":{{"order":{order.json},"warnings":[],"errors":[]}},"context":"/"}}'
+        key = "complex-order" if order.components else "order"
+        text = f'{{"data":{{"{key}":{order.json},"warnings":[],"errors":[]}},"context":"/"}}'
         return Response(status=201, headers=JSON, body=text.encode())
 
-    def listing(self, account: str, now: float, *, extra: str = "") -> Response:
-        """Return the list of the orders that are listed by now, newest first."""
-        items = [o.json for o in reversed(self.orders) if o.account == account and o.listed_at <= now]
+    def found(self, number: str) -> Response:
+        """Return a complex order by its id."""
+        for order in self.orders:
+            if str(order.id) == number and order.components:
+                text = f'{{"data":{order.json},"context":"/"}}'
+                return Response(status=200, headers=JSON, body=text.encode())
+        return error_answer(404, "record_not_found")
+
+    def listing(self, account: str, now: float, *, extra: str = "", of: str = "orders") -> Response:
+        """Return the list of the orders, or of the complex orders, that are listed by now, newest first."""
+        listed = [o for o in reversed(self.orders) if o.account == account and o.listed_at <= now and of in o.shown]
+        if of == "orders":
+            items = [text for o in listed for text in (o.components or (o.json,))]
+        else:
+            items = [o.json for o in listed if o.components]
         if extra:
             items.append(extra)
         count = len(items)
@@ -97,15 +152,16 @@ def account_of(request: Request) -> str:
 
 
 def identifier_of(request: Request) -> str:
-    """Return the external identifier in the body of a submit."""
+    """Return the external identifier in the body of a submit; components of a complex order add ``.1`` to it."""
     body = request.body or b""
     start = body.index(IDENTIFIER) + len(IDENTIFIER)
-    return body[start : body.index(b'"', start)].decode()
+    return body[start : body.index(b'"', start)].decode().partition(".")[0]
 
 
 def strange_order(received: str) -> str:
     """Return the JSON of an order of another program with an absurd time."""
-    return TEMPLATE % {"id": 7, "account": "A1", "identifier": "strange", "received": received}
+    values = {"id": 7, "account": "A1", "identifier": "strange", "received": received, "parent": ""}
+    return TEMPLATE % values
 
 
 def error_answer(status: int, code: str, **headers: str) -> Response:

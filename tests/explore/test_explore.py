@@ -12,7 +12,7 @@ from .plants import PLANTS, hunt
 from .scopes import EVERYTHING, EXHAUSTED, mixed
 from .search import exhaust, play, quiet, replay, sample
 
-SMALL = ("cancel-alone", "cancel-place", "cancel-recover", "foreign")
+SMALL = ("cancel-alone", "cancel-place", "cancel-recover", "foreign", "complex-shared")
 """Scopes that are exhausted in a second or so."""
 
 

@@ -71,7 +71,7 @@ class Wire:
             return service.TOKEN
         if self._world.over:
             raise RequestNotSentError("the history has ended")
-        exchange = (Submit if name == "orders.submit" else Read)(self._world, self._process, name, request)
+        exchange = (Submit if name.endswith(".submit") else Read)(self._world, self._process, name, request)
         return await exchange.made()
 
     async def close(self) -> None:
@@ -146,11 +146,11 @@ class Read(Exchange):
     """A dry-run, or a list of orders."""
 
     def post(self) -> None:
-        self.post_delivery(self.name, self.options, local=self.name == "orders.dry_run")
+        self.post_delivery(self.name, self.options, local=self.name.endswith(".dry_run"))
 
     def options(self) -> list[Option]:
         name, allowed = self.name, self.world.allows
-        if name == "orders.dry_run":
+        if name.endswith(".dry_run"):
             options = [Option(name, 0, lambda: self.deliver(service.DRY_RUN))]
             return [*options, *self.option("dry-run-503", f"{name}: 503", BROKEN)]
         if self.process.is_barred:
@@ -164,13 +164,17 @@ class Read(Exchange):
         options.extend(
             Option(f"{name}: {kind}", 1, lambda kind=kind: self.disturb(self.listing(ABSURD[kind])))
             for kind in ABSURD
-            if allowed(kind)
+            if allowed(kind) and not name.startswith("complex_orders.")
         )
         return options
 
     def listing(self, absurd: str | None = None) -> Response:
         extra = "" if absurd is None else service.strange_order(absurd)
-        return self.world.books.listing(self.account, self.world.now, extra=extra)
+        books = self.world.books
+        if self.name == "complex_orders.get":
+            return books.found(self.request.url.rpartition("/")[2])
+        of = "complex-orders" if self.name == "complex_orders.list" else "orders"
+        return books.listing(self.account, self.world.now, extra=extra, of=of)
 
     def disturb(self, response: Response) -> None:
         self.process.disturbed = True
@@ -226,6 +230,10 @@ class Submit(Exchange):
         options += self.option("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"])
         if allowed("listed-late"):
             options.append(Option("submit is processed, and listed late", 1, self.process_and_hide))
+        if allowed("half-listed") and self.name == "complex_orders.submit":
+            for shown in sorted(service.BOTH):
+                label = f"submit is processed, answer lost, listed in {shown} only"
+                options.append(Option(label, 1, lambda shown=shown: self.process_and_lose(shown)))
         return options
 
     def nothing(self) -> None:
@@ -239,10 +247,19 @@ class Submit(Exchange):
     def process_and_hide(self) -> None:
         self.process_order(listed_at=self.last_moment)
 
-    def process_order(self, listed_at: float | None = None) -> None:
+    def process_and_lose(self, shown: str) -> None:
+        self.process_order(shown=frozenset({shown}))
+        self.lose()
+
+    def process_order(self, listed_at: float | None = None, shown: frozenset[str] = service.BOTH) -> None:
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
-        self.order = self.sent.order = world.books.book(self.account, self.sent.identifier, now, listed_at=at)
+        if self.name == "complex_orders.submit":
+            identifier = self.sent.identifier
+            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown)
+        else:
+            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at)
+        self.order = self.sent.order = order
         if self.process.dies_after_submit:
             world.kill(self.process)
         if not self.future.done() and not self.process.is_dead:

@@ -64,6 +64,8 @@ class World:
         if scope.foreign:
             received = "2026-03-05T15:00:00Z"
             self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+        if scope.sharing:
+            self.books.book_complex("A1", "X", 0.0, listed_at=0.0, stop="6.00", ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
         for process, program in zip(self.processes, scope.programs, strict=True):
             if program.first:

@@ -26,7 +26,7 @@ const {
   riskParametersService, symbolSearchService, transactionsService, watchlistsService
 } = client
 
-const { account, rich, option, warrant, complexOrder } = settings
+const { account, rich, option, warrant, futureOption, complexOrder } = settings
 const orders = {}
 const leg = { symbol: 'AAPL', 'instrument-type': 'Equity', action: 'Buy to Open', quantity: '10' }
 const limit = (price) => ({
@@ -82,8 +82,8 @@ const calls = {
   'instrumentsService.getSingleFuture': () => instrumentsService.getSingleFuture('ESU6'),
   'instrumentsService.getFutureOptionsProducts': () => instrumentsService.getFutureOptionsProducts(),
   'instrumentsService.getSingleFutureOptionProduct': () => instrumentsService.getSingleFutureOptionProduct('CME', 'ES'),
-  'instrumentsService.getFutureOptions': () => instrumentsService.getFutureOptions({ symbol: ['./ESU6 EW3U6 260918P4500'] }),
-  'instrumentsService.getSingleFutureOption': () => instrumentsService.getSingleFutureOption(encodeURIComponent('./ESU6 EW3U6 260918P4500')),
+  'instrumentsService.getFutureOptions': () => instrumentsService.getFutureOptions({ symbol: [futureOption] }),
+  'instrumentsService.getSingleFutureOption': () => instrumentsService.getSingleFutureOption(encodeURIComponent(futureOption)),
   'instrumentsService.getFuturesProducts': () => instrumentsService.getFuturesProducts(),
   'instrumentsService.getSingleFutureProduct': () => instrumentsService.getSingleFutureProduct('CME', 'ES'),
   'instrumentsService.getQuantityDecimalPrecisions': () => instrumentsService.getQuantityDecimalPrecisions(),

@@ -11,7 +11,7 @@ from typing import Any
 
 from brokerage_async.simulator import Simulator
 
-from .results import CallResult, ClientRun, judge
+from .results import CallResult, ClientRun, first_future_option, judge
 
 PACKAGE = "@tastytrade/api"
 SCRIPT = Path(__file__).with_name("javascript.mjs")
@@ -53,6 +53,7 @@ def settings_of(simulator: Simulator) -> dict[str, Any]:
         "rich": simulator.account_numbers[1],
         "option": catalogue.equity_options.definitions[0].symbol,
         "warrant": catalogue.warrants.definitions[0].symbol,
+        "futureOption": first_future_option(simulator),
         "complexOrder": simulator.complex_order_ids["OTOCO"],
     }
 

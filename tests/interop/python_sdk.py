@@ -13,7 +13,7 @@ from typing import Any
 
 from brokerage_async.simulator import Simulator
 
-from .results import CallResult, ClientRun, judge
+from .results import CallResult, ClientRun, first_future_option, judge
 
 PACKAGE = "tastytrade"
 
@@ -113,6 +113,7 @@ class Calls:
         session, found = self.session, _module("instruments")
         catalogue = self.simulator.brokerage.state.catalogue
         option, warrant = (table.definitions[0].symbol for table in (catalogue.equity_options, catalogue.warrants))
+        future_option = first_future_option(self.simulator)
         yield "Equity.get (list)", lambda: found.Equity.get(session, ["AAPL", "BRK/B"])
         yield "Equity.get (pages)", lambda: found.Equity.get(session, [], page_offset=None, per_page=1000, is_etf=True)
         yield "Equity.get (one)", lambda: found.Equity.get(session, "AAPL")
@@ -130,7 +131,7 @@ class Calls:
         yield "Future.get (list)", lambda: found.Future.get(session, product_codes=["ES"])
         yield "FutureProduct.get (one)", lambda: found.FutureProduct.get(session, "ES")
         yield "FutureProduct.get (list)", lambda: found.FutureProduct.get(session)
-        yield "FutureOption.get", lambda: found.FutureOption.get(session, "./ESU6 EW3U6 260918P4500")
+        yield "FutureOption.get", lambda: found.FutureOption.get(session, future_option)
         yield "FutureOptionProduct.get (one)", lambda: found.FutureOptionProduct.get(session, "ES")
         yield "FutureOptionProduct.get (list)", lambda: found.FutureOptionProduct.get(session)
         yield "Forex.get", lambda: found.Forex.get(session)

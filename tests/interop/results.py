@@ -11,6 +11,7 @@ import attrs
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation
+from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import RequestRecord
 
 NOT_IMPLEMENTED = 501
@@ -46,6 +47,13 @@ class ClientRun:
 
     def count(self, outcome: Outcome) -> int:
         return sum(result.outcome is outcome for result in self.results)
+
+
+def first_future_option(simulator: Simulator) -> str:
+    """Return the symbol of a future option that is listed."""
+    chain = simulator.brokerage.state.catalogue.chain("ES")
+    assert chain is not None
+    return chain.table.definitions[0].symbol
 
 
 def judge(name: str, environment: str, requests: Sequence[RequestRecord], error: str | None) -> CallResult:

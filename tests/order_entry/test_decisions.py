@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime
 from decimal import Decimal
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async._generated.models import ComplexOrder, ComplexOrderType, Order, OrderStatus
 from brokerage_async.errors import (
     APIError,
     AuthenticationError,
@@ -34,6 +37,7 @@ from brokerage_async.order_entry.decisions import (
     SearchResult,
     Step,
     cancel_shown,
+    complex_cancel_shown,
     decide,
     delivery_of,
     is_permanent,
@@ -325,3 +329,42 @@ def test_what_a_complex_order_says_about_its_edit() -> None:
     assert pairs_shown((None, one), ("lte", one), terminal=True) is DeliveryOutcome.CONFIRMED
     assert pairs_shown(("gte", None), ("lte", one), terminal=False) is None
     assert pairs_shown((None, two), ("gte", one), terminal=True) is DeliveryOutcome.REFUSED
+
+
+def complex_order(kind: str, trigger: str | None, *statuses: str | None) -> ComplexOrder:
+    trigger_order = None if trigger is None else Order(status=OrderStatus(trigger))
+    orders = tuple(Order(status=None if status is None else OrderStatus(status)) for status in statuses)
+    return ComplexOrder(type=ComplexOrderType(kind), trigger_order=trigger_order, orders=orders)
+
+
+@pytest.mark.parametrize(
+    ("kind", "statuses", "shown"),
+    [
+        ("OTOCO", ("Cancelled", "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),
+        ("OTOCO", ("Cancel Requested", "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),
+        ("OTOCO", ("Live", "Cancelled", "Cancelled"), None),
+        ("OTOCO", ("Cancelled", "Contingent", "Cancelled"), None),
+        ("OTOCO", ("Filled", "Cancelled", "Cancel Requested"), DeliveryOutcome.CONFIRMED),
+        ("OTOCO", ("Filled", "Filled", "Cancelled"), DeliveryOutcome.REFUSED),
+        ("OTOCO", ("Filled", "Expired", "Expired"), DeliveryOutcome.REFUSED),
+        ("OTOCO", ("Cancelled", None, "Cancelled"), None),
+        ("OCO", (None, "Filled", "Cancel Requested"), DeliveryOutcome.REFUSED),
+        ("OCO", (None, "Live", "Cancelled"), None),
+        ("OTO", ("Filled", "Filled", "Cancelled"), DeliveryOutcome.CONFIRMED),
+        ("OTO", ("Filled", "Filled"), DeliveryOutcome.REFUSED),
+        ("PAIRS", (None, "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),
+        ("PAIRS", (None, "Replace Requested", "Cancelled"), None),
+        ("PAIRS", (None, "Cancel Requested", "Cancel Requested"), DeliveryOutcome.CONFIRMED),
+        ("OCO", (None,), None),
+    ],
+)
+def test_cancellation_of_a_complex_order_as_its_components_show_it(
+    kind: str, statuses: tuple[str | None, ...], shown: DeliveryOutcome | None
+) -> None:
+    trigger, *orders = statuses
+    seen = complex_order(kind, trigger, *orders)
+    assert complex_cancel_shown(seen, settled=True) is shown
+    assert complex_cancel_shown(seen) is (None if "Cancelled" in statuses else shown)
+    assert complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
+    replaced = attrs.evolve(seen.orders[0], replacing_order_id="8") if seen.orders else Order()
+    assert complex_cancel_shown(attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:])), settled=True) is None

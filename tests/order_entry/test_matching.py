@@ -9,8 +9,10 @@ import attrs
 import pytest
 
 from brokerage_async._generated.models import (
+    ComplexOrder,
     InstrumentType,
     LegAction,
+    NewComplexOrder,
     NewOrder,
     NewOrderLeg,
     Order,
@@ -21,7 +23,13 @@ from brokerage_async._generated.models import (
     TimeInForce,
 )
 from brokerage_async.models import converter
-from brokerage_async.order_entry.matching import differs_in, successor_differs_in
+from brokerage_async.order_entry.matching import (
+    complex_differs_in,
+    components_of,
+    differs_in,
+    successor_differs_in,
+)
+from tests.trading import bracket_order
 
 ASKED = NewOrder(
     order_type=OrderType.STOP_LIMIT,
@@ -134,3 +142,77 @@ def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
     assert successor_differs_in(asked, Order()) is None
     assert successor_differs_in(asked, attrs.evolve(ours, price=Decimal(9))) == "price"
     assert successor_differs_in(asked, attrs.evolve(ours, time_in_force=TimeInForce.GTC)) == "time in force"
+
+
+def complex_asked() -> NewComplexOrder:
+    asked = bracket_order("t")
+    names = ("p", "l")
+    orders = tuple(attrs.evolve(each, external_identifier=name) for each, name in zip(asked.orders, names, strict=True))
+    return attrs.evolve(asked, orders=orders)
+
+
+def shown_as(asked: NewOrder, **change: Any) -> Order:
+    """Build a component as the service shows it."""
+    legs = tuple(OrderLeg(symbol=leg.symbol, action=leg.action, quantity=leg.quantity) for leg in asked.legs)
+    order = Order(
+        external_identifier=asked.external_identifier,
+        order_type=asked.order_type,
+        price=asked.price,
+        price_effect=asked.price_effect,
+        stop_trigger=asked.stop_trigger,
+        legs=legs,
+    )
+    return attrs.evolve(order, **change)
+
+
+BRACKET = complex_asked()
+assert BRACKET.trigger_order is not None
+TRIGGER, PROFIT, LOSS = (
+    shown_as(BRACKET.trigger_order, id="1"),
+    shown_as(BRACKET.orders[0]),
+    shown_as(BRACKET.orders[1]),
+)
+WHOLE = ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(PROFIT, LOSS))
+NAMELESS = {"external_identifier": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "term"),
+    [
+        ({}, None),
+        ({"type": None}, None),
+        ({"type": "OTO"}, "type"),
+        ({"orders": (LOSS, PROFIT)}, None),
+        ({"orders": (TRIGGER, PROFIT, LOSS), "trigger_order": None}, None),
+        ({"orders": (TRIGGER, PROFIT, LOSS)}, None),
+        ({"orders": (LOSS,)}, None),
+        ({"orders": None, "trigger_order": None}, None),
+        ({"orders": (PROFIT, LOSS, LOSS)}, "components"),
+        ({"orders": (PROFIT, PROFIT)}, "components"),
+        ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="x")}, "components"),
+        ({"trigger_order": attrs.evolve(TRIGGER, **NAMELESS)}, None),
+        ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="")}, None),
+        ({"trigger_order": attrs.evolve(TRIGGER, price=Decimal(11))}, "components"),
+        ({"trigger_order": attrs.evolve(TRIGGER, price=Decimal(11), replaces_order_id="6")}, None),
+        ({"trigger_order": attrs.evolve(TRIGGER, external_identifier="x", replaces_order_id="6")}, None),
+        ({"orders": (PROFIT, attrs.evolve(LOSS, external_identifier="x"))}, "components"),
+        ({"orders": (attrs.evolve(PROFIT, price=Decimal(11)), LOSS)}, "components"),
+        ({"orders": (attrs.evolve(PROFIT, **NAMELESS), attrs.evolve(LOSS, **NAMELESS))}, None),
+        # An edited component without a name fits both of ours, and must not take the place of the named one.
+        ({"orders": (attrs.evolve(LOSS, replaces_order_id="6", **NAMELESS), PROFIT)}, None),
+        ({"orders": (attrs.evolve(PROFIT, replaces_order_id="6", **NAMELESS), LOSS)}, None),
+    ],
+)
+def test_complex_order_is_another_one_if_any_component_is(change: dict[str, Any], term: str | None) -> None:
+    assert complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)) == term
+
+
+def test_trigger_order_where_none_was_asked_for_is_another_one() -> None:
+    asked = attrs.evolve(BRACKET, trigger_order=None)
+    assert complex_differs_in(asked, WHOLE) == "components"
+
+
+def test_components_name_their_complex_order() -> None:
+    assert [each.complex_order_id for each in components_of(WHOLE)] == ["7", "7", "7"]
+    assert [each.external_identifier for each in components_of(WHOLE)] == ["t", "p", "l"]
+    assert components_of(ComplexOrder(id="7")) == []

@@ -19,17 +19,16 @@ from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, on_virtual_time, run_in
 from tests.trading import (
-    LISTS,
+    COMPLEX,
     NOTHING_LISTED,
     POLICY,
+    SINGLE,
     STATE_OF,
-    SUBMIT,
     TIMEOUT,
     CancelledAt,
     Floor,
-    check_agreement,
+    Kind,
     floor,
-    order,
 )
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "order-entry-faults.md"
@@ -99,10 +98,10 @@ LISTINGS = [
 ]
 
 
-async def place(floor: Floor, *, resubmit: int = 0) -> tuple[Placement, str]:
+async def place(floor: Floor, *, resubmit: int = 0, kind: Kind = SINGLE) -> tuple[Placement, str]:
     """Place the order under test: what became of it, as a placement in any case, and in a few words."""
     try:
-        placement = await floor.entry.place(floor.account, order(NAME), resubmit=resubmit)
+        placement = await kind.place(floor.entry, floor.account, NAME, resubmit=resubmit)
     except OrderOutcomeUnknownError as unknown:
         placement = Placement(
             outcome=Outcome.UNKNOWN,
@@ -111,47 +110,48 @@ async def place(floor: Floor, *, resubmit: int = 0) -> tuple[Placement, str]:
             attempts=unknown.attempts,
         )
         return placement, f"unknown ({unknown.code})"
-    assert placement.outcome is not Outcome.PLACED or placement.order is not None
+    assert placement.outcome is not Outcome.PLACED or (placement.order or placement.complex_order) is not None
     return placement, placement.outcome.value
 
 
-async def play(trouble: Trouble, listing: Listing, resubmit: int) -> str:
+async def play(trouble: Trouble, listing: Listing, resubmit: int, kind: Kind = SINGLE) -> str:
     """One cell of the matrix, checked against the books of the brokerage."""
     async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, trouble.action, times=trouble.times)
+        here.sim.faults.add("POST", kind.submit, trouble.action, times=trouble.times)
         if listing.action is not None:
-            here.sim.faults.add("GET", LISTS, listing.action, times=listing.times)
-        placement, words = await place(here, resubmit=resubmit)
-        check_agreement(placement, here.orders(NAME))
+            here.sim.faults.add("GET", kind.lists, listing.action, times=listing.times)
+        placement, words = await place(here, resubmit=resubmit, kind=kind)
+        kind.check(here, placement)
         assert (placement.account_number, placement.external_identifier) == (here.account, NAME)
         (entry,) = await here.journaled()
         assert entry.state is STATE_OF[placement.outcome]
         assert (entry.owner, entry.attempts) == (None, placement.attempts)
-        check_bytes(here, entry.body)
+        check_bytes(here, entry.body, kind)
         if words == "unknown (absent)":
             assert not here.orders(NAME)
         here.sim.faults.clear()
-        await check_recovery(here, placement)
+        await check_recovery(here, placement, kind)
         return words
 
 
-def check_bytes(here: Floor, journaled: bytes) -> None:
+def check_bytes(here: Floor, journaled: bytes, kind: Kind) -> None:
     """What went over the wire, in the dry-run and in every submit, was what is in the journal."""
     assert NAME.encode() in journaled
-    assert set(here.wire.bodies["orders.dry_run"]) == {journaled}
-    assert set(here.wire.bodies["orders.submit"]) == {journaled}
+    assert set(here.wire.bodies[f"{kind.namespace}.dry_run"]) == {journaled}
+    assert set(here.wire.bodies[f"{kind.namespace}.submit"]) == {journaled}
 
 
-async def check_recovery(here: Floor, placement: Placement) -> None:
+async def check_recovery(here: Floor, placement: Placement, kind: Kind) -> None:
     """Once the lists can be read, a process that starts later knows the truth, and sends nothing."""
-    submits = len(here.wire.bodies["orders.submit"])
+    submits = len(here.wire.bodies[f"{kind.namespace}.submit"])
     recovered = await here.another_entry().recover()
     assert len(recovered) == (placement.outcome is Outcome.UNKNOWN)
     for found in recovered:
+        kind.check(here, found)
         exists = bool(here.orders(NAME))
         assert found.outcome is (Outcome.PLACED if exists else Outcome.UNKNOWN)
         assert (found.external_identifier, found.body, found.opened_at is None) == (NAME, found.body, False)
-    assert len(here.wire.bodies["orders.submit"]) == submits
+    assert len(here.wire.bodies[f"{kind.namespace}.submit"]) == submits
 
 
 CELLS = [(trouble, listing) for trouble in TROUBLES for listing in LISTINGS]
@@ -168,10 +168,16 @@ def test_nor_when_it_may_be_sent_again(trouble: Trouble, listing: Listing) -> No
     assert words != "unknown (absent)" or trouble in FALSE_SUCCESSES
 
 
+@pytest.mark.parametrize(("trouble", "listing"), CELLS, ids=[f"{t.text} - {m.text}" for t, m in CELLS])
+def test_nor_is_a_complex_order(trouble: Trouble, listing: Listing) -> None:
+    words = run_in(VirtualLoop(), play(trouble, listing, 1, COMPLEX))
+    assert words != "unknown (absent)" or trouble in FALSE_SUCCESSES
+
+
 @on_virtual_time
 async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later() -> None:
     async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.delay(POLICY.visibility_delay * 10))
+        here.sim.faults.add("POST", SINGLE.submit, faults.delay(POLICY.visibility_delay * 10))
         _, words = await place(here)
         assert words == "unknown (absent)"
         await asyncio.sleep(POLICY.visibility_delay * 10)
@@ -182,23 +188,23 @@ async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_reco
 # --- the caller is cancelled, at every await
 
 
-async def cancel_at(suspension: int, action: str | None) -> bool:
+async def cancel_at(suspension: int, action: str | None, kind: Kind) -> bool:
     """Cancel the caller at its n-th suspension; whether it got that far."""
     async with floor() as here:
         await here.client.orders.list_live(here.account).collect()  # the token is there
         if action is not None:
-            here.sim.faults.add("POST", SUBMIT, action)
-        work = CancelledAt(here.entry.place(here.account, order(NAME)), suspension)
+            here.sim.faults.add("POST", kind.submit, action)
+        work = CancelledAt(kind.place(here.entry, here.account, NAME), suspension)
         try:
             placement = await asyncio.ensure_future(consume(work))
         except asyncio.CancelledError as cancelled:
-            sent = here.sim.ledger.count("orders.submit")
+            sent = here.sim.ledger.count(f"{kind.namespace}.submit")
             await asyncio.sleep(2 * TIMEOUT)  # what is on its way arrives
-            await check_cancelled(here, cancelled, sent or here.sim.ledger.count("orders.submit"))
+            await check_cancelled(here, cancelled, sent or here.sim.ledger.count(f"{kind.namespace}.submit"), kind)
             return True
         except OrderOutcomeUnknownError:
             return work.reached >= suspension
-        check_agreement(placement, here.orders(NAME))
+        kind.check(here, placement)
         return work.reached >= suspension
 
 
@@ -206,7 +212,7 @@ async def consume(work: CancelledAt[Placement]) -> Placement:
     return await work
 
 
-async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submits: int) -> None:
+async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submits: int, kind: Kind) -> None:
     entries = await here.journaled()
     assert getattr(cancelled, "external_identifier", None) == NAME
     assert getattr(cancelled, "account_number", None) == here.account
@@ -215,7 +221,7 @@ async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submit
     was_open = [entry for entry in entries if entry.state is EntryState.OPEN]
     known: Placement | None = getattr(cancelled, "placement", None)
     if known is not None:
-        check_agreement(known, here.orders(NAME))
+        kind.check(here, known)
     elif submits:
         assert any("may have been placed" in note for note in cancelled.__notes__)
         assert len(entries) == 1
@@ -228,10 +234,15 @@ async def check_cancelled(here: Floor, cancelled: asyncio.CancelledError, submit
     assert existing == 0 or (await here.journaled())[0].state is EntryState.PLACED
 
 
-@pytest.mark.parametrize("action", [None, "drop_after", "hang_after", "drop_before", "garbage", "status(503)"])
-def test_a_caller_that_is_cancelled_at_any_await_leaves_a_trace_that_recovers(action: str | None) -> None:
+CANCELLED = [(SINGLE, each) for each in (None, "drop_after", "hang_after", "drop_before", "garbage", "status(503)")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "action"), [*CANCELLED, (COMPLEX, "drop_after")], ids=lambda each: getattr(each, "name", str(each))
+)
+def test_a_caller_that_is_cancelled_at_any_await_leaves_a_trace_that_recovers(kind: Kind, action: str | None) -> None:
     suspension = 1
-    while run_in(VirtualLoop(), cancel_at(suspension, action)):
+    while run_in(VirtualLoop(), cancel_at(suspension, action, kind)):
         suspension += 1
     assert suspension > 4  # dry-run, submit and what is around them
 
@@ -257,7 +268,8 @@ def document() -> str:
 
 Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage
 and checks it with the books: never more than one order, and the outcome reported is the truth. How to read the
-outcomes, and what to do with an unknown one, is described in [order entry](order-entry.md).
+outcomes, and what to do with an unknown one, is described in [order entry](order-entry.md). Complex orders are played
+through the same cells.
 
 *Unknown (absent)* means that the order was not listed in repeated polls until after the visibility delay of
 {POLICY.visibility_delay:g} seconds. *Unknown (undetermined)* means that the lists could not be read.

@@ -2,7 +2,7 @@
 
 ``python -m tests.scenarios.test_order_entry_seeds 1000`` plays many of them. Whatever happens, at the end
 
-- the brokerage has at most one order for each external identifier,
+- the brokerage has at most one order, single or complex, for each external identifier,
 - nothing was ever reported that its books do not bear out,
 - every order that it has is in the journal as placed, and what is still open there does not exist.
 """
@@ -26,9 +26,10 @@ from brokerage_async.order_entry import submit as placing
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
-from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, TIMEOUT, Floor, check_agreement, floor, order
+from tests.partial_listings import hiding, unlinked, unnamed
+from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, SINGLE, TIMEOUT, Floor, Kind, floor
 
-DRY_RUN = r"/orders/dry-run$"
+SUBMIT, DRY_RUN, LISTS = r"/(complex-)?orders$", r"/(complex-)?orders/dry-run$", COMPLEX.lists
 LATEST = POLICY.visibility_delay * 0.6
 """How late a request may arrive and still keep the promise that the settling time stands for."""
 
@@ -68,8 +69,16 @@ def script(here: Floor, chance: random.Random) -> None:
         plan.add("GET", LISTS, faults.body(NOTHING_LISTED), times=chance.randint(1, 8))
     for _ in range(chance.randrange(4)):
         plan.add("GET", LISTS, chance.choice(["status(503)", "drop_after", "hang", "garbage", "rate_limited"]))
+    if chance.random() < 0.3:  # complex orders are shown in part
+        part = [hiding("trigger-order"), hiding("oco-1-order"), unlinked(), unnamed("trigger-order"), unnamed("order")]
+        plan.add("GET", LISTS, chance.choice(part), times=chance.choice([None, chance.randint(1, 12)]))
     if chance.random() < 0.2:
         plan.add("POST", r"/oauth/token$", chance.choice(["status(503)", "hang", "html(502)"]), times=2)
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of the order of this name."""
+    return COMPLEX if name.startswith("complex") else SINGLE
 
 
 class Mortal:
@@ -100,7 +109,7 @@ class History:
         self.tally: Counter[str] = Counter()
 
     def note(self, placement: Placement) -> None:
-        check_agreement(placement, self._here.orders(placement.external_identifier))
+        kind_of(placement.external_identifier).check(self._here, placement)
         self.last[placement.external_identifier] = placement
         self.tally[placement.outcome.value] += 1
 
@@ -112,7 +121,9 @@ class History:
             try:
                 async with asyncio.timeout(patience):
                     self.note(
-                        await entry.place(self._here.account, order(name), resubmit=self._chance.choice([0, 0, 1, 2]))
+                        await kind_of(name).place(
+                            entry, self._here.account, name, resubmit=self._chance.choice([0, 0, 1, 2])
+                        )
                     )
             except TimeoutError:
                 self.tally["gave up"] += 1
@@ -125,7 +136,10 @@ class History:
         """One process: recovers, trades, and dies at any moment or ends in order."""
         journal = Mortal(self._here.journal)
         entry = OrderEntry(self._here.client, journal, reconcile=POLICY, lease=self._chance.choice([5.0, 30.0]))  # type: ignore[arg-type]
-        names = [f"order-{process}-{number}" for number in range(self._chance.randint(1, 3))]
+        names = [
+            f"{self._chance.choice(['order', 'order', 'complex'])}-{process}-{number}"
+            for number in range(self._chance.randint(1, 3))
+        ]
         if self.last and self._chance.random() < 0.5:  # one that an earlier process has tried
             names.append(self._chance.choice(sorted(self.last)))
         work = [asyncio.create_task(self.trade(entry, name)) for name in names]
@@ -157,14 +171,14 @@ class History:
             assert len(exists) <= 1, f"{name} was placed {len(exists)} times"
             if exists:
                 assert entry.state is EntryState.PLACED, f"{name} exists, but the journal says {entry.state}"
-                assert entry.order_id in (None, exists[0].order_id)
+                assert entry.order_id in (None, *kind_of(name).ids(here, name))
             else:
                 assert entry.state is not EntryState.PLACED, f"{name} does not exist, but the journal says so"
         for record in here.sim.ledger.orders(account_number=here.account):
-            assert record.external_identifier in entries, f"{record} has no entry in the journal"
+            assert str(record.external_identifier).partition(".")[0] in entries, f"{record} has no entry in the journal"
         for placement in self.last.values():
             if placement.outcome is Outcome.PLACED:
-                check_agreement(placement, here.orders(placement.external_identifier))
+                kind_of(placement.external_identifier).check(here, placement)
 
 
 async def play(seed: int) -> Counter[str]:
@@ -175,7 +189,8 @@ async def play(seed: int) -> Counter[str]:
             script(here, chance)
             await history.live_and_die(process)
         await history.check_end()
-        history.tally["orders"] += len(here.sim.ledger.orders(account_number=here.account))
+        for record in here.sim.ledger.orders(account_number=here.account):
+            history.tally[f"{kind_of(str(record.external_identifier)).name}s"] += "." not in record.external_identifier
         return history.tally
 
 

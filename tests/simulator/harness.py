@@ -48,6 +48,12 @@ class Harness:
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
+    def decoded(self, operation: str, target: str) -> Any:
+        """Return the models of a successful GET after checking it against the schema."""
+        response = self.ask("GET", target)
+        assert response.status == 200, response.body
+        return codec.decode(OPERATIONS[operation], response.body, strict=True).value
+
     def token(self, **body: str) -> Response:
         """Request a token with the owner's refresh token; keyword arguments change the body."""
         asked = {
@@ -140,6 +146,27 @@ def market(*legs: Any, **more: Any) -> dict[str, Any]:
     """Build a market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def exits(profit: str = "400.00") -> list[dict[str, Any]]:
+    """Build a profit limit and a stop for ten shares, which rest at their default prices."""
+    sale = leg(action="Sell to Close")
+    stop = {"order-type": "Stop", "time-in-force": "GTC", "stop-trigger": "50.00", "legs": [sale]}
+    return [limit(profit, sale, effect="Credit", time_in_force="GTC"), stop]
+
+
+COMPLEX_ORDERS: dict[str, dict[str, Any]] = {
+    "OTOCO": {"type": "OTOCO", "trigger-order": limit(), "orders": exits()},
+    "OTO": {"type": "OTO", "trigger-order": limit(), "orders": exits()[:1]},
+    "OCO": {"type": "OCO", "orders": exits()},
+    "PAIRS": {
+        "type": "PAIRS",
+        "orders": [market(), market(leg("MSFT", action="Sell to Open"))],
+        "ratio-price-comparator": "lte",
+        "ratio-price-threshold": "0.01",
+    },
+}
+"""Bodies of complex orders that rest, by type."""
 
 
 def signed(fields: dict[str, Any], name: str) -> Decimal:

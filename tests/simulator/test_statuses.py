@@ -13,10 +13,20 @@ import yaml
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
-from tests.simulator.harness import Harness, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market
 
 FOLDER = Path(__file__).parents[2] / "schema"
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
+NEEDED = {
+    "balances.net_liq_history": "time-back=1d",
+    "market_metrics.list": "symbols=AAPL",
+    "risk.span_rows": "date=2026-06-09&exchange=CME",
+}
+"""Queries without which an operation looks no further."""
+
+NOT_REACHED = {"market_data.quote_token": {404}}
+"""Statuses without a cause in the simulator: every one of its users is a customer."""
+
 HANDLERS = Simulator().brokerage.state.namespaces()
 SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
 
@@ -39,6 +49,7 @@ class Abuse:
     def __init__(self, operation: Operation[Any]) -> None:
         self.operation = operation
         self.harness = Harness(environment="production", equities=20, equity_options=20, chain_rows=20).login()
+        self.needed = NEEDED.get(operation.name, "")
         self.values = {"account_number": self.harness.account, "customer_id": "me", "symbol": "AAPL", "id": "1"}
 
     def path(self, **change: str) -> str:
@@ -86,18 +97,18 @@ class Abuse:
         sim = self.harness.sim
         for account, customer in ((sim.foreign_account_number, sim.foreign_customer_id), ("5WT0", "1")):
             path = self.path(account_number=account, customer_id=customer)
-            for body in (None, limit()):
-                yield self.ask(f"account-numbers[]={account}", body, path)
+            for body in (None, limit(), COMPLEX_ORDERS["OCO"]):
+                yield self.ask(f"account-numbers[]={account}&{self.needed}", body, path)
             yield self.ask(body=self.margin_order(account), path=path)
         yield self.ask("start-date=2026-01-01", path=self.path(symbol="NO%2FSUCH"))
 
     def wrong_queries(self) -> Iterator[int]:
-        needed = "account-numbers[]=" + self.harness.account
+        needed = f"account-numbers[]={self.harness.account}&{self.needed}"
         yield self.ask()
         free = [one.wire for one in self.query if one.kind == "string" and one.choices is None]
         yield self.ask("&".join([needed, *(f"{wire}=1" for wire in free)]))
         for parameter in self.query:
-            for value in ("", "junk", "-1", "99999999"):
+            for value in ("", "junk", "-1", "99999999", "2026-06-10"):
                 yield self.ask(f"{needed}&{parameter.wire}={value}")
         for version in ("20240501", "20261012"):
             yield self.ask(needed, accept_version=version)
@@ -120,4 +131,4 @@ class Abuse:
 @pytest.mark.parametrize("operation", SERVED)
 def test_statuses_are_those_of_the_schema(operation: str) -> None:
     seen = {status for status in Abuse(OPERATIONS[operation]).statuses() if status >= 400}
-    assert seen == named()[operation]
+    assert seen == named()[operation] - NOT_REACHED.get(operation, set())

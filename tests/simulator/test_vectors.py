@@ -33,6 +33,9 @@ SYMBOLS = {
     "EXM%2FB": "BRK%2FB",
     "option-chains/BRK%2FB": "option-chains/AAPL",
     "QNTX": "AAPL",
+    "Tom%27s%20Watchlist": "Trader%27s%20ETFs",
+    "future-option-products/EW3": "future-option-products/ES3",
+    "future-option-products/CME/EW3": "future-option-products/CME/ES3",
 }
 """Invented instruments and their substitutes."""
 
@@ -55,6 +58,8 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
         str(CUSTOMER): harness.sim.customer_id,
         "complex-orders/310": f"complex-orders/{harness.sim.complex_order_ids['OTOCO']}",
         "complex-orders/311": f"complex-orders/{harness.sim.complex_order_ids['PAIRS']}",
+        "complex-orders/5/": f"complex-orders/{harness.sim.complex_order_ids['PAIRS']}/",
+        "complex-orders/2147480001": f"complex-orders/{harness.sim.complex_order_ids['OTOCO']}",
         "invented-refresh": harness.sim.refresh_token,
         "invented-secret": harness.sim.client_secret,
         "invented-client": harness.sim.client_id,
@@ -62,7 +67,9 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
         **SYMBOLS,
     }
     if "QNTX%20%20" in exchange.target:
-        names = {"QNTX%20%20261218C00045000": option_symbol(harness)} | names
+        names = {"QNTX%20%20261218C00045000": first_symbol(harness, "/option-chains/AAPL")} | names
+    if exchange.operation == "instruments.future_option":
+        names[".%2FESH7%20EW3F7%20270115C6900"] = first_symbol(harness, "/futures-option-chains/ES")
     if exchange.operation.startswith("watchlists."):
         for name in ("Old", "High IV/2026"):
             harness.ask("POST", "/watchlists", {"name": name, "watchlist-entries": [{"symbol": "AAPL"}]})
@@ -82,9 +89,9 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
     return target, body.encode() or None
 
 
-def option_symbol(harness: Harness) -> str:
-    """Return an option that is listed, as a segment of a path."""
-    chain = json.loads(harness.ask("GET", "/option-chains/AAPL").body)
+def first_symbol(harness: Harness, target: str) -> str:
+    """Return the first symbol of a list, as a segment of a path."""
+    chain = json.loads(harness.ask("GET", target).body)
     return quote(chain["data"]["items"][0]["symbol"], safe="")
 
 

@@ -240,9 +240,9 @@ EXCHANGES = (
         target="/accounts/5WT00001/complex-orders/310",
         sent='{"ratio-price-comparator": "gte"}',
         status=422,
-        answer='{"error":{"code":"not_editable","message":"Only PAIRS orders can be edited"}}',
-        error="UnprocessableError",
-        facts={"code": "not_editable"},
+        answer='{"error":{"code":"cannot_update_order","message":"Only PAIRS orders can be edited"}}',
+        error="OrderNotCancellableError",
+        facts={"code": "cannot_update_order"},
     ),
     Exchange(
         name="too many requests, no headers at all",

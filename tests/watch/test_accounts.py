@@ -233,6 +233,20 @@ async def test_callback_that_raises_ends_the_iteration(service: Accounts, client
                 await take(watcher, 3)
 
 
+async def test_error_of_the_callback_outlives_a_later_denial(service: Accounts, client: Client) -> None:
+    def stop_at_503(error: Exception) -> None:
+        if isinstance(error, errors.ServerError):
+            raise RuntimeError("enough")
+
+    service.rows["B2"] = 503
+    async with client.watch.positions(["A1", "B2"], interval=2, on_error=stop_at_503) as watcher:
+        await take(watcher, 1)
+        service.rows["B2"] = 403
+        await asyncio.sleep(10)
+        with pytest.raises(RuntimeError, match="enough"):
+            await anext(watcher)
+
+
 async def test_revoked_grant_and_closed_client_end_the_iteration_without_a_report(
     service: Accounts, client: Client
 ) -> None:
@@ -307,16 +321,19 @@ async def test_end_of_the_watcher_ends_its_polls(
     assert service.asked == {"A1": [0], "B2": [0]}
 
 
-async def test_close_wakes_a_waiting_task(client: Client) -> None:
-    watcher = client.watch.positions(["A1", "B2"])
-    await take(watcher, 2)
-    waiting = asyncio.create_task(take(watcher, 1))
-    await asyncio.sleep(1)
-    await watcher.aclose()
-    with pytest.raises(StopAsyncIteration):
-        await anext(watcher)
-    with pytest.raises(StopAsyncIteration):
-        await waiting
+async def test_close_wakes_a_waiting_task_though_others_watch_on(client: Client) -> None:
+    async with client.watch.positions(["A1", "B2"], interval=60) as other:
+        watcher = client.watch.positions(["A1", "B2"], interval=60)
+        await take(other, 2)
+        await take(watcher, 2)
+        waiting = asyncio.create_task(take(watcher, 1))
+        await asyncio.sleep(1)
+        await watcher.aclose()
+        with pytest.raises(StopAsyncIteration):
+            await anext(watcher)
+        with pytest.raises(StopAsyncIteration):
+            await waiting
+        assert asyncio.get_running_loop().time() == 1
 
 
 @pytest.mark.parametrize("wrong", ["A1", [], [""], ["A1", 5], [".."], None, 7])

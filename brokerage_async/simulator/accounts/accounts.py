@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import attrs
 
@@ -26,15 +27,24 @@ class Customer:
 class Position:
     """Holding of one instrument since ``opened_at``; ``quantity`` is negative when short.
 
-    ``realized`` is the gain of the parts that were closed on the day of ``realized_at``, before fees.
+    ``average`` is the mean price of its openings, which not every decimal can hold. ``realized`` is the gain of the
+    parts that were closed on the day of ``realized_at``, before fees. ``earned`` is the gain of all closed parts, of
+    which ``paid`` is booked: the same to the cent.
     """
 
     instrument: Instrument
     quantity: Decimal
-    average_price: Decimal
+    average: Fraction
     opened_at: float
+    earned: Fraction = Fraction(0)
+    paid: Decimal = Decimal(0)
     realized: Decimal = Decimal(0)
     realized_at: float | None = None
+
+    @property
+    def average_price(self) -> Decimal:
+        """Mean price of its openings."""
+        return _decimal(self.average)
 
     def realized_on(self, day: date) -> Decimal:
         """Return the gain of the parts that were closed on a day, 0 for any day but the last one."""
@@ -42,15 +52,18 @@ class Position:
         return self.realized if known else Decimal(0)
 
     def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
-        """Return the gain of closing a signed part of the holding, and add it to that of the day."""
-        gain = quantity * (price - self.average_price) * self.instrument.multiplier
+        """Return the gain, to the cent, of closing a signed part of the holding, and add it to that of the day."""
+        self.earned += Fraction(quantity * self.instrument.multiplier) * (Fraction(price) - self.average)
+        gain = Decimal(round(self.earned * 100)) / 100 - self.paid
+        self.paid += gain
         self.realized = self.realized_on(local_date(now)) + gain
         self.realized_at = now
         return gain
 
     def worth(self, price: Decimal) -> Decimal:
-        """Return the market value: 0 for futures, whose gains are settled in cash."""
-        return Decimal(0) if self.instrument.is_future else self.quantity * price * self.instrument.multiplier
+        """Return the market value, negative when short: for a future, which costs nothing, its open gain."""
+        size = self.quantity * self.instrument.multiplier
+        return size * price - (_decimal(Fraction(size) * self.average) if self.instrument.is_future else 0)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -80,29 +93,43 @@ class Account:
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
-    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> None:
-        """Book an execution; ``change`` is positive for a purchase. The gain on closed futures is paid out."""
+    def move_cash(self, amount: Decimal) -> None:
+        """Book a deposit or, if negative, a withdrawal."""
         self.version += 1
-        self.cash -= fees
-        if not instrument.is_future:
-            self.cash -= change * price * instrument.multiplier
-        position = self.positions.get(instrument.symbol)
+        self.cash += amount
+
+    def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> Decimal:
+        """Book an execution; ``change`` is positive for a purchase.
+
+        Return its value before fees: the proceeds, negative for a purchase, or the gain on the part of a future that it
+        closes.
+        """
+        gain = self._hold(instrument, change, price, now)
+        value = gain if instrument.is_future else -change * price * instrument.multiplier
+        self.version += 1
+        self.cash += value - fees
+        return value
+
+    def _hold(self, instrument: Instrument, change: Decimal, price: Decimal, now: float) -> Decimal:
+        """Change the position and return the gain on the part that is closed."""
+        position, gain = self.positions.get(instrument.symbol), Decimal(0)
         if position is None:
-            self.positions[instrument.symbol] = Position(instrument, change, price, now)
-            return
+            self.positions[instrument.symbol] = Position(instrument, change, Fraction(price), now)
+            return gain
         before, after = position.quantity, position.quantity + change
         if before * change < 0:
             gain = position.realize(min(abs(before), abs(change)).copy_sign(before), price, now)
-            if instrument.is_future:
-                self.cash += gain
         if after == 0:
             del self.positions[instrument.symbol]
-            return
+            return gain
         if before * change > 0:
-            position.average_price = (before * position.average_price + change * price) / after
+            cost = Fraction(before) * position.average + Fraction(change * price)
+            position.average = cost / Fraction(after)
         elif before * after < 0:
-            position.average_price, position.opened_at = price, now
+            position.average, position.opened_at = Fraction(price), now
+            position.earned, position.paid = Fraction(0), Decimal(0)
         position.quantity = after
+        return gain
 
 
 class Accounts:
@@ -128,3 +155,8 @@ class Accounts:
     def has_customer(self, customer_id: str) -> bool:
         """Return whether a customer of this identifier has an account."""
         return any(str(account.customer.number) == customer_id for account in self._by_number.values())
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """Return a number as a decimal, exactly where one can hold it."""
+    return Decimal(value.numerator) / Decimal(value.denominator)

@@ -17,7 +17,8 @@ import attrs
 from ..._generated.converters import BuyingPowerEffectWire
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import money
-from ..market.instrument import FUTURES, Instrument
+from ..market.future_products import FUTURES
+from ..market.instrument import Instrument
 from ..market.prices import PRICE_INTERVAL, Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account

@@ -18,20 +18,23 @@ __all__ = ["Execution", "Transaction", "cash_movement", "trade"]
 
 @attrs.frozen(kw_only=True)
 class Transaction:
-    """One booking, as wire struct and as JSON."""
+    """One booking: the execution or the amount of cash that it is of, as wire struct and as JSON."""
 
     executed_at: float
+    booked: Execution | Decimal
     wire: TransactionWire
     row: bytes
 
 
-def _booked(number: int, at: float, wire: TransactionWire, dialect: Dialect) -> Transaction:
+def _transaction(
+    number: int, at: float, booked: Execution | Decimal, wire: TransactionWire, dialect: Dialect
+) -> Transaction:
     """Complete the fields that every booking has."""
     wire.id = dialect.identifier(number)
     wire.executed_at = timestamp(at)
     wire.transaction_date = local_date(at)
     wire.currency = "USD"
-    return Transaction(executed_at=at, wire=wire, row=dumps(wire))
+    return Transaction(executed_at=at, booked=booked, wire=wire, row=dumps(wire))
 
 
 def cash_movement(
@@ -49,15 +52,15 @@ def cash_movement(
         **amounts(value=amount, net_value=amount),
         is_estimated_fee=False,
     )
-    return _booked(number, at, movement, dialect)
+    return _transaction(number, at, amount, movement, dialect)
 
 
 @attrs.frozen(kw_only=True)
 class Execution:
-    """Part of one leg of an order, executed at one price."""
+    """Part of one leg of an order, executed at one price; ``order_number`` is None for an opening position."""
 
     identifier: str
-    order_number: int
+    order_number: int | None
     instrument: Instrument
     action: LegAction
     quantity: Decimal
@@ -65,19 +68,16 @@ class Execution:
     fees: Fees
 
     @property
-    def sign(self) -> int:
-        """1 for a purchase, -1 for a sale."""
-        return 1 if self.action.startswith("Buy") else -1
-
-    @property
-    def value(self) -> Decimal:
-        """Proceeds before fees, negative for a purchase."""
-        return -self.sign * self.quantity * self.price * self.instrument.multiplier
+    def signed(self) -> Decimal:
+        """Quantity, negative for a sale."""
+        return self.quantity if self.action.startswith("Buy") else -self.quantity
 
 
-def trade(number: int, account_number: str, at: float, execution: Execution, dialect: Dialect) -> Transaction:
-    """Return the booking of an execution."""
-    instrument, value = execution.instrument, execution.value
+def trade(
+    number: int, account_number: str, at: float, execution: Execution, value: Decimal, dialect: Dialect
+) -> Transaction:
+    """Return the booking of an execution; ``value`` is its effect on the cash before fees."""
+    instrument = execution.instrument
     booked = TransactionWire(
         account_number=account_number,
         symbol=instrument.symbol,
@@ -97,4 +97,4 @@ def trade(number: int, account_number: str, at: float, execution: Execution, dia
         ext_exec_id=execution.identifier,
         **execution.fees.by_kind(),
     )
-    return _booked(number, at, booked, dialect)
+    return _transaction(number, at, execution, booked, dialect)

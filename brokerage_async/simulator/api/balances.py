@@ -1,27 +1,34 @@
-"""Handlers of ``balances``: figures of an account that follow from its cash and positions."""
+"""Handlers of ``balances``: figures of an account that follow from its cash and positions, now and in the past."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
-from ..._generated.converters import AccountBalanceWire
+from ..._generated.converters import AccountBalanceWire, NetLiqOhlcWire
 from ..._generated.models import InstrumentType, PriceEffect
 from ...protocol.response import Response
 from ..accounts.accounts import Account
+from ..accounts.history import opened_at, replay
 from ..accounts.margin_calculator import MarginCalculator
 from ..market.calendar import local_date
-from ..market.instrument import FUTURES
+from ..market.future_products import FUTURES
 from ..market.prices import Prices
 from .access import Access
 from .parsed_request import ParsedRequest
-from .wire import RefusedError, dumps, item, items, money, timestamp
+from .snapshots import Snapshot, intervals, snapshots
+from .wire import Dialect, RefusedError, dumps, item, items, money, timestamp
 
 __all__ = ["Balances"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
+_DEFAULT_PAGE = 250
+_SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
 _LIST_SINCE = "20240501"
 """Interface version from which on the balances are a list."""
@@ -36,15 +43,16 @@ _VALUE_NAMES = {
 
 
 class Balances:
-    """Computes the current balances of an account, in dollars only.
+    """Computes the balances of an account, in dollars only.
 
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, calculator: MarginCalculator, prices: Prices) -> None:
+    def __init__(self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect) -> None:
         self._access = access
         self._calculator = calculator
         self._prices = prices
+        self._dialect = dialect
 
     def get(self, request: ParsedRequest) -> Response:
         """Return the balance in one currency; only dollars are held."""
@@ -52,6 +60,53 @@ class Balances:
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
         return item(self._balance(account, request.now), request.context)
+
+    def snapshots(self, request: ParsedRequest) -> Response:
+        """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
+        account, now = self._access.account(request), request.now
+        in_dollars = request.query.get("currency", _CURRENCY) == _CURRENCY
+        chosen = self._chosen(request, account) if in_dollars else []
+        times = [snapshot.at for snapshot in chosen]
+        is_default = in_dollars and not _SNAPSHOT_FILTERS & request.query.keys()
+        page = request.slice(len(chosen) + is_default, default=_DEFAULT_PAGE)
+        rows: list[bytes] = []
+        for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
+            balance = self._balance(past, snapshot.at)
+            balance.time_of_day = snapshot.time_of_day
+            rows.append(dumps(balance))
+        if is_default and page.start <= len(chosen) < page.stop:
+            rows.append(dumps(self._balance(account, now)))
+        return items(rows, request.context, page)
+
+    def _chosen(self, request: ParsedRequest, account: Account) -> list[Snapshot]:
+        """Return the snapshots that pass the filters of the query: without filters only the newest."""
+        query, now = request.query, request.now
+        if "snapshot_date" in query and "time_of_day" not in query:
+            raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
+        first = query.get("snapshot_date", query.get("start_date", date.min))
+        last = query.get("snapshot_date", query.get("end_date", date.max))
+        taken = snapshots(first, last, opened_at(account), now)
+        chosen = [one for one in taken if query.get("time_of_day") in (None, one.time_of_day)]
+        return chosen if _SNAPSHOT_FILTERS & query.keys() else chosen[-1:]
+
+    def net_liq_history(self, request: ParsedRequest) -> Response:
+        """Return the net liquidating value of the past, from the bookings and the prices of those times."""
+        account = self._access.account(request)
+        chosen = intervals(request.query, opened_at(account), request.now)
+        looks = [(interval.start, at) for interval in chosen for at in interval.times()]
+        states = replay(account, [at for _, at in looks])
+        values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(looks, states, strict=True))
+        rows = (
+            self._ohlc(start, [value for _, value in own]) for start, own in itertools.groupby(values, itemgetter(0))
+        )
+        return items(map(dumps, rows), request.context)
+
+    def _ohlc(self, start: float, values: Sequence[Decimal]) -> NetLiqOhlcWire:
+        bars = values[0], max(values), min(values), values[-1]
+        names = ("open", "high", "low", "close")
+        figures = dict(zip(names, bars, strict=True)) | dict(zip((f"total_{n}" for n in names), bars, strict=True))
+        nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in names}
+        return NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **figures, **nothing)
 
     def _balance(self, account: Account, now: float) -> AccountBalanceWire:
         calculator = self._calculator
@@ -88,12 +143,15 @@ class Balances:
         )
 
     def _values(self, account: Account, now: float) -> dict[str, Decimal]:
-        """Return the long and short value of each instrument type."""
+        """Return the long and short value of each instrument type; that of futures is their gain, or negative."""
         values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
         for position in account.positions.values():
             name = _VALUE_NAMES[position.instrument.instrument_type]
             worth = position.worth(self._prices.price(position.instrument, now))
-            values[f"{'long' if position.quantity > 0 else 'short'}_{name}_value"] += abs(worth)
+            if position.quantity > 0:
+                values[f"long_{name}_value"] += worth
+            else:
+                values[f"short_{name}_value"] -= worth
         return values
 
     def list(self, request: ParsedRequest) -> Response:

@@ -1,4 +1,4 @@
-"""Handlers of ``complex_orders``: reading and listing them, and editing the ratio of a pair."""
+"""Handlers of ``complex_orders``: everything about orders that depend on each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..market.calendar import local_date
-from ..trading.complex_orders import ComplexOrder, ComplexOrderDesk
+from ..trading.complex_order_desk import ComplexOrderDesk
+from ..trading.complex_orders import ComplexOrder
+from ..trading.complex_preflight import placed_wire
 from ..trading.fees import Fees
 from .access import Access
 from .parsed_request import ParsedRequest
@@ -21,7 +23,10 @@ _DEFAULT_PAGE = 10
 
 
 class ComplexOrders:
-    """Handles requests about complex orders."""
+    """Handles requests about complex orders.
+
+    ``list`` comes last because it hides the builtin within the class.
+    """
 
     def __init__(
         self,
@@ -39,32 +44,55 @@ class ComplexOrders:
         """Return one complex order."""
         return item(self._found(request).wire(self._dialect), request.context)
 
+    def dry_run(self, request: ParsedRequest) -> Response:
+        """Check a complex order; nothing is created."""
+        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        return item(result.wire(self._dialect), request.context, 201)
+
+    def submit(self, request: ParsedRequest) -> Response:
+        """Accept a complex order."""
+        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        wire = result.wire(self._dialect)
+        accepted = self._desk.accept(result, request.now)
+        wire.complex_order = accepted.wire(self._dialect)
+        for order in accepted.members:
+            request.record.order_ids += (str(order.number),)
+            if order.terms.external_identifier is not None:
+                request.record.external_identifiers += (order.terms.external_identifier,)
+        return item(wire, request.context, 201)
+
+    def cancel(self, request: ParsedRequest) -> Response:
+        """Request the cancellation of every component that works."""
+        found = self._found(request)
+        self._desk.cancel(found, request.now)
+        return item(found.wire(self._dialect), request.context)
+
+    def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
+        """Check a change of the comparator or threshold of a PAIRS order; nothing is changed."""
+        found, edit = self._found(request), request.body or PairsEdit()
+        edited = self._desk.edited(found, edit.ratio_price_comparator, edit.ratio_price_threshold)
+        return item(self._unchanged(edited, request.now), request.context, 201)
+
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order.
 
         Its buying power stays the same.
         """
-        found = self._found(request)
-        edit: PairsEdit | None = request.body
-        if edit is not None:
-            self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        found, edit = self._found(request), request.body or PairsEdit()
+        self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        return item(self._unchanged(found, request.now), request.context)
+
+    def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
+        """Return the response to a change that takes no buying power."""
         nothing = Decimal(0)
         impact = BuyingPowerImpact(
-            current=self._calculator.buying_power(found.account, request.now),
+            current=self._calculator.buying_power(shown.account, now),
             margin_change=nothing,
             isolated=nothing,
             fees=Fees(),
             is_spread=True,
         )
-        placed = PlacedOrderResponseWire(
-            complex_order=found.wire(self._dialect),
-            warnings=[],
-            errors=[],
-            notes=[],
-            buying_power_effect=impact.wire(),
-            fee_calculation=impact.fees.wire(),
-        )
-        return item(placed, request.context)
+        return placed_wire(shown, impact, self._dialect)
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the complex orders with a component that changed today."""

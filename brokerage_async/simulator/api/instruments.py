@@ -1,25 +1,50 @@
-"""Handlers of ``instruments``: equities, options, chains and warrants."""
+"""Handlers of ``instruments``: equities, options, cryptocurrencies, warrants, and what `FutureInstruments` serves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from ..._generated.converters import CurrencyPairWire, QuantityDecimalPrecisionWire
+from ..._generated.models import InstrumentType
 from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.row_table import RowTable
+from .futures import FutureInstruments
 from .parsed_request import ParsedRequest
-from .wire import RefusedError, item, items
+from .wire import RefusedError, dumps, item, items
 
 __all__ = ["Instruments"]
 
 _DEFAULT_PAGE = 1_000
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
+_CURRENCY_PAIRS = (
+    ("EUR/USD", "Euro to US Dollar"),
+    ("GBP/USD", "British Pound to US Dollar"),
+    ("AUD/USD", "Australian Dollar to US Dollar"),
+    ("NZD/USD", "New Zealand Dollar to US Dollar"),
+    ("USD/CAD", "US Dollar to Canadian Dollar"),
+    ("USD/CHF", "US Dollar to Swiss Franc"),
+    ("USD/JPY", "US Dollar to Japanese Yen"),
+    ("USD/MXN", "US Dollar to Mexican Peso"),
+)
+_PLACES = {
+    InstrumentType.BOND: 0,
+    InstrumentType.EQUITY: 5,
+    InstrumentType.EQUITY_OFFERING: 0,
+    InstrumentType.EQUITY_OPTION: 0,
+    InstrumentType.FIXED_INCOME_SECURITY: 0,
+    InstrumentType.FUTURE: 0,
+    InstrumentType.FUTURE_OPTION: 0,
+    InstrumentType.LIQUIDITY_POOL: 2,
+    InstrumentType.WARRANT: 0,
+}
+"""Decimal places of a quantity by instrument type; those of a cryptocurrency are its own."""
 
 
-class Instruments:
-    """Serves rows of the catalogue, which are rendered once."""
+class Instruments(FutureInstruments):
+    """Serves rows of the catalogue, most of which are rendered once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -91,12 +116,28 @@ class Instruments:
         """Return one warrant."""
         return _only(self._catalogue.warrants, request)
 
-    def futures_option_chain(self, request: ParsedRequest) -> Response:
-        """Return the flat option chain of a futures product."""
-        rows = self._catalogue.chain(request.path["symbol"])
-        if rows is None:
-            raise RefusedError.not_found("futures product")
-        return items([rows], request.context)
+    def currency_pairs(self, request: ParsedRequest) -> Response:
+        """Return the currency pairs, which are quoted but not traded."""
+        rows = (
+            CurrencyPairWire(
+                id=number,
+                description=description,
+                dx_symbol=symbol,
+                symbol=symbol,
+                instrument_type=InstrumentType.CURRENCY_PAIR,
+            )
+            for number, (symbol, description) in enumerate(_CURRENCY_PAIRS, start=1)
+        )
+        return items(map(dumps, rows), request.context)
+
+    def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
+        """Return the decimal places of quantities, by instrument type and by cryptocurrency."""
+        by_type = (
+            QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
+            for kind, places in _PLACES.items()
+        )
+        by_symbol = (row.precision() for row in self._catalogue.cryptocurrencies.definitions)
+        return items(map(dumps, (*by_symbol, *by_type)), request.context)
 
 
 def _only(table: RowTable[Any], request: ParsedRequest) -> Response:

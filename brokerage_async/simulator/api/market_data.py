@@ -1,16 +1,17 @@
-"""Handlers of ``market_data``: the simulated prices."""
+"""Handlers of ``market_data``: the simulated prices, and tokens for their streamer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
 
-from ..._generated.converters import MarketDataSnapshotWire
+from ..._generated.converters import MarketDataSnapshotWire, QuoteTokenWire
 from ..._generated.models import InstrumentCollection, InstrumentType
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
+from ..quote_tokens import QuoteTokens
 from .parsed_request import ParsedRequest
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
@@ -24,9 +25,15 @@ _INDEX = InstrumentType.INDEX
 class MarketData:
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens) -> None:
         self._catalogue = catalogue
         self._prices = prices
+        self._quote_tokens = quote_tokens
+
+    def quote_token(self, request: ParsedRequest) -> Response:
+        """Return a token for the market-data streamer, and its address."""
+        token = self._quote_tokens.issue(request.customer, request.now)
+        return item(QuoteTokenWire(token=token, dxlink_url=self._quote_tokens.url, level="api"), request.context)
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""

@@ -1,56 +1,47 @@
-"""Handlers of ``market_metrics``: quarterly earnings and dividends."""
+"""Handlers of ``market_metrics``: figures of underlyings, earnings and dividends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import date
 
 from ..._generated.converters import DividendWire, EarningsReportWire
 from ...protocol.response import Response
-from ..keyed_random import KeyedRandom, key_of
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
+from ..market.company_events import CompanyEvents
 from ..market.equities import EquityDefinition
+from ..market.metrics import Metrics
 from .parsed_request import ParsedRequest
 from .wire import RefusedError, dumps, items
 
 __all__ = ["MarketMetrics"]
 
-_YEARS_BACK = 5
-_EARNINGS, _DIVIDENDS = 1, 2
-
 
 class MarketMetrics:
-    """Serves events generated from the seed."""
+    """Serves figures and events of equities.
 
-    def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
+    ``list`` hides the builtin within the class.
+    """
+
+    def __init__(self, catalogue: Catalogue, events: CompanyEvents, metrics: Metrics) -> None:
         self._catalogue = catalogue
-        self._random = random
+        self._events = events
+        self._metrics = metrics
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
-        """Return the earnings per share of a company, oldest first.
-
-        Funds and indices have none.
-        """
-        equity = self._equity(request)
-        last = min(request.query.get("end_date", date.max), local_date(request.now))
-        rows = []
-        if not (equity.is_etf or equity.is_index):
-            for number, day in enumerate(self._quarters(equity, _EARNINGS, request.now)):
-                if request.query["start_date"] <= day <= last:
-                    cents = self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50
-                    rows.append(dumps(EarningsReportWire(occurred_date=day, eps=Decimal(cents).scaleb(-2))))
-        return items(rows, request.context)
+        """Return the earnings per share of a company, oldest first."""
+        first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
+        rows = (
+            EarningsReportWire(occurred_date=day, eps=amount)
+            for day, amount in self._events.earnings(self._equity(request), request.now)
+            if first <= day <= last
+        )
+        return items(map(dumps, rows), request.context)
 
     def dividends(self, request: ParsedRequest) -> Response:
-        """Return dividends per share, oldest first; one company in three pays none."""
-        equity = self._equity(request)
-        pays = not equity.is_index and self._random.below(3, key_of(equity.symbol), _DIVIDENDS) > 0
-        cents = 5 + self._random.below(150, key_of(equity.symbol), _DIVIDENDS, 1)
-        days = self._quarters(equity, _DIVIDENDS, request.now) if pays else iter(())
-        amount = Decimal(cents).scaleb(-2)
-        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day in days), request.context)
+        """Return dividends per share, oldest first."""
+        paid = self._events.dividends(self._equity(request), request.now)
+        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day, amount in paid), request.context)
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
         equity = self._catalogue.equities.get(request.path["symbol"])
@@ -58,12 +49,8 @@ class MarketMetrics:
             raise RefusedError.not_found("symbol")
         return equity
 
-    def _quarters(self, equity: EquityDefinition, kind: int, now: float) -> Iterator[date]:
-        """Yield one day in each quarter of the last years, up to today."""
-        today = local_date(now)
-        for year in range(today.year - _YEARS_BACK, today.year + 1):
-            for month in (1, 4, 7, 10):
-                shift = self._random.below(60, key_of(equity.symbol), kind, year, month)
-                day = date(year, month, 1) + timedelta(days=shift)
-                if day <= today:
-                    yield day
+    def list(self, request: ParsedRequest) -> Response:
+        """Return the figures of the requested equities, without the unknown ones."""
+        symbols = dict.fromkeys(request.query["symbols"])
+        found = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
+        return items((dumps(self._metrics.row(equity, request.now)) for equity in found), request.context)

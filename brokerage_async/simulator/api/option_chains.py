@@ -1,4 +1,4 @@
-"""Handlers of ``option_chains``: the listed equity options, flat, compact and nested."""
+"""Handlers of ``option_chains``: the listed equity options, flat, compact and nested, and future options nested."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from .parsed_request import ParsedRequest
-from .wire import RefusedError, dumps, items
+from .wire import RefusedError, dumps, item, items
 
 __all__ = ["OptionChains"]
 
@@ -49,6 +49,13 @@ class OptionChains:
         options = self._options(request)
         rows = (_nested(list(group)) for _, group in groupby(sorted(options, key=_chain), key=_chain))
         return items(map(dumps, rows), request.context)
+
+    def nested_futures(self, request: ParsedRequest) -> Response:
+        """Return the option chain of a futures product, by expiration and strike."""
+        chain = self._catalogue.chain(request.path["symbol"])
+        if chain is None:
+            raise RefusedError.not_found("futures product")
+        return item(chain.nested, request.context)
 
     def _options(self, request: ParsedRequest) -> list[EquityOptionWire]:
         table = self._catalogue.equity_options

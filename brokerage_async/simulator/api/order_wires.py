@@ -32,7 +32,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         underlying_symbol=order.underlying,
         underlying_instrument_type=order.legs[0].instrument.underlying_type,
         status=order.status,
-        contingent_status=order.contingent_status,
+        contingent_status=None if order.is_terminal else order.contingent_status,
         cancellable=order.is_cancellable,
         editable=order.is_editable,
         edited=order.edited,
@@ -48,12 +48,23 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
     _write_terms(wire, order, dialect)
     _write_history(wire, order)
     if order.complex_order is not None:
-        wire.complex_order_id = dialect.identifier(order.complex_order.number)
-        wire.complex_order_tag = order.tag
+        _write_membership(wire, order, order.complex_order.number, dialect)
     if order.cancelled_by_user:
         wire.cancel_user_id = str(customer.number)
         wire.cancel_username = customer.username
     return wire
+
+
+def _write_membership(wire: OrderWire, order: Order, number: int, dialect: Dialect) -> None:
+    """Write the place of the order in its complex order."""
+    transient = order.terms.preflight_id
+    wire.complex_order_id = dialect.identifier(number or None)
+    wire.complex_order_tag = order.tag
+    wire.preflight_id = None
+    if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
+        wire.preflight_id = dialect.identifier(int(transient))
+    if number:
+        wire.global_request_id = f"{number:032x}"
 
 
 def _leg(leg: Leg, dialect: Dialect) -> OrderLegWire:

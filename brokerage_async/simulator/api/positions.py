@@ -9,7 +9,7 @@ from ..._generated.converters import PositionWire
 from ..._generated.models import PriceEffect, QuantityDirection
 from ...protocol.response import Response
 from ..accounts.accounts import Account, Position
-from ..market.calendar import CALENDARS, local_date, local_epoch
+from ..market.calendar import CALENDARS, local_date
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from .access import Access
@@ -75,8 +75,7 @@ class Positions:
             effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
             row.realized_day_gain_date = row.realized_today_date = today
             row.realized_day_gain_effect = row.realized_today_effect = effect
-        if instrument.expires is not None:
-            row.expires_at = timestamp(local_epoch(instrument.expires, 16))
+        row.expires_at = timestamp(instrument.expires_at)
         if with_mark:
             price = self._prices.price(instrument, now)
             row.mark_price = money(price)

@@ -1,26 +1,33 @@
-"""Handlers of ``watchlists``: named lists of symbols."""
+"""Handlers of ``watchlists``: named lists of symbols, those of users and those that the service publishes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
-from ..._generated.models import NewWatchlist
+from ..._generated.models import InstrumentType, NewWatchlist
 from ...protocol.response import Response
+from ..market.catalogue import Catalogue
+from ..market.public_watchlists import PublicWatchlist, pairs_watchlists, public_watchlists
 from .parsed_request import ParsedRequest
 from .wire import Dialect, RefusedError, dumps, item, items
 
 __all__ = ["Watchlists"]
 
 _ORDER_INDEX = 9999
+_PUBLIC_INDEX = 100
 
 
 class Watchlists:
-    """Keeps watchlists by customer.
+    """Keeps watchlists by customer, and serves the public ones.
 
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, catalogue: Catalogue) -> None:
         self._dialect = dialect
+        self._catalogue = catalogue
         self._rows: dict[int, dict[str, bytes]] = {}
 
     def create(self, request: ParsedRequest) -> Response:
@@ -50,6 +57,56 @@ class Watchlists:
         """Delete a watchlist and return it a last time."""
         return item(self._own(request).pop(request.path["watchlist_name"]), request.context)
 
+    def list_public(self, request: ParsedRequest) -> Response:
+        """Return every public watchlist: with its entries, or with their number only."""
+        if request.query.get("counts_only", False):
+            counts = (
+                WatchlistWire(name=one.name, id=one.number, watchlist_entry_count=len(one.entries))
+                for one in self._public
+            )
+            return items(map(dumps, counts), request.context)
+        rows = (self._public_row(one, self._listed_entry) for one in self._public)
+        return items(map(dumps, rows), request.context)
+
+    def get_public(self, request: ParsedRequest) -> Response:
+        """Return one public watchlist."""
+        for one in self._public:
+            if one.name == request.path["watchlist_name"]:
+                return item(self._public_row(one, _entry), request.context)
+        raise RefusedError.not_found("watchlist")
+
+    def list_pairs(self, request: ParsedRequest) -> Response:
+        """Return every watchlist of pairs."""
+        return items(map(dumps, pairs_watchlists()), request.context)
+
+    def get_pairs(self, request: ParsedRequest) -> Response:
+        """Return one watchlist of pairs."""
+        for one in pairs_watchlists():
+            if one.name == request.path["pairs_watchlist_name"]:
+                return item(one, request.context)
+        raise RefusedError.not_found("watchlist")
+
+    @cached_property
+    def _public(self) -> Sequence[PublicWatchlist]:
+        return public_watchlists(self._catalogue)
+
+    def _public_row(self, one: PublicWatchlist, entry: Callable[..., WatchlistEntryWire]) -> WatchlistWire:
+        return WatchlistWire(
+            name=one.name,
+            watchlist_entries=[entry(*parts) for parts in one.entries],
+            group_name=one.group,
+            order_index=_PUBLIC_INDEX,
+            cms_id=f"public-{one.number}",
+            id=one.number,
+            user_id=-1,
+        )
+
+    def _listed_entry(self, symbol: str, kind: InstrumentType) -> WatchlistEntryWire:
+        """Return an entry of the full list, whose recordings have another key than the document."""
+        if self._dialect.form == "documented":
+            return _entry(symbol, kind)
+        return WatchlistEntryWire(symbol=symbol, instrument_type__alias1=kind)
+
     def _own(self, request: ParsedRequest) -> dict[str, bytes]:
         """Return the watchlists of the user, which include the one in the path."""
         own = self._rows.get(request.customer.number, {})
@@ -62,13 +119,14 @@ class Watchlists:
             name=requested.name,
             group_name=requested.group_name,
             order_index=_ORDER_INDEX if requested.order_index is None else requested.order_index,
-            watchlist_entries=[
-                WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
-                for entry in requested.watchlist_entries
-            ],
+            watchlist_entries=[_entry(entry.symbol, entry.instrument_type) for entry in requested.watchlist_entries],
             cms_id=f"{request.customer.number}-{number}",
         )
 
     def list(self, request: ParsedRequest) -> Response:
         """Return every watchlist of the user, with its entries."""
         return items(self._rows.get(request.customer.number, {}).values(), request.context)
+
+
+def _entry(symbol: str, kind: InstrumentType | None) -> WatchlistEntryWire:
+    return WatchlistEntryWire(symbol=symbol, instrument_type=kind)

@@ -102,6 +102,12 @@ class Dialect:
             return int((seconds or 0) * 1000)
         return timestamp(seconds or 0)
 
+    def short_timestamp(self, seconds: float) -> Any:
+        """Return the time of a net liquidating value: with a blank and a short offset, as recorded."""
+        if self.form == "documented":
+            return timestamp(seconds)
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}+00"
+
     def problem(self, code: str, message: str, domain: str) -> ErrorDetailWire:
         """Return one entry of a ``validation_error``."""
         if self.form == "observed":

@@ -13,7 +13,18 @@ import attrs
 
 from ..._generated.models import InstrumentCollection, MarketState
 
-__all__ = ["CALENDARS", "YEARS", "Calendar", "TradingSession", "half_days", "holidays", "local_date", "local_epoch"]
+__all__ = [
+    "CALENDARS",
+    "YEARS",
+    "Calendar",
+    "TradingSession",
+    "expiration_day",
+    "half_days",
+    "holidays",
+    "local_date",
+    "local_epoch",
+    "monthly_expiration",
+]
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
@@ -74,6 +85,16 @@ def half_days(year: int) -> frozenset[date]:
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
     early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
     return frozenset(early - holidays(year))
+
+
+def expiration_day(friday: date) -> date:
+    """Return the day on which instruments of a week expire: its Friday, or the day before if that is a holiday."""
+    return friday - _DAY if friday in holidays(friday.year) else friday
+
+
+def monthly_expiration(year: int, month: int) -> date:
+    """Return the day on which instruments of a month expire, in the week of the third Friday."""
+    return expiration_day(_nth_weekday(year, month, 4, 3))
 
 
 @lru_cache(maxsize=64)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import attrs
 
-from ..._generated.converters import CryptocurrencyWire, DestinationVenueSymbolWire
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
+from .cryptocurrencies import CRYPTOCURRENCIES, Cryptocurrency
 from .equities import (
     EquityDefinition,
     OptionDefinition,
@@ -24,13 +24,14 @@ from .equities import (
     warrant_row,
     warrants,
 )
-from .futures import chain_rows, future_instrument, future_option_instrument
-from .instrument import FUTURES, Instrument, parse_occ
+from .future_options import FutureOptionChain, future_option_instrument
+from .future_products import FUTURES, product_of
+from .futures import Contract, contract_after, contracts, future_instrument
+from .instrument import Instrument, parse_occ
 from .row_table import RowTable
 
 __all__ = ["Catalogue", "Sizes"]
 
-_CRYPTO = {"BTC/USD": Decimal(105_000), "ETH/USD": Decimal(2_600), "SOL/USD": Decimal(150)}
 _SMALL_CHAIN = 400
 
 
@@ -51,7 +52,8 @@ class Catalogue:
         self._sizes = sizes
         self._random = random
         self._opened = opened
-        self._chains: dict[str, bytes] = {}
+        self._chains: dict[str, FutureOptionChain] = {}
+        self._futures: tuple[date, RowTable[Contract]] | None = None
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
 
     @property
@@ -79,22 +81,28 @@ class Catalogue:
         return RowTable(definitions, lambda row: row.symbol, warrant_row)
 
     @cached_property
-    def cryptocurrencies(self) -> RowTable[str]:
-        """All cryptocurrencies, by symbol."""
-        return RowTable(list(_CRYPTO), lambda symbol: symbol, _cryptocurrency_row)
+    def cryptocurrencies(self) -> RowTable[Cryptocurrency]:
+        """All cryptocurrencies."""
+        return RowTable(list(CRYPTOCURRENCIES.values()), lambda row: row.symbol, Cryptocurrency.row)
 
-    def chain(self, product_code: str) -> bytes | None:
-        """Return the rows of a product's option chain, joined by commas.
+    def futures(self, today: date) -> RowTable[Contract]:
+        """Return the futures that are listed on a day."""
+        if self._futures is None or self._futures[0] != today:
+            fronts = {code: contract_after(product, today) for code, product in FUTURES.items()}
+            listed = [contract for product in FUTURES.values() for contract in contracts(product, today)]
+            table = RowTable(listed, lambda row: row.symbol, lambda row: row.row(today, fronts[row.product.code]))
+            self._futures = today, table
+        return self._futures[1]
 
-        None for an unknown product.
-        """
+    def chain(self, product_code: str) -> FutureOptionChain | None:
+        """Return the option chain of a futures product, None for an unknown product."""
         product = FUTURES.get(product_code)
         if product is None:
             return None
         if product_code not in self._chains:
             large = product_code == next(iter(FUTURES))
             count = self._sizes.chain_rows if large else min(self._sizes.chain_rows, _SMALL_CHAIN)
-            self._chains[product_code] = b",".join(chain_rows(product, count, self.today))
+            self._chains[product_code] = FutureOptionChain(product, count, self.today)
         return self._chains[product_code]
 
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
@@ -113,19 +121,12 @@ class Catalogue:
 
     def is_underlying(self, symbol: str) -> bool:
         """Return whether a symbol is that of a listed equity, future or cryptocurrency."""
-        if symbol.startswith("/"):
-            return symbol[1:-2] in FUTURES
-        return symbol in _CRYPTO or self.equity(symbol) is not None
+        return product_of(symbol) is not None or symbol in CRYPTOCURRENCIES or self.equity(symbol) is not None
 
     def base_price(self, underlying: str) -> Decimal:
         """Return the price level around which an underlying moves."""
-        equity = None if underlying in _CRYPTO or underlying.startswith("/") else self.equity(underlying)
-        if equity is not None:
-            return equity.price
-        if underlying in _CRYPTO:
-            return _CRYPTO[underlying]
-        product = FUTURES.get(underlying[1:-2])
-        return product.price if product is not None else Decimal(10 + key_of(underlying) % 90)
+        priced = CRYPTOCURRENCIES.get(underlying) or product_of(underlying) or self.equity(underlying)
+        return Decimal(10 + key_of(underlying) % 90) if priced is None else priced.price
 
     def _find(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         match instrument_type:
@@ -135,11 +136,11 @@ class Catalogue:
             case InstrumentType.EQUITY_OPTION:
                 return self._find_option(symbol)
             case InstrumentType.FUTURE:
-                return future_instrument(symbol)
+                return future_instrument(symbol, self.today)
             case InstrumentType.FUTURE_OPTION:
                 return future_option_instrument(symbol)
-            case InstrumentType.CRYPTOCURRENCY if symbol in _CRYPTO:
-                return Instrument(symbol=symbol, instrument_type=instrument_type, underlying=symbol)
+            case InstrumentType.CRYPTOCURRENCY if symbol in CRYPTOCURRENCIES:
+                return CRYPTOCURRENCIES[symbol].instrument()
             case _:
                 return None
 
@@ -152,27 +153,3 @@ class Catalogue:
         return OptionDefinition(
             symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
         ).instrument()
-
-
-def _cryptocurrency_row(symbol: str) -> CryptocurrencyWire:
-    name, number = symbol.partition("/")[0], list(_CRYPTO).index(symbol) + 1
-    venue = DestinationVenueSymbolWire(
-        id=100 + number,
-        symbol=symbol,
-        destination_venue="ZERO_HASH_CLOB",
-        max_quantity_precision=8,
-        max_price_precision=2,
-        routable=True,
-    )
-    return CryptocurrencyWire(
-        id=number,
-        symbol=symbol,
-        instrument_type=InstrumentType.CRYPTOCURRENCY,
-        short_description=name,
-        description=f"{name} to USD",
-        is_closing_only=False,
-        active=True,
-        tick_size="0.01",
-        streamer_symbol=f"{symbol}:CXTALP",
-        destination_venue_symbols=[venue],
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from functools import cache
 
@@ -15,7 +15,7 @@ from ..._generated.converters import EquityOptionWire, EquityWire, TickSizeWire,
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import holidays, local_epoch
+from .calendar import local_epoch, monthly_expiration
 from .instrument import Instrument, occ_symbol
 
 __all__ = [
@@ -216,16 +216,11 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
 
 
 def monthly_expirations(today: date, count: int) -> list[date]:
-    """Return monthly expiration dates: the last past one, then later ones.
-
-    They are third Fridays, or the day before if that is a holiday.
-    """
+    """Return monthly expiration dates: the last past one, then later ones."""
     days: list[date] = []
     year, month = today.year - 1, 12
     while len(days) < count:
-        first = date(year, month, 1)
-        friday = first + timedelta(days=(4 - first.weekday()) % 7 + 14)
-        day = friday - timedelta(days=1) if friday in holidays(year) else friday
+        day = monthly_expiration(year, month)
         if day < today:
             days = [day]
         else:

@@ -1,183 +1,177 @@
-"""Simulated futures and their option chains, of which one is large."""
+"""Listed futures: quarterly contracts of every product, as definitions, rows and tradable instruments."""
 
 from __future__ import annotations
 
-import itertools
 import re
+from collections.abc import Iterator
 from datetime import date, timedelta
-from decimal import Decimal
-from functools import cached_property
 
-from ..._generated.converters import FutureOptionProductWire, FutureOptionWire
-from ..._generated.models import InstrumentType, OptionType
-from ..api.wire import dumps, timestamp
-from .calendar import local_epoch
-from .instrument import FUTURES, FutureProduct, Instrument, day_of
+import attrs
 
-__all__ = ["Expiration", "chain_rows", "future_instrument", "future_option_instrument"]
-
-_MONTH_CODES = "FGHJKMNQUVXZ"
-_FUTURE = re.compile(rf"/(?P<code>[A-Z0-9]+)[{_MONTH_CODES}]\d", re.ASCII)
-_OPTION = re.compile(
-    r"\./(?P<future>[A-Z0-9]+) +[A-Z0-9]+ +(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{1,8}(?:\.\d{1,8})?)", re.ASCII
+from ..._generated.converters import (
+    ChainFutureWire,
+    FutureEtfEquivalentWire,
+    FutureWire,
+    TickSizeWire,
 )
-_STRIKES = 200
+from ..._generated.models import InstrumentType
+from ..api.wire import timestamp
+from ..keyed_random import key_of
+from .calendar import local_epoch, monthly_expiration
+from .future_product_rows import ACTIVE_CONTRACTS, MONTH_CODES, QUARTERS, product_row
+from .future_products import FUTURES, FutureProduct
+from .instrument import Instrument
+
+__all__ = ["EXPIRATION_HOUR", "Contract", "contract_after", "contracts", "future_instrument"]
+
+_FUTURE = re.compile(rf"/(?P<code>[A-Z0-9]+)(?P<month>[{MONTH_CODES}])(?P<year>\d)", re.ASCII)
+_YEAR = timedelta(days=366)
+EXPIRATION_HOUR = 9.5
+"""Hour of the last trade, in New York."""
 
 
-class Expiration:
-    """Options of a product that expire on one day."""
+@attrs.frozen(kw_only=True)
+class Contract:
+    """Future of one product and month."""
 
-    def __init__(self, day: date, product: FutureProduct) -> None:
-        self.day = day
-        self.product = product
+    product: FutureProduct
+    year: int
+    month: int
 
-    @cached_property
-    def future_code(self) -> str:
-        """Product, month and year of the quarterly future that they exercise into (``ESU6``)."""
-        month = -(-self.day.month // 3) * 3
-        return f"{self.product.code}{_MONTH_CODES[month - 1]}{self.day.year % 10}"
+    @property
+    def code(self) -> str:
+        """Product, month and last digit of the year (``ESU6``)."""
+        return f"{self.product.code}{MONTH_CODES[self.month - 1]}{self.year % 10}"
 
-    @cached_property
-    def root(self) -> str:
-        """Root of their symbols: product, week, month and year (``ES2M6``)."""
-        week = (self.day.day - 1) // 7 + 1
-        return f"{self.product.code}{week}{_MONTH_CODES[self.day.month - 1]}{self.day.year % 10}"
+    @property
+    def symbol(self) -> str:
+        """Symbol with its slash (``/ESU6``)."""
+        return f"/{self.code}"
 
-    @cached_property
-    def date_code(self) -> str:
-        """Day as it appears in symbols (``260612``)."""
-        return f"{self.day:%y%m%d}"
+    @property
+    def streamer_symbol(self) -> str:
+        """Symbol on the market-data stream (``/ESU26:XCME``)."""
+        code = f"{self.product.code}{MONTH_CODES[self.month - 1]}{self.year % 100:02d}"
+        return f"/{code}:{self.product.streamer_exchange}"
 
+    @property
+    def expires(self) -> date:
+        """Last day of trading."""
+        return monthly_expiration(self.year, self.month)
 
-def chain_rows(product: FutureProduct, count: int, today: date) -> list[bytes]:
-    """Return the first ``count`` options of a product as JSON.
+    @property
+    def expires_at(self) -> float:
+        """Time of the last trade, in epoch seconds."""
+        return local_epoch(self.expires, EXPIRATION_HOUR)
 
-    Expirations are weekly, with 200 strikes each, calls and puts. Fields shared by all rows, and by the rows of one
-    expiration, are rendered once.
-    """
-    shared = dumps(_shared(product))
-    lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
-    strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
-    front = Expiration(day=today, product=product).future_code
-    rows: list[bytes] = []
-    day = today + timedelta(days=(4 - today.weekday()) % 7)
-    while len(rows) < count:
-        expiration = Expiration(day=day, product=product)
-        common = _joined(dumps(_of_expiration(expiration, front, today)), shared)
-        options = itertools.product(strikes, OptionType)
-        rows += [_joined(dumps(_option(expiration, *option)), common) for option in options]
-        day += timedelta(days=7)
-    return rows[:count]
+    @property
+    def security_id(self) -> str:
+        """Identifier at the exchange, in digits."""
+        return f"{key_of(self.streamer_symbol) % 10**8:08d}"
 
+    def following(self) -> Contract:
+        """Return the contract of the next quarter."""
+        year, month = (self.year, self.month + 3) if self.month < 12 else (self.year + 1, 3)
+        return Contract(product=self.product, year=year, month=month)
 
-def _joined(first: bytes, second: bytes) -> bytes:
-    """Return one JSON object from two that share no key."""
-    return b"%b,%b" % (first[:-1], second[1:])
+    def instrument(self) -> Instrument:
+        """Return the tradable instrument."""
+        return Instrument(
+            symbol=self.symbol,
+            instrument_type=InstrumentType.FUTURE,
+            underlying=self.symbol,
+            multiplier=self.product.multiplier,
+            tick=self.product.tick,
+            expires=self.expires,
+            expiration_hour=EXPIRATION_HOUR,
+        )
 
-
-def _of_expiration(expiration: Expiration, front: str, today: date) -> FutureOptionWire:
-    day = expiration.day
-    expires_at = timestamp(local_epoch(day, 16))
-    return FutureOptionWire(
-        underlying_symbol=f"/{expiration.future_code}",
-        expiration_date=day,
-        root_symbol=f"/{expiration.product.code}",
-        option_root_symbol=expiration.root,
-        maturity_date=day.isoformat(),
-        stops_trading_at=expires_at,
-        expires_at=expires_at,
-        days_to_expiration=(day - today).days,
-        is_primary_deliverable=expiration.future_code == front,
-    )
-
-
-def _option(expiration: Expiration, strike: str, option_type: OptionType) -> FutureOptionWire:
-    root, date_code, kind = expiration.root, expiration.date_code, option_type.value
-    return FutureOptionWire(
-        symbol=f"./{expiration.future_code} {root} {date_code}{kind}{strike}",
-        strike_price=strike,
-        option_type=option_type,
-        streamer_symbol=f"./{root}{kind}{strike}:XCME",
-        exchange_symbol=f"{root} {kind}{strike}",
-        security_id=f"{expiration.product.code}{date_code}{kind}{strike}",
-    )
-
-
-def _shared(product: FutureProduct) -> FutureOptionWire:
-    return FutureOptionWire(
-        product_code=product.code,
-        exchange="CME",
-        exercise_style="European",
-        is_vanilla=True,
-        active=True,
-        is_closing_only=False,
-        is_confirmed=True,
-        is_exercisable_weekly=True,
-        last_trade_time="0",
-        settlement_type="Future",
-        display_factor="0.01",
-        strike_factor="1.0",
-        future_price_ratio="1.0",
-        multiplier="1.0",
-        notional_value=str(product.tick * product.multiplier),
-        underlying_count="1.0",
-        security_exchange="2",
-        sx_id="0",
-        future_option_product=FutureOptionProductWire(
-            root_symbol=product.code,
-            cash_settled=False,
-            code=product.code,
+    def row(self, today: date, front: Contract) -> FutureWire:
+        """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
+        product, expires_at = self.product, timestamp(self.expires_at)
+        return FutureWire(
+            symbol=self.symbol,
+            product_code=product.code,
+            contract_size="1.0",
+            tick_size=f"{product.tick:f}",
+            notional_multiplier=f"{product.multiplier:f}",
+            main_fraction="0.0",
+            sub_fraction="0.0",
             display_factor="0.01",
-            exchange="CME",
-            product_type="Physical",
-            expiration_type="Weekly",
-            settlement_delay_days=0,
-            is_am_settled=False,
-            itm_rule="ITM",
-            market_sector=product.sector,
-            product_subtype="Weekly",
-            supported=True,
-            legacy_code=product.code,
-            clearport_code=product.code,
-            clearing_code=product.code,
-            clearing_exchange_code="XCME",
-            clearing_price_multiplier="1.0",
-            is_rollover=False,
-        ),
-    )
+            last_trade_date=self.expires,
+            expiration_date=self.expires,
+            closing_only_date=self.expires - timedelta(days=1),
+            first_notice_date=self.expires - timedelta(days=20) if product.is_physical else None,
+            active=self.expires >= today,
+            active_month=self == front,
+            next_active_month=self == front.following(),
+            is_closing_only=False,
+            stops_trading_at=expires_at,
+            expires_at=expires_at,
+            product_group=f"{product.exchange}_{product.code}",
+            exchange=product.exchange,
+            roll_target_symbol=self.following().symbol,
+            exchange_symbol=self.code,
+            security_id=self.security_id,
+            streamer_exchange_code=product.streamer_exchange,
+            streamer_symbol=self.streamer_symbol,
+            back_month_first_calendar_symbol=True,
+            is_tradeable=self.expires >= today,
+            future_etf_equivalent=FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
+            if product.code == "ES"
+            else None,
+            future_product=product_row(product),
+            tick_sizes=[TickSizeWire(value=f"{product.tick:f}")],
+            option_tick_sizes=[TickSizeWire(value="0.01")],
+            spread_tick_sizes=[TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
+        )
+
+    def chain_row(self, today: date, front: Contract) -> ChainFutureWire:
+        """Return the contract as it appears in a nested option chain."""
+        expires_at = timestamp(self.expires_at)
+        return ChainFutureWire(
+            symbol=self.symbol,
+            root_symbol=f"/{self.product.code}",
+            streamer_symbol=self.streamer_symbol,
+            expiration_date=self.expires,
+            days_to_expiration=(self.expires - today).days,
+            active_month=self == front,
+            next_active_month=self == front.following(),
+            stops_trading_at=expires_at,
+            expires_at=expires_at,
+        )
 
 
-def future_instrument(symbol: str) -> Instrument | None:
-    """Return the future of ``symbol`` (``/ESZ6``), None for an unknown product."""
+def contract_after(product: FutureProduct, day: date) -> Contract:
+    """Return the first quarterly contract of a product that has not expired before ``day``."""
+    year, month = day.year, next(month for month in QUARTERS if month >= day.month)
+    contract = Contract(product=product, year=year, month=month)
+    return contract if contract.expires >= day else contract.following()
+
+
+def contracts(product: FutureProduct, today: date) -> Iterator[Contract]:
+    """Yield the listed contracts of a product: the last expired one, then those that are traded."""
+    front = contract_after(product, today)
+    year, month = (front.year, front.month - 3) if front.month > 3 else (front.year - 1, 12)
+    contract = Contract(product=product, year=year, month=month)
+    for _ in range(1 + ACTIVE_CONTRACTS):
+        yield contract
+        contract = contract.following()
+
+
+def future_instrument(symbol: str, today: date) -> Instrument | None:
+    """Return the future of ``symbol`` (``/ESZ6``), None for an unknown product.
+
+    The digit of its year means the first one that expires no earlier than a year before ``today``.
+    """
     match = _FUTURE.fullmatch(symbol)
     product = FUTURES.get(match["code"]) if match else None
-    if product is None:
+    if match is None or product is None:
         return None
-    return Instrument(
-        symbol=symbol,
-        instrument_type=InstrumentType.FUTURE,
-        underlying=symbol,
-        multiplier=product.multiplier,
-        tick=product.tick,
-    )
-
-
-def future_option_instrument(symbol: str) -> Instrument | None:
-    """Return the future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None if it is invalid."""
-    match = _OPTION.fullmatch(symbol)
-    future = future_instrument(f"/{match['future']}") if match else None
-    if match is None or future is None:
-        return None
-    expires = day_of(match["day"])
-    if expires is None:
-        return None
-    return Instrument(
-        symbol=symbol,
-        instrument_type=InstrumentType.FUTURE_OPTION,
-        underlying=future.symbol,
-        multiplier=future.multiplier,
-        tick=future.tick,
-        strike=Decimal(match["strike"]),
-        option_type=OptionType(match["kind"]),
-        expires=expires,
-    )
+    month = MONTH_CODES.index(match["month"]) + 1
+    oldest = today - _YEAR
+    year = oldest.year + (int(match["year"]) - oldest.year) % 10
+    contract = Contract(product=product, year=year, month=month)
+    if contract.expires < oldest:
+        contract = attrs.evolve(contract, year=year + 10)
+    return contract.instrument()

@@ -1,4 +1,4 @@
-"""Tradable instruments, futures products and the symbols of options."""
+"""Tradable instruments and the symbols of equity options."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.models import InstrumentCollection, InstrumentType, OptionType
+from .calendar import local_epoch
+from .future_products import product_of
 
-__all__ = ["FUTURES", "FutureProduct", "Instrument", "day_of", "occ_symbol", "parse_occ"]
+__all__ = ["Instrument", "day_of", "occ_symbol", "parse_occ"]
 
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
@@ -24,9 +26,9 @@ _UNDERLYING_TYPES = {
 class Instrument:
     """Tradable instrument.
 
-    ``multiplier`` is the number of units of the underlying per contract. ``strike``, ``option_type`` and ``expires``
-    are set for options. ``halted`` instruments cannot be traded, ``closing_only`` ones only closed, ``hard_to_borrow``
-    ones not sold short.
+    ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
+    options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
+    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short.
     """
 
     symbol: str
@@ -37,9 +39,15 @@ class Instrument:
     strike: Decimal | None = None
     option_type: OptionType | None = None
     expires: date | None = None
+    expiration_hour: float = 16.0
     halted: bool = False
     closing_only: bool = False
     hard_to_borrow: bool = False
+
+    @property
+    def expires_at(self) -> float | None:
+        """Time of expiration in epoch seconds."""
+        return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
 
     @property
     def is_option(self) -> bool:
@@ -55,50 +63,15 @@ class Instrument:
     def collection(self) -> InstrumentCollection | None:
         """Exchange calendar of the instrument; None for trading around the clock."""
         if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
-            return InstrumentCollection.CME
+            product = product_of(self.underlying)
+            on_cfe = product is not None and product.exchange == "CFE"
+            return InstrumentCollection.CFE if on_cfe else InstrumentCollection.CME
         return None if self.instrument_type is InstrumentType.CRYPTOCURRENCY else InstrumentCollection.EQUITY
 
     @property
     def underlying_type(self) -> InstrumentType:
         """Instrument type of the underlying."""
         return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
-
-
-@attrs.frozen(kw_only=True)
-class FutureProduct:
-    """Futures product: price level, contract size, initial margin per contract, option strikes."""
-
-    code: str
-    price: Decimal
-    multiplier: Decimal
-    tick: Decimal
-    margin: Decimal
-    strike_step: Decimal
-    sector: str
-
-
-FUTURES = {
-    code: FutureProduct(
-        code=code,
-        price=Decimal(price),
-        multiplier=Decimal(multiplier),
-        tick=Decimal(tick),
-        margin=Decimal(margin),
-        strike_step=Decimal(step),
-        sector=sector,
-    )
-    for code, price, multiplier, tick, margin, step, sector in (
-        ("ES", "6000", "50", "0.25", "15000", "5", "Equity Index"),
-        ("NQ", "21500", "20", "0.25", "22000", "50", "Equity Index"),
-        ("RTY", "2200", "50", "0.1", "7500", "10", "Equity Index"),
-        ("CL", "70", "1000", "0.01", "6200", "0.5", "Energy"),
-        ("NG", "3.5", "10000", "0.001", "4100", "0.05", "Energy"),
-        ("GC", "3300", "100", "0.1", "16000", "5", "Metals"),
-        ("ZB", "115", "1000", "0.03125", "4000", "1", "Interest Rate"),
-        ("6E", "1.15", "125000", "0.00005", "2600", "0.005", "Currency"),
-    )
-}
-"""Futures products by code; the first has the large option chain."""
 
 
 def day_of(code: str) -> date | None:

@@ -15,10 +15,16 @@ from .calendar import local_date
 from .catalogue import Catalogue
 from .instrument import Instrument
 
-__all__ = ["PRICE_INTERVAL", "Prices"]
+__all__ = ["IMPLIED_VOLATILITY", "PRICE_INTERVAL", "Prices"]
 
 PRICE_INTERVAL = 60.0
 """Seconds between two price changes."""
+
+_MONTH_VALUE = 0.02
+"""Time value of an option at the money with 30 days left, as a part of the spot price."""
+
+IMPLIED_VOLATILITY: float = _MONTH_VALUE / 0.4 * (365 / 30) ** 0.5
+"""Annual volatility that all option prices imply, as a fraction: 0.4 * volatility * spot * sqrt(years) at the money."""
 
 _SWING = 0.002
 _PRICE_LIMIT = 10**9
@@ -32,7 +38,7 @@ class Prices:
         self._catalogue = catalogue
         self._random = random
         self._levels: dict[str, Decimal] = {}
-        self._fixed: set[str] = set()
+        self._fixed: dict[str, list[tuple[float, Decimal]]] = {}
         self._listeners: list[Callable[[str, float], None]] = []
         self.version: int = 0
         """Number of times a price was set."""
@@ -45,8 +51,7 @@ class Prices:
         """
         if not price.is_finite() or not 0 < price < _PRICE_LIMIT:
             raise ValueError(f"price must be positive and below {_PRICE_LIMIT}, got {price}")
-        self._levels[symbol] = price
-        self._fixed.add(symbol)
+        self._fixed.setdefault(symbol, []).append((now, price))
         self.version += 1
         for listener in self._listeners:
             listener(symbol, now)
@@ -60,14 +65,15 @@ class Prices:
         return self._catalogue.is_underlying(symbol)
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
-        """Return the price of an underlying, to the cent (below 2 dollars: to four places)."""
+        """Return the price of an underlying at any time: to the cent, with more places below 2 dollars."""
+        for since, price in reversed(self._fixed.get(symbol, ())):
+            if since <= now:
+                return price
         level = self._levels.get(symbol)
         if level is None:
             level = self._levels[symbol] = self._catalogue.base_price(symbol)
-        if symbol in self._fixed:
-            return level
         swing = self._random.between(-_SWING, _SWING, key_of(symbol), int(now // PRICE_INTERVAL))
-        places = 4 if level < 2 else 2
+        places = _places(level)
         return Decimal(round(float(level) * (1 + swing), places)).quantize(Decimal(1).scaleb(-places))
 
     def price(self, instrument: Instrument, now: float) -> Decimal:
@@ -78,9 +84,11 @@ class Prices:
         inside = spot - instrument.strike if instrument.option_type is OptionType.CALL else instrument.strike - spot
         days = max(0, (instrument.expires - local_date(now)).days)
         distance = float(abs(inside)) / float(spot)
-        time_value = float(spot) * 0.02 * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)
+        time_value = float(spot) * _MONTH_VALUE * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)
         worth = float(max(inside, Decimal(0))) + time_value
-        return max(Decimal("0.01"), Decimal(round(worth, 2)).quantize(Decimal("0.01")))
+        places = _places(spot)
+        least = Decimal(1).scaleb(-places)
+        return max(least, Decimal(round(worth, places)).quantize(least))
 
     def quote(self, symbol: str, field: str, now: float) -> Decimal | None:
         """Return a quote field of an underlying (Last, Mark, Bid or Ask), None for other fields."""
@@ -94,3 +102,8 @@ class Prices:
                 return (last * (1 + _SPREAD)).quantize(last)
             case _:
                 return None
+
+
+def _places(level: Decimal) -> int:
+    """Return the decimal places of prices around a level."""
+    return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7

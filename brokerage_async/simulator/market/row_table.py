@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from ..._generated.converters import Wire
 from ..api.wire import dumps
 
@@ -16,10 +18,12 @@ T = TypeVar("T")
 class RowTable(Generic[T]):
     """Definitions by symbol, with JSON that is rendered at first use and kept.
 
-    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent.
+    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent, or its JSON.
     """
 
-    def __init__(self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire]) -> None:
+    def __init__(
+        self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire | msgspec.Raw]
+    ) -> None:
         self.definitions = definitions
         self._render = render
         self._index = {symbol_of(definition): n for n, definition in enumerate(definitions)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 from ..._generated.converters import FillWire
+from ..._generated.models import LegAction
 from ..accounts.accounts import Account
 from ..accounts.transactions import Execution, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
+from ..market.instrument import Instrument
 from .fees import fees_of
 from .orders import Leg, Order
 
@@ -25,7 +27,7 @@ class Bookkeeping:
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
-        account, turn = order.account, f"{order.number}-{len(leg.fills) + 1}"
+        turn = f"{order.number}-{len(leg.fills) + 1}"
         execution = Execution(
             identifier=f"{turn}-{order.legs.index(leg)}",
             order_number=order.number,
@@ -35,8 +37,7 @@ class Bookkeeping:
             price=price,
             fees=fees_of(leg.instrument, leg.action, quantity, price),
         )
-        account.trade(leg.instrument, quantity * leg.sign, price, execution.fees.total, now)
-        account.transactions.append(trade(self._number(), account.number, now, execution, self._dialect))
+        self._book(order.account, execution, now)
         return FillWire(
             ext_group_fill_id=turn,
             ext_exec_id=execution.identifier,
@@ -47,10 +48,28 @@ class Bookkeeping:
             destination_venue="SIMULATED",
         )
 
+    def open_position(
+        self, account: Account, instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal, now: float
+    ) -> None:
+        """Book a position that an account opened before the first order of the simulation."""
+        execution = Execution(
+            identifier=f"opening-{len(account.transactions)}",
+            order_number=None,
+            instrument=instrument,
+            action=action,
+            quantity=quantity,
+            price=price,
+            fees=fees_of(instrument, action, quantity, price),
+        )
+        self._book(account, execution, now)
+
+    def _book(self, account: Account, execution: Execution, now: float) -> None:
+        value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
+        account.transactions.append(trade(self._number(), account.number, now, execution, value, self._dialect))
+
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book a deposit or, if negative, a withdrawal."""
-        account.cash += amount
-        account.version += 1
+        account.move_cash(amount)
         movement = cash_movement(self._number(), account.number, now, kind, amount, self._dialect)
         account.transactions.append(movement)
 

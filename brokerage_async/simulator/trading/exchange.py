@@ -63,11 +63,8 @@ class Exchange:
 
     def receive(self, order: Order, now: float) -> None:
         """Accept an order and see it through, from routing to its end."""
-        rules = order.terms.rules
-        self._schedule_expiry(order, now)
-        if rules is not None and rules.cancel_at is not None:
-            self._schedule(order, "cancel", max(now, rules.cancel_at.timestamp()), self._cancel_by_rule)
-        if rules is not None and rules.conditions:
+        self._schedule_end(order, now)
+        if order.conditions:
             order.contingent_status = ContingentStatus.PENDING_CONDITION
             self._order_store.move(order, OrderStatus.CONTINGENT, now)
             self._schedule(order, "evaluate", now, self._watch_conditions)
@@ -88,10 +85,16 @@ class Exchange:
         self.route(order, now)
 
     def hold(self, order: Order, now: float) -> None:
-        """Hold a new order back until another event releases it."""
+        """Hold a new order back until another event unholds it."""
         order.contingent_status = ContingentStatus.PENDING_ORDER
         self._order_store.move(order, OrderStatus.CONTINGENT, now)
-        self._schedule_expiry(order, now)
+        self._schedule_end(order, now)
+
+    def unhold(self, order: Order, now: float) -> None:
+        """Accept an order that was held back; its own rules apply from now on."""
+        order.contingent_status = None
+        self._order_store.move(order, OrderStatus.RECEIVED, now)
+        self.receive(order, now)
 
     def cancel(self, order: Order, now: float, *, by_user: bool) -> None:
         """Cancel an order.
@@ -136,8 +139,11 @@ class Exchange:
     def _delay(self, order: Order, step: int, turn: int = 0) -> float:
         return self._random.between(*_DELAYS[step], order.number, step, turn)
 
-    def _schedule_expiry(self, order: Order, now: float) -> None:
+    def _schedule_end(self, order: Order, now: float) -> None:
+        """Schedule the expiry of an order, and its cancellation by a rule."""
         terms = order.terms
+        if terms.rules is not None and terms.rules.cancel_at is not None:
+            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), self._cancel_by_rule)
         instrument = order.legs[0].instrument
         if terms.time_in_force.startswith("GTC"):
             return
@@ -222,7 +228,8 @@ class Exchange:
         part = self._part(order, units)
         for leg in order.legs:
             self._execute(order, leg, leg.remaining * part / units, now)
-        self._order_store.release(order, (order.reserved * (units - part) / units).quantize(_MIL))
+        self._order_store.release(order, _left(order.reserved, part, units))
+        order.set_aside = _left(order.set_aside, part, units)
         for listener in self._fill_listeners:
             listener(order, now)
         if all(leg.remaining == 0 for leg in order.legs):
@@ -282,3 +289,8 @@ class Exchange:
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)
+
+
+def _left(amount: Decimal, part: int, units: int) -> Decimal:
+    """Return what is left of an amount of money after a part of the units was filled, to the tenth of a cent."""
+    return (amount * (units - part) / units).quantize(_MIL)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.models import NewOrder, OrderEdit, OrderStatus
+from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderStatus
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, RefusedError
 from .exchange import Exchange
@@ -87,6 +87,7 @@ class OrderDesk:
         if new.complex_order is not None:
             new.complex_order.replaced(order, new)
         order.replaced_by, order.edited = new, True
+        order.set_aside = order.reserved
         self._order_store.release(order, Decimal(0))
         self._reserve(new, result)
         self._exchange.begin_replacement(order, now)
@@ -105,7 +106,7 @@ class OrderDesk:
         )
 
     def _follow_replaced(self, order: Order, now: float) -> None:
-        """Route the replacement once its original is cancelled.
+        """Route the replacement once its original is cancelled; hold it back if that was held back.
 
         Expire it if the original has ended.
         """
@@ -113,7 +114,8 @@ class OrderDesk:
         if not order.is_terminal or new is None or new.is_terminal:
             return
         if order.status is OrderStatus.CANCELLED:
-            self._exchange.receive(new, now)
+            held = order.contingent_status is ContingentStatus.PENDING_ORDER
+            (self._exchange.hold if held else self._exchange.receive)(new, now)
         else:
             self._order_store.move(new, OrderStatus.EXPIRED, now)
 
@@ -127,7 +129,7 @@ class OrderDesk:
             order.complex_order.replaced(new, order)
         self._exchange.abandon_replacement(order, now)
         if not new.is_terminal:
-            self._order_store.release(order, new.reserved)
+            self._order_store.release(order, order.set_aside)
             new.reject_reason = "The order was filled before it could be replaced"
             self._order_store.move(new, OrderStatus.REJECTED, now)
 

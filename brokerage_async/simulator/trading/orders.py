@@ -132,7 +132,8 @@ class Terms:
 class Order:
     """One order.
 
-    Times are epoch seconds; ``number`` is 0 for the order of a dry-run.
+    Times are epoch seconds; ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
+    ``set_aside`` what it held before its replacement took over.
     """
 
     number: int
@@ -153,6 +154,7 @@ class Order:
     edited: bool = False
     triggered: bool = False
     reserved: Decimal = Decimal(0)
+    set_aside: Decimal = Decimal(0)
     complex_order: ParentOrder | None = None
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
@@ -190,7 +192,12 @@ class Order:
     def is_editable(self) -> bool:
         """Whether it is working or on its way, not yet replaced, and not waiting for its original."""
         waits = self.replaces is not None and not self.replaces.is_terminal
-        return self.status in _EDITABLE and self.replaced_by is None and not waits
+        return (self.status in _EDITABLE or self.is_held) and self.replaced_by is None and not waits
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits for another order, or for the ratio of a pair."""
+        return self.status is S.CONTINGENT and self.contingent_status is ContingentStatus.PENDING_ORDER
 
     @property
     def is_at_exchange(self) -> bool:
@@ -257,6 +264,11 @@ class Order:
         effect = self.terms.price_effect
         paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
         return price if paid else -price
+
+    @property
+    def opens(self) -> bool:
+        """Whether any leg opens a position."""
+        return any(leg.action.endswith("to Open") for leg in self.legs)
 
     @property
     def buys(self) -> bool:

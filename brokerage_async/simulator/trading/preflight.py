@@ -36,7 +36,7 @@ class Message:
     code: str
     message: str
 
-    def wire(self, preflight_id: str | None) -> PreflightMessageWire:
+    def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
         """Return the message as a wire struct, with the order's transient identifier if it has one."""
         return PreflightMessageWire(code=self.code, message=self.message, preflight_id=preflight_id)
 
@@ -99,17 +99,20 @@ class Preflight:
         now: float,
         *,
         strict_effects: bool = False,
+        deferred: bool = False,
         freed: Decimal = Decimal(0),
     ) -> PreflightResult:
         """Check a whole order.
 
-        ``freed`` is the buying power that the replaced order gives back.
+        ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
+        to an order that is ``deferred`` until another one is filled.
         """
         agreed = self._agreed_prices(order)
         impact = self._impact(order, agreed, freed, now)
-        errors = [*self._leg_errors(order, strict_effects, now), *self._term_errors(order, now)]
+        strict = strict_effects and not deferred
+        errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
         # An order that takes no buying power, such as one that closes a position, is always possible.
-        if impact.new < 0 and impact.change < 0:
+        if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
         return PreflightResult(
             order=order,

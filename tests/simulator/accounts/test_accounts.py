@@ -76,3 +76,20 @@ def test_a_position_that_changes_sides_is_a_new_one() -> None:
     position = held.positions["X"]
     assert (position.quantity, position.average_price, position.opened_at) == (-2, 14, NOON + 60)
     assert position.realized_on(local_date(NOON)) == 4
+
+
+def test_gains_are_booked_to_the_cent_and_add_up() -> None:
+    held = account()
+    for price in ("10", "10", "11"):
+        held.trade(FUTURE, Decimal(1), Decimal(price), Decimal(0), NOON)
+    assert round(held.positions["/ESZ6"].average_price * 3, 20) == 31
+    gains = [held.trade(FUTURE, Decimal(-1), Decimal(11), Decimal(0), NOON) for _ in range(3)]
+    assert gains == [Decimal("33.33"), Decimal("33.34"), Decimal("33.33")]
+    assert held.cash == 1100
+
+
+def test_open_future_is_worth_its_gain() -> None:
+    held = account()
+    held.trade(FUTURE, Decimal(-2), Decimal(100), Decimal(0), NOON)
+    assert held.positions["/ESZ6"].worth(Decimal("99.5")) == 50
+    assert held.positions["/ESZ6"].worth(Decimal(101)) == -100

@@ -37,3 +37,32 @@ def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type)
     assert (type(trade["id"]), type(trade["order-id"]), type(trade["leg-count"])) == (kind, kind, kind)
     assert (str(trade["order-id"]), str(trade["leg-count"])) == (identifier, "1")
     assert type(deposit["id"]) is kind
+
+
+def net(row: dict[str, str]) -> Decimal:
+    return Decimal(row["net-value"]) * (-1 if row["net-value-effect"] == "Debit" else 1)
+
+
+def test_cash_of_every_account_is_the_sum_of_its_transactions(harness: Harness) -> None:
+    for number in harness.accounts:
+        account = harness.state.accounts.get(number)
+        assert account is not None
+        assert account.cash == sum(map(net, harness.rows(f"/accounts/{number}/transactions")))
+
+
+def test_trade_of_a_future_is_worth_the_gain_on_what_it_closes(harness: Harness) -> None:
+    price = harness.sim.brokerage.state.prices.set_price
+    price("/ESU6", Decimal("6000.25"), harness.now)
+    harness.place(market(leg("/ESU6", "2", kind="Future")))
+    harness.wait(10)
+    price("/ESU6", Decimal("6010.50"), harness.now)
+    harness.place(market(leg("/ESU6", "2", "Sell to Close", "Future")))
+    harness.wait(10)
+    *closed, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
+    values = {(row["action"], row["value-effect"]): Decimal(0) for row in closed}
+    for row in closed:
+        values[row["action"], row["value-effect"]] += Decimal(row["value"])
+    assert values == {("Buy to Open", "None"): 0, ("Sell to Close", "Credit"): 2 * 50 * Decimal("10.25")}
+    account = harness.state.accounts.get(harness.account)
+    assert account is not None
+    assert account.cash == sum(map(net, [*closed, deposit]))

@@ -6,9 +6,11 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
+import pytest
 
 from brokerage_async._generated.converters import AccountBalanceWire
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import TimeOfDay
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.fields import wire_fields
 from tests.simulator.harness import Harness, leg, market
@@ -69,3 +71,96 @@ def test_get_returns_dollars_only(harness: Harness) -> None:
     one = codec.decode(OPERATIONS["balances.get"], response.body, strict=True).value
     assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
     assert harness.ask("GET", f"/accounts/{harness.account}/balances/EUR").status == 404
+
+
+def snapshots(harness: Harness, account: str, query: str = "") -> Any:
+    return harness.decoded("balances.snapshots", f"/accounts/{account}/balance-snapshots?{query}")
+
+
+def test_snapshots_are_the_newest_and_the_current_balance_by_default(harness: Harness) -> None:
+    newest, current = snapshots(harness, harness.account)
+    assert (newest.time_of_day, str(newest.snapshot_date)) == (TimeOfDay.BOD, "2026-06-10")
+    assert current.time_of_day is None
+    assert attrs.evolve(current, extra={}) == balance_of(harness, harness.account)
+    pages = [snapshots(harness, harness.account, f"per-page=1&page-offset={offset}") for offset in range(3)]
+    assert pages == [[newest], [current], []]
+
+
+def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
+    harness.wait_until("2026-06-10T19:59:50+00:00")
+    harness.place(market(leg(quantity="30")))
+    harness.wait(5)
+    harness.wait_until("2026-06-10T20:00:00+00:00")
+    at_close = balance_of(harness, harness.account)
+    harness.wait_until("2026-06-11T14:00:00+00:00")
+    harness.place(market(leg(quantity="30", action="Sell to Close")))
+    harness.wait(5)
+    [bod, eod] = snapshots(harness, harness.account, "start-date=2026-06-10&end-date=2026-06-10")
+    assert (bod.cash_balance, bod.long_equity_value) == (10_000_000, 0)
+    assert attrs.evolve(eod, time_of_day=None, extra={}) == at_close
+    assert at_close.long_equity_value > 0
+    [alone] = snapshots(harness, harness.account, "snapshot-date=2026-06-10&time-of-day=EOD")
+    assert alone == eod
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("time-of-day=EOD&start-date=2026-06-01", 7), ("start-date=2026-06-01&end-date=2026-06-05", 10),
+     ("end-date=2025-05-10", 7), ("snapshot-date=2026-06-07&time-of-day=EOD", 0), ("time-of-day=Intraday", 0),
+     ("currency=EUR&time-of-day=EOD", 0), ("currency=EUR", 0), ("time-of-day=BOD", 250)],
+)  # fmt: skip
+def test_snapshots_are_filtered(harness: Harness, query: str, count: int) -> None:
+    assert len(snapshots(harness, harness.account, query)) == count
+
+
+@pytest.mark.parametrize("query", ["snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"])
+def test_day_without_time_or_with_a_range_is_refused(harness: Harness, query: str) -> None:
+    assert harness.ask("GET", f"/accounts/{harness.account}/balance-snapshots?{query}").status == 422
+
+
+def history(harness: Harness, account: str, query: str = "time-back=1d") -> Any:
+    return harness.decoded("balances.net_liq_history", f"/accounts/{account}/net-liq/history?{query}")
+
+
+def test_history_ends_with_the_present_and_follows_prices(production: Harness) -> None:
+    production.wait(90)
+    account = production.accounts[1]
+    rows = history(production, account)
+    assert rows[-1].close == balance_of(production, account).net_liquidating_value
+    for row in rows:
+        assert row.low <= min(row.open, row.close) <= max(row.open, row.close) <= row.high
+        assert (row.total_open, row.total_high, row.total_low, row.total_close) == (
+            row.open, row.high, row.low, row.close,
+        )  # fmt: skip
+        assert row.pending_cash_close == 0
+    assert len({row.close for row in rows}) > 1
+
+
+def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
+    production.place(market(leg(quantity="1000")))
+    production.wait(5)
+    production.state.prices.set_price("AAPL", Decimal(250), production.now)
+    production.wait(5)
+    *before, last = history(production, production.account)
+    assert {row.close for row in before} == {Decimal(10_000_000)}
+    assert last.open == 10_000_000
+    assert last.close == balance_of(production, production.account).net_liquidating_value > 10_040_000
+
+
+def test_history_needs_a_start_or_a_range(production: Harness) -> None:
+    target = f"/accounts/{production.account}/net-liq/history"
+    assert production.ask("GET", target).status == 422
+    assert len(history(production, production.account, "start-time=2026-06-09T13:30:00Z")) == 8
+    [row, *_] = production.rows(f"{target}?time-back=1d")
+    assert row["time"] == "2026-06-10 13:30:00+00"
+
+
+def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
+    harness.place(market(leg("/ESU6", "2", kind="Future")))
+    harness.wait(5)
+    harness.state.prices.set_price("/ESU6", Decimal(6100), harness.now)
+    [position] = harness.rows(f"/accounts/{harness.account}/positions")
+    gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
+    balance = balance_of(harness, harness.account)
+    assert balance.long_futures_value == gain > 5_000
+    assert balance.net_liquidating_value == balance.cash_balance + gain

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
 
@@ -138,3 +139,20 @@ def test_lists_filter_by_symbol(harness: Harness) -> None:
     assert len(harness.rows("/instruments/cryptocurrencies?symbol[]=BTC/USD&symbol[]=NOSUCH")) == 1
     warrant = harness.rows("/instruments/warrants")[0]
     assert harness.rows(f"/instruments/warrants?symbol[]={warrant['symbol']}") == [warrant]
+
+
+def test_currency_pairs_are_listed_but_not_traded(harness: Harness) -> None:
+    rows = harness.decoded("instruments.currency_pairs", "/instruments/currency-pairs")
+    assert [row.symbol for row in rows][:2] == ["EUR/USD", "GBP/USD"]
+    assert {row.instrument_type for row in rows} == {InstrumentType.CURRENCY_PAIR}
+    assert all(row.symbol == row.dx_symbol and row.description for row in rows)
+
+
+def test_quantity_precisions_cover_types_and_cryptocurrencies(harness: Harness) -> None:
+    rows = harness.decoded("instruments.quantity_decimal_precisions", "/instruments/quantity-decimal-precisions")
+    assert len(rows) == 48
+    coins = [row.symbol for row in harness.decoded("instruments.cryptocurrencies", "/instruments/cryptocurrencies")]
+    assert [row.symbol for row in rows if row.symbol is not None] == coins
+    by_type = {row.instrument_type: row.value for row in rows if row.symbol is None}
+    assert (by_type[InstrumentType.EQUITY], by_type[InstrumentType.FUTURE_OPTION]) == (5, 0)
+    assert all(row.minimum_increment_precision <= row.value for row in rows)

@@ -48,3 +48,18 @@ def test_no_symbols_and_too_many_are_refused(production: Harness, query: str) ->
 def test_types_of_the_query_are_instrument_types() -> None:
     names = [each.name for each in OPERATIONS["market_data.by_type"].parameters if each.array]
     assert all(InstrumentType(name.replace("_", " ").title()).is_known for name in names)
+
+
+def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
+    token = harness.decoded("market_data.quote_token", "/api-quote-tokens")
+    assert (token.level, token.dxlink_url) == ("api", harness.state.quote_tokens.url)
+    assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
+    assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
+    assert harness.state.quote_tokens.identify(token.token, harness.now + 86_400) is None
+
+
+def test_previous_close_is_not_changed_by_a_price_set_today(production: Harness) -> None:
+    before = decoded(production, "market_data.get", "/market-data/Equity/AAPL").prev_close
+    production.state.prices.set_price("AAPL", before * 2, production.now)
+    after = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
+    assert (after.prev_close, after.last) == (before, before * 2)

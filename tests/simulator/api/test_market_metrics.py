@@ -1,4 +1,5 @@
 from decimal import Decimal
+from typing import Any
 
 from tests.simulator.harness import Harness
 
@@ -30,3 +31,48 @@ def test_dividends_are_in_order_of_date(harness: Harness) -> None:
         assert days == sorted(days)
         assert all(Decimal(row["amount"]) > 0 for row in rows)
     assert 10 < payers < 30
+
+
+def metrics(harness: Harness, symbols: str) -> Any:
+    return harness.decoded("market_metrics.list", f"/market-metrics?symbols={symbols}")
+
+
+def test_metrics_of_known_symbols_in_the_order_asked_for(production: Harness) -> None:
+    rows = metrics(production, "MSFT,NOSUCH,AAPL,BRK%2FB,MSFT")
+    assert [row.symbol for row in rows] == ["MSFT", "AAPL", "BRK/B"]
+    assert production.ask("GET", "/market-metrics").status == 422
+
+
+def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None:
+    [row] = metrics(production, "AAPL")
+    price = production.state.prices.underlying_price("AAPL", production.now)
+    earnings = [Decimal(one["eps"]) for one in production.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")]
+    assert row.earnings_per_share == sum(earnings[-4:])
+    assert row.price_earnings_ratio == (price / row.earnings_per_share).quantize(Decimal("0.01"))
+    assert row.earnings.actual_eps == earnings[-1]
+    chain = production.decoded("option_chains.nested", "/option-chains/AAPL/nested")
+    listed = [str(expiration.expiration_date) for one in chain for expiration in one.expirations]
+    assert [str(one.expiration_date) for one in row.option_expiration_implied_volatilities] == listed
+    difference = row.implied_volatility_30_day - row.historical_volatility_30_day
+    assert abs(row.iv_hv_30_day_difference - difference) <= Decimal("0.01")
+    assert 0 < row.historical_volatility_90_day < 10
+    later = production.decoded("instruments.equity", "/instruments/equities/AAPL")
+    assert (row.lendability, row.borrow_rate, row.listed_market) == (
+        later.lendability, later.borrow_rate, later.listed_market,
+    )  # fmt: skip
+
+
+def test_announced_earnings_are_those_that_come(production: Harness) -> None:
+    [row] = metrics(production, "MSFT")
+    expected = row.earnings
+    production.wait_until(f"{expected.expected_report_date}T20:00:00+00:00")
+    [reported] = production.rows(f"{BASE}/earnings-reports/MSFT?start-date=2026-06-11")
+    assert reported["occurred-date"] == str(expected.expected_report_date)
+    assert Decimal(reported["eps"]) == expected.consensus_estimate
+
+
+def test_funds_and_indices_lack_the_figures_of_companies(production: Harness) -> None:
+    fund, index = metrics(production, "SPY,SPX")
+    assert fund.earnings is None
+    assert fund.market_cap > 0
+    assert (index.market_cap, index.earnings_per_share, index.dividend_yield) == (None, None, None)

@@ -55,3 +55,17 @@ def test_nested_chain_orders_expirations_and_pairs_call_with_put(chains: Harness
 @pytest.mark.parametrize("form", ["", "/compact", "/nested"])
 def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
     assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
+
+
+def test_nested_chain_of_futures_has_the_options_of_the_flat_one(harness: Harness) -> None:
+    nested = harness.decoded("option_chains.nested_futures", "/futures-option-chains/ES/nested")
+    [chain] = nested.option_chains
+    strikes = [strike for expiration in chain.expirations for strike in expiration.strikes]
+    flat = harness.decoded("instruments.futures_option_chain", "/futures-option-chains/ES")
+    assert [symbol for strike in strikes for symbol in (strike.call, strike.put)] == [row.symbol for row in flat]
+    listed = {
+        row.symbol: row for row in harness.decoded("instruments.futures", "/instruments/futures?product-code[]=ES")
+    }
+    assert [future.symbol for future in nested.futures] == list(listed)
+    assert all(future.expiration_date == listed[future.symbol].expiration_date for future in nested.futures)
+    assert harness.ask("GET", "/futures-option-chains/NOPE/nested").status == 404

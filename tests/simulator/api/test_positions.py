@@ -63,3 +63,13 @@ def test_product_code_finds_futures(harness: Harness) -> None:
     [held] = positions(harness, harness.account, "underlying-product-code=ES")
     assert (held.symbol, held.multiplier) == ("/ESZ6", 50)
     assert positions(harness, harness.account, "underlying-product-code=NQ") == []
+
+
+def test_position_expires_when_its_instrument_does(harness: Harness) -> None:
+    option = harness.rows("/futures-option-chains/ES")[0]
+    future = harness.get("/instruments/futures/ESU6")["data"]
+    harness.place(market(leg(option["symbol"], "1", kind="Future Option")))
+    harness.place(market(leg(future["symbol"], "1", kind="Future")))
+    harness.wait(5)
+    shown = {row["symbol"]: row["expires-at"] for row in harness.rows(f"/accounts/{harness.account}/positions")}
+    assert shown == {row["symbol"]: row["expires-at"] for row in (option, future)}

@@ -3,7 +3,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pytest
 
-from brokerage_async.simulator.market.calendar import CALENDARS, half_days, holidays, local_date, local_epoch
+from brokerage_async.simulator.market.calendar import (
+    CALENDARS,
+    expiration_day,
+    half_days,
+    holidays,
+    local_date,
+    local_epoch,
+    monthly_expiration,
+)
 
 EQUITY = CALENDARS["Equity"]
 
@@ -105,3 +113,10 @@ def test_trading_session_after_the_close_is_the_next() -> None:
     evening = datetime(2026, 6, 12, 21, tzinfo=UTC).timestamp()
     assert EQUITY.trading(evening).day == date(2026, 6, 15)
     assert EQUITY.trading(evening, extended=True).day == date(2026, 6, 12)
+
+
+def test_monthly_expiration_is_the_third_friday_or_the_day_before() -> None:
+    assert monthly_expiration(2026, 9) == date(2026, 9, 18)
+    assert monthly_expiration(2026, 6) == date(2026, 6, 18)
+    assert expiration_day(date(2026, 4, 3)) == date(2026, 4, 2)
+    assert expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)

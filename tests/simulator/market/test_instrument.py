@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async._generated.models import OptionType
 from brokerage_async.models import InstrumentType
+from brokerage_async.simulator.market.calendar import local_epoch
 from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
 
 
@@ -69,3 +71,17 @@ def test_collection_and_underlying_type(
         kind is InstrumentType.FUTURE,
     )
     assert not one.is_option
+
+
+def test_expiration_has_an_hour() -> None:
+    day = date(2026, 9, 18)
+    option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X", expires=day)
+    assert option.expires_at == local_epoch(day, 16)
+    assert attrs.evolve(option, expiration_hour=9.5).expires_at == local_epoch(day, 9.5)
+    assert attrs.evolve(option, expires=None).expires_at is None
+
+
+def test_volatility_futures_trade_by_the_calendar_of_their_exchange() -> None:
+    for symbol, collection in (("/VXU6", "CFE"), ("/ESU6", "CME")):
+        one = Instrument(symbol=symbol, instrument_type=InstrumentType.FUTURE, underlying=symbol)
+        assert one.collection == collection

@@ -63,3 +63,25 @@ def test_quote_fields() -> None:
     bid, last, ask = (prices.quote("AAPL", field, START) for field in ("Bid", "Last", "Ask"))
     assert (bid, last, ask) == (Decimal("199.96"), Decimal("200.00"), Decimal("200.04"))
     assert prices.quote("AAPL", "IV", START) is None
+
+
+def test_set_price_does_not_change_the_past() -> None:
+    prices = make_prices()
+    before = prices.underlying_price("AAPL", START - 60)
+    prices.set_price("AAPL", Decimal(300), START)
+    prices.set_price("AAPL", Decimal(310), START + 10)
+    past = [prices.underlying_price("AAPL", START + later) for later in (-60, -1, 0, 9, 10)]
+    assert past[0] == before
+    assert past[1] < 210
+    assert past[2:] == [300, 300, 310]
+
+
+@pytest.mark.parametrize(("symbol", "places"), [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
+def test_low_prices_have_more_places(symbol: str, places: int) -> None:
+    assert -make_prices().underlying_price(symbol, START).as_tuple().exponent == places  # type: ignore[operator]
+
+
+def test_option_on_a_low_price_costs_less_than_a_cent() -> None:
+    prices = make_prices()
+    option = found(prices, InstrumentType.FUTURE_OPTION, "./6JU6 6JU6 260918P0.005")
+    assert prices.price(option, START) == Decimal("0.0000001")

@@ -10,7 +10,7 @@ import pytest
 from brokerage_async._generated.models import LegAction
 from brokerage_async.simulator.api.wire import Dialect, WireForm
 from brokerage_async.simulator.trading.bookkeeping import Bookkeeping
-from tests.simulator.factories import START, account, order
+from tests.simulator.factories import SHARE, START, account, order
 
 
 @pytest.mark.parametrize(("form", "quantity"), [("observed", 3), ("documented", "3")])
@@ -45,3 +45,13 @@ def test_move_cash_books_deposits_and_withdrawals() -> None:
     rows = [json.loads(booked.row) for booked in own.transactions]
     assert [(row["value"], row["value-effect"]) for row in rows] == [("5.00", "Credit"), ("7.00", "Debit")]
     assert own.version == 2
+
+
+def test_opening_position_is_booked_without_an_order() -> None:
+    own = account()
+    Bookkeeping(Dialect()).open_position(own, SHARE, LegAction.BUY_TO_OPEN, Decimal(5), Decimal("2.5"), START)
+    (booked,) = own.transactions
+    row = json.loads(booked.row)
+    assert (own.held("X"), own.cash) == (5, 1000 - Decimal(row["net-value"]))
+    assert "order-id" not in row
+    assert row["transaction-type"] == "Trade"

@@ -1,6 +1,7 @@
 """Orders accepted, cancelled and replaced."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -163,3 +164,23 @@ def test_replacement_expires_with_its_original(harness: Harness) -> None:
     new = str(json.loads(harness.ask("PUT", f"/accounts/{harness.account}/orders/{old}", EDIT).body)["data"]["id"])
     harness.wait(2)
     assert (harness.status(old), harness.status(new)) == ("Expired", "Expired")
+
+
+def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
+    seen = 0
+    for _ in range(40):
+        old = harness.place(limit("250.00", leg(quantity="7")))
+        reserved = working(harness, old).reserved
+        while harness.status(old) in ("Received", "Routed"):
+            harness.wait(0.01)
+        if harness.status(old) == "Live":
+            new = replaced(harness, old, price="101.00")
+            assert working(harness, old).reserved == 0
+            while working(harness, new).status == "Received":
+                harness.wait(0.01)
+            left = working(harness, old).legs[0].remaining
+            if not working(harness, old).is_terminal:
+                seen += 1
+                assert working(harness, old).reserved == (reserved * left / 7).quantize(Decimal("0.001"))
+        harness.wait(10)
+    assert seen > 0

@@ -1,0 +1,118 @@
+"""Check the arguments of order entry before anything is sent, and name orders that have no name."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import attrs
+
+from .._generated.models import NewComplexOrder, NewOrder, OrderEdit
+from .._generated.operations import COMPLEX_ORDERS_SUBMIT, ORDERS_SUBMIT
+from ..errors import ConfigurationError, InvalidRequestError
+from ..operation import Operation
+from ..protocol.request import encode_body
+from ..protocol.validation import requests as validation
+from .decisions import ReconcilePolicy
+from .kinds import AskedOrder, asked_complex, asked_single
+from .matching import asked_components
+
+__all__ = ["MAX_IDENTIFIER", "check_options", "checked_bytes", "checked_policy", "named_complex_order", "named_order"]
+
+MAX_IDENTIFIER = 64
+"""Characters of an external identifier. The service documents no bound; a UUID has 36."""
+
+
+def checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:
+    """Return the policy. Raise ConfigurationError unless it is one."""
+    if not isinstance(reconcile, ReconcilePolicy):
+        raise ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
+    return reconcile
+
+
+def check_options(allow_warnings: object, resubmit: object = 0) -> None:
+    """Reject options that would otherwise be used only when the order is under way."""
+    if not isinstance(resubmit, int) or resubmit < 0:
+        raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
+    if not isinstance(allow_warnings, bool | str) and not validation.is_array(allow_warnings):
+        raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
+
+
+def checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:
+    """Return the bytes of a request body that keeps the documented rules."""
+    validation.check(operation, path, None, model)
+    return encode_body(operation, model)
+
+
+def named_order(account_number: str, order: NewOrder, identifiers: Callable[[], str]) -> tuple[AskedOrder, bool]:
+    """Check an order, and name it unless it has a name. Return it, and whether it had one."""
+    if not isinstance(order, NewOrder):
+        raise InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
+    was_named = _is_named(order)
+    if not was_named:
+        order = attrs.evolve(order, external_identifier=identifiers())
+    name = _checked_identifier(order.external_identifier)
+    body = checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
+    return asked_single(name, body), was_named
+
+
+def named_complex_order(
+    account_number: str, order: NewComplexOrder, identifiers: Callable[[], str]
+) -> tuple[AskedOrder, bool]:
+    """Check a complex order, and name all its components. Return it, and whether it had a name.
+
+    Its name is that of its first component: the trigger order, or the first of ``orders``. The others are ``name.1``
+    and so on unless they have names: the same order has the same bytes each time.
+    """
+    if not isinstance(order, NewComplexOrder):
+        raise InvalidRequestError(f"complex_order must be a NewComplexOrder, got {type(order).__name__}")
+    validation.check(COMPLEX_ORDERS_SUBMIT, {"account_number": account_number}, None, order)
+    trigger = order.trigger_order
+    first, *rest = asked_components(order)
+    was_named = _is_named(first)
+    if not was_named and any(map(_is_named, rest)):
+        place = "orders[0]" if trigger is None else "trigger_order"
+        raise InvalidRequestError(
+            f"external_identifier of {place} must be set, because another component has one: it names the complex order"
+        )
+    name = _checked_identifier(first.external_identifier if was_named else identifiers())
+    named = [attrs.evolve(first, external_identifier=name)]
+    for number, each in enumerate(rest, start=1):
+        identifier = each.external_identifier if _is_named(each) else f"{name}.{number}"
+        named.append(attrs.evolve(each, external_identifier=_checked_identifier(identifier)))
+    _check_distinct(named)
+    if trigger is not None:
+        order = attrs.evolve(order, trigger_order=named.pop(0))
+    body = encode_body(COMPLEX_ORDERS_SUBMIT, attrs.evolve(order, orders=tuple(named)))
+    return asked_complex(name, body), was_named
+
+
+def _is_named(order: NewOrder) -> bool:
+    return order.external_identifier is not None and order.external_identifier != ""
+
+
+def _check_distinct(components: list[NewOrder]) -> None:
+    """Reject components that share an identifier: each is found by its own."""
+    names = [order.external_identifier for order in components]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidRequestError(
+                f"external_identifier must differ between the components of a complex order, got {name!r} twice"
+            )
+
+
+def _checked_identifier(name: object) -> str:
+    if not _is_identifier(name):
+        raise InvalidRequestError(
+            "external_identifier must be a printable string of at most "
+            f"{MAX_IDENTIFIER} characters in Unicode form NFC without surrounding whitespace, got {name!r}"
+        )
+    return name
+
+
+def _is_identifier(name: object) -> TypeGuard[str]:
+    """Return True if any service keeps this string as it is."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_IDENTIFIER:
+        return False
+    return name.isprintable() and name == name.strip() and unicodedata.is_normalized("NFC", name)

@@ -1,0 +1,182 @@
+"""What order entry does differently for single and for complex orders: calls, names and comparisons.
+
+A single order is found by its external identifier. A complex order has none: its name is the identifier of its first
+component, the trigger order if there is one, and it is found by those of all its components.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar, TypeAlias
+
+from .._generated.models import ComplexOrder, NewComplexOrder, NewOrder, Order, PlacedOrderResponse
+from .._generated.operations import (
+    COMPLEX_ORDERS_DRY_RUN,
+    COMPLEX_ORDERS_GET,
+    COMPLEX_ORDERS_SUBMIT,
+    ORDERS_DRY_RUN,
+    ORDERS_SUBMIT,
+)
+from ..journal.base import JournalEntry
+from ..operation import Executor, Operation
+from ..protocol.decoding.lenient import parse
+from .matching import asked_components, complex_differs_in, components_of, differs_in, terms_of
+
+__all__ = ["AskedOrder", "PlacedOrder", "asked_complex", "asked_in", "asked_single", "submit_of"]
+
+PlacedOrder: TypeAlias = Order | ComplexOrder
+
+
+class AskedOrder(ABC):
+    """An order as it was asked for: its name and the exact bytes of its body."""
+
+    is_complex: ClassVar[bool]
+    dry_run: ClassVar[Operation[PlacedOrderResponse]]
+    submit: ClassVar[Operation[PlacedOrderResponse]]
+
+    def __init__(self, name: str, body: bytes) -> None:
+        self.name: str = name
+        self.body: bytes = body
+
+    @property
+    @abstractmethod
+    def components(self) -> Mapping[str, NewOrder | None]:
+        """Its terms by external identifier, None where the body cannot be decoded."""
+
+    @abstractmethod
+    def shown_by(self, answer: PlacedOrderResponse) -> PlacedOrder | None:
+        """Return the order that the answer to a submit shows."""
+
+    @abstractmethod
+    def is_another(self, seen: PlacedOrder) -> bool:
+        """Return True if the answer to a submit shows another order, by its identifiers or terms."""
+
+    @abstractmethod
+    def id_of(self, listed: Order) -> str | None:
+        """Return the id of the whole order of which ``listed`` shows one component."""
+
+    @abstractmethod
+    def misfit(self, listed: Order) -> str:
+        """Return why a listed order cannot be of this kind; empty if it can."""
+
+    @abstractmethod
+    async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
+        """Return the whole order of which ``listed`` shows one component, and how it provably differs, or "".
+
+        Raises:
+            BrokerageError: it could not be read.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def listed_in(seen: PlacedOrder) -> list[Order]:
+        """Return the components of a whole order as the lists show them."""
+
+
+class _Single(AskedOrder):
+    is_complex = False
+    dry_run = ORDERS_DRY_RUN
+    submit = ORDERS_SUBMIT
+
+    @cached_property
+    def components(self) -> Mapping[str, NewOrder | None]:
+        return {self.name: terms_of(self.body, NewOrder)}
+
+    def shown_by(self, answer: PlacedOrderResponse) -> Order | None:
+        return answer.order
+
+    def is_another(self, seen: PlacedOrder) -> bool:
+        if not isinstance(seen, Order):
+            return True
+        if seen.external_identifier:
+            return seen.external_identifier != self.name
+        terms = self.components[self.name]
+        return terms is not None and differs_in(terms, seen) is not None
+
+    def id_of(self, listed: Order) -> str | None:
+        return listed.id
+
+    def misfit(self, listed: Order) -> str:
+        return f"belongs to the complex order {listed.complex_order_id}" if listed.complex_order_id else ""
+
+    async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
+        return listed, ""
+
+    @staticmethod
+    def listed_in(seen: PlacedOrder) -> list[Order]:
+        return [seen] if isinstance(seen, Order) else []
+
+
+class _Complex(AskedOrder):
+    is_complex = True
+    dry_run = COMPLEX_ORDERS_DRY_RUN
+    submit = COMPLEX_ORDERS_SUBMIT
+
+    @cached_property
+    def terms(self) -> NewComplexOrder | None:
+        return terms_of(self.body, NewComplexOrder)
+
+    @cached_property
+    def components(self) -> Mapping[str, NewOrder | None]:
+        terms = self.terms
+        if terms is None:
+            return {self.name: None}
+        return {order.external_identifier: order for order in asked_components(terms) if order.external_identifier}
+
+    def shown_by(self, answer: PlacedOrderResponse) -> ComplexOrder | None:
+        return answer.complex_order
+
+    def is_another(self, seen: PlacedOrder) -> bool:
+        return bool(self._difference(seen))
+
+    def id_of(self, listed: Order) -> str | None:
+        return listed.complex_order_id
+
+    def misfit(self, listed: Order) -> str:
+        return "" if listed.complex_order_id else "belongs to no complex order"
+
+    async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
+        call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=str(listed.complex_order_id))
+        seen = await executor.execute(call)
+        return seen, self._difference(seen)
+
+    @staticmethod
+    def listed_in(seen: PlacedOrder) -> list[Order]:
+        return components_of(seen) if isinstance(seen, ComplexOrder) else []
+
+    def _difference(self, seen: PlacedOrder) -> str:
+        if not isinstance(seen, ComplexOrder):
+            return "is not a complex order"
+        term = None if self.terms is None else complex_differs_in(self.terms, seen)
+        return "" if term is None else f"belongs to a complex order that differs in its {term}"
+
+
+def asked_single(name: str, body: bytes) -> AskedOrder:
+    """Return a single order."""
+    return _Single(name, body)
+
+
+def asked_complex(name: str, body: bytes) -> AskedOrder:
+    """Return a complex order."""
+    return _Complex(name, body)
+
+
+def submit_of(body: bytes) -> Operation[PlacedOrderResponse]:
+    """Return the operation that submits a body."""
+    return COMPLEX_ORDERS_SUBMIT if _is_complex(body) else ORDERS_SUBMIT
+
+
+def _is_complex(body: bytes) -> bool:
+    try:
+        raw = parse(body)
+    except ValueError:
+        return False
+    return isinstance(raw, dict) and "orders" in raw and "legs" not in raw
+
+
+def asked_in(entry: JournalEntry) -> AskedOrder:
+    """Return the order of a journal entry; the body itself shows its kind."""
+    name, body = entry.key.external_identifier, entry.body
+    return _Complex(name, body) if _is_complex(body) else _Single(name, body)

@@ -1,0 +1,150 @@
+"""Market metrics of equities: from the simulated prices and events where these say something, else from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from itertools import pairwise
+from math import log, sqrt
+from statistics import stdev
+from typing import Any
+
+from ..._generated.converters import (
+    ExpectedEarningsWire,
+    ExpirationVolatilityWire,
+    LiquidityStateWire,
+    UnderlyingMetricsWire,
+)
+from ..._generated.models import InstrumentCollection
+from ..api.wire import money, timestamp
+from ..keyed_random import KeyedRandom, key_of
+from .calendar import CALENDARS, local_date
+from .catalogue import Catalogue
+from .company_events import CompanyEvents
+from .equities import EquityDefinition, equity_row
+from .prices import IMPLIED_VOLATILITY, PRICE_INTERVAL, Prices
+
+__all__ = ["Metrics"]
+
+_RANK, _PERCENTILE, _LIQUIDITY, _BETA, _CORRELATION, _SHARES = range(11, 17)
+_TRADING_DAYS = 252
+_IV = Decimal(IMPLIED_VOLATILITY).quantize(Decimal("0.000001"))
+
+
+class Metrics:
+    """Computes the figures of an equity at any time."""
+
+    def __init__(self, catalogue: Catalogue, prices: Prices, events: CompanyEvents, random: KeyedRandom) -> None:
+        self._catalogue = catalogue
+        self._prices = prices
+        self._events = events
+        self._random = random
+
+    def row(self, equity: EquityDefinition, now: float) -> UnderlyingMetricsWire:
+        """Return the metrics as a wire struct; indices lack the figures of companies."""
+        updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
+        liquidity = self._between(0, 2000, equity, _LIQUIDITY)
+        rank = self._between(0, 1, equity, _RANK)
+        shares = 1_000_000 + self._random.below(10**9, key_of(equity.symbol), _SHARES)
+        listed = equity_row(equity, now)
+        return UnderlyingMetricsWire(
+            symbol=equity.symbol,
+            implied_volatility_index_rank=rank,
+            tos_implied_volatility_index_rank=rank,
+            tw_implied_volatility_index_rank=rank,
+            tos_implied_volatility_index_rank_updated_at=updated_at,
+            implied_volatility_index_rank_source="tos",
+            implied_volatility_percentile=self._between(0, 1, equity, _PERCENTILE),
+            implied_volatility_updated_at=updated_at,
+            liquidity_value=liquidity,
+            liquidity_rank=f"{float(liquidity) / 2000:.6f}",
+            liquidity_rating=1 + int(float(liquidity) // 400),
+            updated_at=updated_at,
+            liquidity_running_state=LiquidityStateWire(
+                sum=liquidity, count=1, started_at=updated_at, updated_at=updated_at
+            ),
+            beta=self._between(0.5, 2, equity, _BETA),
+            beta_updated_at=updated_at,
+            corr_spy_3month=self._between(-0.2, 1, equity, _CORRELATION),
+            listed_market=listed.listed_market,
+            lendability=listed.lendability,
+            borrow_rate=listed.borrow_rate,
+            market_cap=None if equity.is_index else int(self._prices.underlying_price(equity.symbol, now) * shares),
+            **self._volatility(equity, now),
+            **self._company(equity, now),
+        )
+
+    def _between(self, low: float, high: float, equity: EquityDefinition, key: int) -> str:
+        return f"{self._random.between(low, high, key_of(equity.symbol), key):.6f}"
+
+    def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
+        """Return the volatility that option prices imply, and that of the closing prices."""
+        today = local_date(now)
+        days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
+        closes = list(self._closes(equity.symbol, now, 91))
+        realized = {days: _annual_percent(closes[: days + 1]) for days in (30, 60, 90)}
+        implied = _IV * 100
+        return {
+            "implied_volatility_index": f"{_IV:f}",
+            "implied_volatility_index_15_day": f"{_IV:f}",
+            "implied_volatility_index_5_day_change": "0.0",
+            "option_expiration_implied_volatilities": [
+                ExpirationVolatilityWire(
+                    expiration_date=day.isoformat(),
+                    option_chain_type="Standard",
+                    settlement_type="PM",
+                    implied_volatility=f"{_IV:f}",
+                )
+                for day in sorted(days)
+                if day >= today
+            ],
+            "implied_volatility_30_day": f"{implied:.2f}",
+            "iv_hv_30_day_difference": f"{implied - realized[30]:.2f}",
+            **{f"historical_volatility_{days}_day": f"{value:.2f}" for days, value in realized.items()},
+        }
+
+    def _closes(self, symbol: str, now: float, count: int) -> Iterator[Decimal]:
+        """Yield the closing prices of the last sessions, newest first."""
+        calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
+        for _ in range(count):
+            session = calendar.preceding(day)
+            day = session.day
+            yield self._prices.underlying_price(symbol, session.close)
+
+    def _company(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
+        """Return the figures that follow from the earnings and dividends."""
+        price = self._prices.underlying_price(equity.symbol, now)
+        figures: dict[str, Any] = {}
+        paid = self._events.dividends(equity, now)
+        if paid:
+            day, amount = paid[-1]
+            figures |= {
+                "dividend_rate_per_share": money(amount),
+                "annual_dividend_per_share": money(4 * amount),
+                "dividend_yield": f"{4 * amount / price:.6f}",
+                "dividend_ex_date": day,
+                "dividend_pay_date": day + timedelta(days=20),
+            }
+        reported, expected = self._events.earnings(equity, now), self._events.next_report(equity, now)
+        if expected is not None:
+            earned = sum((amount for _, amount in reported[-4:]), Decimal(0))
+            figures["earnings_per_share"] = money(earned)
+            if earned > 0:
+                figures["price_earnings_ratio"] = f"{price / earned:.2f}"
+            figures["earnings"] = ExpectedEarningsWire(
+                visible=True,
+                expected_report_date=expected[0],
+                estimated=True,
+                late_flag=0,
+                actual_eps=money(reported[-1][1]),
+                consensus_estimate=money(expected[1]),
+                updated_at=timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL),
+            )
+        return figures
+
+
+def _annual_percent(closes: list[Decimal]) -> Decimal:
+    """Return the annual volatility of closing prices in percent."""
+    changes = [log(one / other) for one, other in pairwise(closes)]
+    return Decimal(stdev(changes) * sqrt(_TRADING_DAYS) * 100)

@@ -1,0 +1,81 @@
+"""Runs one seed on virtual time, in production in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+
+import attrs
+
+from brokerage_async import Client, errors
+from brokerage_async.simulator import Simulator
+from tests.loops import VirtualLoop, run_in
+
+from .compare import WORKING, Check, check_account
+from .menu import Menu, known, menu_of
+from .trader import Trader
+
+__all__ = ["Result", "trade"]
+
+CASH = 50_000_000
+CHECK_EVERY = 500
+SETTLED = 30.0
+ATTEMPTS = 10
+
+
+@attrs.frozen
+class Result:
+    """Outcome of a seed."""
+
+    seed: int
+    orders: int
+    counts: Counter[str]
+    fills: int
+    compared: int
+    differences: tuple[str, ...]
+
+
+def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Result:
+    """Place ``orders`` orders and compare all books, after every few steps and at the end."""
+    return run_in(VirtualLoop(), _trade(orders, seed, check_every))
+
+
+async def _trade(orders: int, seed: int, check_every: int) -> Result:
+    sim = Simulator("production", seed=seed, equities=60, equity_options=5_000, chain_rows=1_200, cash=CASH)
+    check = Check()
+    async with sim.client() as client:
+        menu = await menu_of(client)
+        trader = Trader(client, sim, menu, sim.account_numbers, seed)
+        # The second account has complex orders, of which the trader knows nothing until all have ended.
+        for number in itertools.count(1):
+            await trader.step()
+            if number % check_every == 0:
+                await _check(client, sim.account_numbers[::2], menu, trader, check)
+            if trader.orders >= orders:
+                break
+        await _end_all(client, sim.account_numbers)
+        fills = await _check(client, sim.account_numbers, menu, trader, check)
+    return Result(seed, trader.orders, trader.counts, fills, check.compared, tuple(check.differences))
+
+
+async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check) -> int:
+    """Compare the books of accounts and return the number of fills."""
+    owned = {known(one.account).account_number: known(one.account) for one in await client.accounts.list("me")}
+    return sum([await check_account(client, owned[number], menu, trader.reserved, check) for number in accounts])
+
+
+async def _end_all(client: Client, accounts: Sequence[str]) -> None:
+    """Cancel every working order, and wait until none is left."""
+    for _ in range(ATTEMPTS):
+        listed = [order for account in accounts for order in await client.orders.list(account).collect()]
+        working = [order for order in listed if known(order.status) in WORKING]
+        if not working:
+            return
+        for order in working:
+            with contextlib.suppress(errors.UnprocessableError):
+                await client.orders.cancel(known(order.account_number), known(order.id))
+        await asyncio.sleep(SETTLED)
+    raise AssertionError(f"{len(working)} orders do not end")

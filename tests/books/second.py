@@ -1,0 +1,187 @@
+"""Second computation of an account, from its fills."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+
+import attrs
+
+from .rules import FUTURE_MARGINS, UNCOVERED_PART, cents, equity_margin_rate, fees_of
+
+__all__ = ["Book", "Fact", "Fill", "Holding", "day_of"]
+
+NEW_YORK = timezone(timedelta(hours=-4))
+"""Time of the exchanges, in summer."""
+
+ZERO = Decimal(0)
+
+
+@attrs.frozen(kw_only=True)
+class Fact:
+    """What the service says of an instrument."""
+
+    symbol: str
+    kind: str
+    underlying: str
+    multiplier: Decimal = Decimal(1)
+    strike: Decimal = ZERO
+    option_type: str = ""
+    expires: date = date.max
+
+
+@attrs.frozen(kw_only=True)
+class Fill:
+    """One execution of a leg."""
+
+    exec_id: str
+    order_id: str
+    at: datetime
+    symbol: str
+    action: str
+    quantity: Decimal
+    price: Decimal
+
+    @property
+    def bought(self) -> Decimal:
+        """Quantity, negative when sold."""
+        return self.quantity if self.action.startswith("Buy") else -self.quantity
+
+
+@attrs.define(kw_only=True)
+class Holding:
+    """Position in one instrument; ``paid`` are the gains in ``earned`` that were rounded and booked."""
+
+    quantity: Decimal
+    average: Fraction
+    earned: Fraction = Fraction(0)
+    paid: Decimal = ZERO
+    gains: dict[date, Decimal] = attrs.field(factory=lambda: defaultdict(Decimal))
+
+
+@attrs.define(kw_only=True)
+class Book:
+    """Cash, positions and fees of one account after its deposits and fills."""
+
+    kind: str
+    facts: Mapping[str, Fact]
+    cash: Decimal = ZERO
+    holdings: dict[str, Holding] = attrs.field(factory=dict)
+    fees: dict[date, Decimal] = attrs.field(factory=lambda: defaultdict(Decimal))
+    values: dict[str, Decimal] = attrs.field(factory=dict)
+
+    def add(self, fill: Fill) -> None:
+        """Book a fill: the position, the proceeds or the gain on a future, and the fees."""
+        fact = self.facts[fill.symbol]
+        gain = self.hold(fact, fill)
+        value = gain if fact.kind == "Future" else -fill.bought * fill.price * fact.multiplier
+        fees = sum(self.fees_of(fill).values(), ZERO)
+        self.values[fill.exec_id] = value
+        self.fees[day_of(fill.at)] += fees
+        self.cash += value - fees
+
+    def fees_of(self, fill: Fill) -> dict[str, Decimal]:
+        """Return the fees of a fill by name."""
+        fact = self.facts[fill.symbol]
+        return fees_of(fact.kind, fact.underlying, fill.action, fill.quantity, fill.price)
+
+    def hold(self, fact: Fact, fill: Fill) -> Decimal:
+        """Change a position and return the gain on the part that was closed, to the cent over its life."""
+        change, price = fill.bought, Fraction(fill.price)
+        held = self.holdings.get(fill.symbol)
+        if held is None:
+            self.holdings[fill.symbol] = Holding(quantity=change, average=price)
+            return ZERO
+        gain = ZERO
+        same_side = (held.quantity > 0) == (change > 0)
+        if same_side:
+            total = held.quantity + change
+            held.average = (Fraction(held.quantity) * held.average + Fraction(change) * price) / Fraction(total)
+        else:
+            closed = min(abs(held.quantity), abs(change))
+            side = 1 if held.quantity > 0 else -1
+            held.earned += side * Fraction(closed) * (price - held.average) * Fraction(fact.multiplier)
+            gain = cents_of(held.earned) - held.paid
+            held.paid += gain
+            held.gains[day_of(fill.at)] += gain
+            if abs(change) > closed:
+                held.average, held.earned, held.paid = price, Fraction(0), ZERO
+        held.quantity += change
+        if held.quantity == 0:
+            del self.holdings[fill.symbol]
+        return gain
+
+    # Values at market prices
+
+    def worth(self, symbol: str, price: Decimal) -> Fraction:
+        """Return the value of a position: for a future, its open gain."""
+        held, fact = self.holdings[symbol], self.facts[symbol]
+        cost = held.average if fact.kind == "Future" else Fraction(0)
+        return Fraction(held.quantity) * (Fraction(price) - cost) * Fraction(fact.multiplier)
+
+    def net_liq(self, marks: Mapping[str, Decimal]) -> Decimal:
+        """Return the cash and the value of all positions, to the cent."""
+        return cents_of(Fraction(self.cash) + sum(self.worth(symbol, marks[symbol]) for symbol in self.holdings))
+
+    def requirement(self, marks: Mapping[str, Decimal]) -> Decimal:
+        """Return the margin that all positions require."""
+        groups: dict[str, list[str]] = {}
+        for symbol in self.holdings:
+            groups.setdefault(self.facts[symbol].underlying, []).append(symbol)
+        return sum((cents(self.group_requirement(group, marks)) for group in groups.values()), ZERO)
+
+    def group_requirement(self, symbols: Iterable[str], marks: Mapping[str, Decimal]) -> Decimal:
+        """Return the margin of the positions on one underlying, in the order in which they were opened."""
+        total, shares = ZERO, ZERO
+        options: dict[str, dict[str, Decimal]] = {"C": {}, "P": {}}
+        for symbol in symbols:
+            fact, quantity = self.facts[symbol], self.holdings[symbol].quantity
+            if fact.option_type:
+                options[fact.option_type][symbol] = quantity
+            elif fact.kind == "Future":
+                total += abs(quantity) * FUTURE_MARGINS[symbol[1:-2]]
+            elif fact.kind == "Equity":
+                total += abs(quantity) * marks[symbol] * equity_margin_rate(self.kind)
+                shares += quantity
+            else:
+                total += abs(quantity) * marks[symbol]
+        total += self.options_requirement(options["C"], shares, marks)
+        return total + self.options_requirement(options["P"], ZERO, marks)
+
+    def options_requirement(
+        self, held: Mapping[str, Decimal], shares: Decimal, marks: Mapping[str, Decimal]
+    ) -> Decimal:
+        """Return the margin of calls or puts: short ones are covered by shares, then by long ones."""
+        total = ZERO
+        free = {symbol: quantity for symbol, quantity in held.items() if quantity > 0}
+        for symbol, quantity in held.items():
+            if quantity > 0:
+                continue
+            fact, open_ = self.facts[symbol], -quantity
+            by_shares = max(ZERO, min(open_, shares // fact.multiplier))
+            shares -= by_shares * fact.multiplier
+            open_ -= by_shares
+            for other in free:
+                cover = self.facts[other]
+                if cover.expires >= fact.expires:
+                    pairs = min(open_, free[other])
+                    width = cover.strike - fact.strike if fact.option_type == "C" else fact.strike - cover.strike
+                    loss = max(ZERO, max(ZERO, width) + marks[other] - marks[symbol])
+                    total += pairs * loss * fact.multiplier
+                    free[other] -= pairs
+                    open_ -= pairs
+            total += open_ * UNCOVERED_PART * marks[fact.underlying] * fact.multiplier
+        return total + sum((left * marks[one] * self.facts[one].multiplier for one, left in free.items()), ZERO)
+
+
+def day_of(at: datetime) -> date:
+    """Return the day of a time in New York."""
+    return at.astimezone(NEW_YORK).date()
+
+
+def cents_of(amount: Fraction) -> Decimal:
+    """Return an amount to the cent."""
+    return Decimal(round(amount * 100)) / 100

@@ -1,0 +1,54 @@
+"""The kind of a journaled order follows from its body, and with it what counts as the same order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.models import ComplexOrder, Order
+from brokerage_async.journal import EntryKey, JournalEntry
+from brokerage_async.order_entry.arguments import named_complex_order, named_order
+from brokerage_async.order_entry.kinds import asked_complex, asked_in, asked_single, submit_of
+from tests.trading import bracket_order, order
+
+COMPLEX = named_complex_order("A", bracket_order("mine"), str)[0]
+SINGLE = named_order("A", order("mine"), str)[0]
+
+
+def entry(body: bytes) -> JournalEntry:
+    return JournalEntry(
+        key=EntryKey("", "sandbox", "A", "mine"), body=body, opened_at=datetime(2026, 6, 10, tzinfo=UTC)
+    )
+
+
+def test_kind_is_that_of_the_body() -> None:
+    assert [asked_in(entry(asked.body)).is_complex for asked in (COMPLEX, SINGLE)] == [True, False]
+    assert [submit_of(asked.body).name for asked in (COMPLEX, SINGLE)] == ["complex_orders.submit", "orders.submit"]
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"])
+def test_body_of_neither_kind_counts_as_single(body: bytes) -> None:
+    asked = asked_in(entry(body))
+    assert not asked.is_complex
+    assert list(asked.components) == ["mine"]
+
+
+def test_complex_order_is_found_by_every_component() -> None:
+    assert list(COMPLEX.components) == ["mine", "mine.1", "mine.2"]
+    assert list(asked_complex("mine", b'{"orders": 1}').components) == ["mine"]
+
+
+def test_single_order_is_no_component_and_a_component_no_single_order() -> None:
+    alone, component = Order(id="1"), Order(id="1", complex_order_id="7")
+    assert (SINGLE.misfit(alone), bool(SINGLE.misfit(component))) == ("", True)
+    assert (bool(COMPLEX.misfit(alone)), COMPLEX.misfit(component)) == (True, "")
+    assert (SINGLE.id_of(component), COMPLEX.id_of(component)) == ("1", "7")
+
+
+@pytest.mark.parametrize("asked", [asked_single("mine", SINGLE.body), asked_complex("mine", COMPLEX.body)])
+def test_answer_of_the_other_kind_is_another_order(asked: Any) -> None:
+    other: Any = ComplexOrder(id="7") if not asked.is_complex else Order(id="7", external_identifier="mine")
+    assert asked.is_another(other)
+    assert asked.listed_in(other) == []

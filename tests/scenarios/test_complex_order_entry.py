@@ -1,0 +1,491 @@
+"""Complex orders through order entry: what names them, and what lists that show them in part may conclude."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async import tickets
+from brokerage_async._generated.models import Comparator, ComplexOrderType, NewComplexOrder
+from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
+from brokerage_async.journal import EntryState
+from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.partial_listings import altered, hiding, oldest_first, unlinked, unnamed
+from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, order
+
+SUBMIT = COMPLEX.submit
+SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
+    r"[0-9]/orders(/live)?($|\?)",
+    r"/complex-orders($|\?)",
+    r"/complex-orders/\d+$",
+)
+
+
+def pair(name: str) -> NewComplexOrder:
+    first, second = order(name), tickets.limit(tickets.sell_to_open("MSFT", 10), price="9000")
+    return NewComplexOrder(
+        type=ComplexOrderType.PAIRS,
+        orders=(first, second),
+        ratio_price_comparator=Comparator.LTE,
+        ratio_price_threshold="0.01",  # type: ignore[arg-type]
+    )
+
+
+def triggered(name: str) -> NewComplexOrder:
+    return tickets.one_triggers_other(order(name), tickets.limit(tickets.sell_to_close("AAPL", 5), price="900"))
+
+
+KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
+    "OTOCO": bracket_order,
+    "OCO": exclusive_orders,
+    "OTO": triggered,
+    "PAIRS": lambda name: attrs.evolve(
+        pair(name), ratio_price_threshold=tickets.limit(tickets.buy_to_open("AAPL", 1), price="0.01").price
+    ),
+}
+
+
+def placed(here: Floor, name: str = "mine") -> int:
+    """How many complex orders of this name the brokerage has."""
+    return len(here.complex_ids(name))
+
+
+async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
+    with pytest.raises(OrderOutcomeUnknownError) as caught:
+        await here.entry.place_complex(here.account, bracket_order("mine"), **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@on_virtual_time
+async def test_every_type_is_placed_and_found_again(kind: str) -> None:
+    async with floor() as here:
+        one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
+        for placement in (one, two):
+            assert placement.outcome is Outcome.PLACED
+            assert placement.order is None
+            assert placement.complex_order is not None
+            assert placement.complex_order.type == kind
+            assert placement.require().order_id == placement.complex_order.id
+        assert (placed(here, "one"), placed(here, "two")) == (1, 1)
+
+
+@on_virtual_time
+async def test_usual_way_takes_two_requests_and_shows_the_preview() -> None:
+    async with floor() as here:
+        placement = await here.entry.place_complex(here.account, bracket_order())
+        assert [record.operation for record in here.sim.ledger.requests] == [
+            "oauth.token",
+            "complex_orders.dry_run",
+            "complex_orders.submit",
+        ]
+        assert placement.preview is not None
+        assert placement.preview.complex_order is not None
+        (entry,) = await here.journaled()
+        assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
+
+
+@on_virtual_time
+async def test_components_get_names_that_follow_from_the_first() -> None:
+    async with floor() as here:
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        body = json.loads(placement.body)
+        names = [each["external-identifier"] for each in (body["trigger-order"], *body["orders"])]
+        assert names == ["mine", "mine.1", "mine.2"]
+        assert placement.external_identifier == "mine"
+        again = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert (again.order_id, placed(here)) == (placement.order_id, 1)
+        assert again.complex_order is not None
+
+
+@on_virtual_time
+async def test_names_given_by_the_caller_are_kept() -> None:
+    async with floor() as here:
+        asked = bracket_order("mine")
+        profit, loss = asked.orders
+        asked = attrs.evolve(asked, orders=(attrs.evolve(profit, external_identifier="profit"), loss))
+        body = json.loads((await here.entry.place_complex(here.account, asked)).body)
+        assert [each["external-identifier"] for each in body["orders"]] == ["profit", "mine.2"]
+
+
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [
+        ((None, "profit", None), "external_identifier of trigger_order must be set"),
+        (("mine", "mine", None), "must differ between the components of a complex order, got 'mine' twice"),
+        (("mine", None, "mine.1"), "must differ between the components of a complex order, got 'mine.1' twice"),
+        ((" mine", None, None), "must be a printable string"),
+        (("m" * 63, None, None), "must be a printable string of at most 64"),
+    ],
+)
+@on_virtual_time
+async def test_unusable_names_are_refused_before_anything_is_sent(names: tuple[str | None, ...], error: str) -> None:
+    async with floor() as here:
+        asked = bracket_order()
+        assert asked.trigger_order is not None
+        first, *rest = (
+            attrs.evolve(each, external_identifier=name)
+            for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)
+        )
+        with pytest.raises(InvalidRequestError, match=error):
+            await here.entry.place_complex(here.account, attrs.evolve(asked, trigger_order=first, orders=tuple(rest)))
+        assert not here.wire.bodies
+        assert await here.journaled() == []
+
+
+@pytest.mark.parametrize("wrong", [None, order("mine"), {"type": "OCO"}], ids=lambda each: type(each).__name__)
+@on_virtual_time
+async def test_other_arguments_are_refused(wrong: Any) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="NewComplexOrder"):
+            await here.entry.place_complex(here.account, wrong)
+        with pytest.raises(InvalidRequestError, match="orders must have exactly 2"):
+            await here.entry.place_complex(here.account, attrs.evolve(bracket_order("x"), orders=(order(),)))
+        assert not here.wire.bodies
+
+
+@on_virtual_time
+async def test_single_and_complex_order_cannot_share_a_name() -> None:
+    async with floor() as here:
+        await here.entry.place(here.account, order("mine"))
+        with pytest.raises(InvalidRequestError) as caught:
+            await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
+        assert placed(here) == 0
+
+
+@on_virtual_time
+async def test_refused_component_refuses_the_whole() -> None:
+    async with floor() as here:
+        asked = bracket_order("mine", quantity=10**8)
+        placement = await here.entry.place_complex(here.account, asked)
+        assert placement.outcome is Outcome.REFUSED
+        assert placement.preview is not None
+        assert isinstance(placement.error, PreflightError)
+        assert (placed(here), await here.journaled()) == (0, [])
+
+
+# --- lists that show a complex order in part
+
+PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
+    "only the trigger is shown": [(r"/(complex-)?orders", hiding("oco-1-order"))],
+    "only the exits are shown": [(r"/(complex-)?orders", hiding("trigger-order"))],
+    "the trigger has lost its name": [(r"/(complex-)?orders", unnamed("trigger-order"))],
+    "the exits have lost their names": [(r"/(complex-)?orders", unnamed("oco-1-order"))],
+    "orders are not listed, the complex order is": [(SINGLE_LISTS, faults.body(NOTHING_LISTED))],
+    "the complex order is not listed, its orders are": [(COMPLEX_LIST, faults.body(NOTHING_LISTED))],
+    "orders do not name their complex order": [(SINGLE_LISTS, unlinked())],
+    "complex orders come oldest first": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, oldest_first())],
+}
+
+
+@pytest.mark.parametrize("faulty", PARTIAL)
+@on_virtual_time
+async def test_partial_listing_is_enough_to_find_it(faulty: str) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        for path, fault in PARTIAL[faulty]:
+            here.sim.faults.add("GET", path, fault, times=None)
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 1, 1)
+
+
+UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
+    "complex orders cannot be listed": [
+        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
+        (COMPLEX_LIST, "status(503)"),
+    ],
+    "complex orders may not be listed": [
+        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
+        (COMPLEX_LIST, "status(403)"),
+    ],
+    "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
+    "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
+    "a page of ten without pagination": [
+        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
+        (COMPLEX_LIST, faults.body(json.dumps({"data": {"items": [{"id": n} for n in range(10)]}}).encode())),
+    ],
+    "nothing but an empty list": [
+        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
+        (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}')),
+    ],
+    "no names at all": [(r"/(complex-)?orders", unnamed())],
+    "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
+    "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
+}
+
+
+@pytest.mark.parametrize("faulty", UNREADABLE)
+@on_virtual_time
+async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        for path, fault in UNREADABLE[faulty]:
+            here.sim.faults.add("GET", path, fault, times=None)
+        error = await unknown(here, resubmit=1)
+        assert error.code in ("undetermined", "identifier_conflict")
+        assert (error.operation, placed(here)) == ("complex_orders.submit", 1)
+        here.sim.faults.clear()
+        (found,) = await here.another_entry().recover()
+        assert found.outcome is Outcome.PLACED
+        assert found.complex_order is not None
+
+
+@on_virtual_time
+async def test_list_may_be_ahead_of_the_complex_order_itself() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", COMPLEX_GET, "status(404)", times=2)
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert placement.outcome is Outcome.PLACED
+        assert here.sim.ledger.count("complex_orders.get") == 3
+
+
+@on_virtual_time
+async def test_older_complex_order_without_names_is_not_ours() -> None:
+    async with floor() as here:
+        await here.client.complex_orders.submit(here.account, bracket_order())
+        await asyncio.sleep(600)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
+
+
+@on_virtual_time
+async def test_complex_order_that_is_absent_is_sent_again_with_the_same_bytes() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
+        assert len(set(here.wire.bodies["complex_orders.submit"])) == 1
+
+
+@on_virtual_time
+async def test_second_copy_is_reported() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", COMPLEX.lists, faults.body(NOTHING_LISTED), times=24)  # 8 polls of 3 lists
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 2)
+        assert placement.note.startswith("2 live orders carry this identifier")
+        assert placement.order_id in placement.note
+
+
+# --- other complex orders that carry our identifiers
+
+
+def another(change: str) -> NewComplexOrder:
+    """A complex order that shares its trigger order with ``mine``, but not everything."""
+    ours = bracket_order("mine")
+    profit, loss = ours.orders
+    profit, loss = (attrs.evolve(each, external_identifier=f"mine.{n}") for n, each in enumerate((profit, loss), 1))
+    match change:
+        case "an exit":
+            profit = tickets.limit(tickets.sell_to_close("AAPL", 10), price="901")
+            return attrs.evolve(ours, orders=(attrs.evolve(profit, external_identifier="mine.1"), loss))
+        case "a name":
+            return attrs.evolve(ours, orders=(profit, attrs.evolve(loss, external_identifier="theirs")))
+        case "the type":
+            return attrs.evolve(ours, type=ComplexOrderType.OTO, orders=(profit, loss))
+        case "the trigger":
+            trigger = tickets.limit(tickets.buy_to_open("AAPL", 11), price="10")
+            return attrs.evolve(
+                ours, trigger_order=attrs.evolve(trigger, external_identifier="mine"), orders=(profit, loss)
+            )
+    raise ValueError(change)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["another alone", "ours as well"])
+@pytest.mark.parametrize("change", ["an exit", "a name", "the type", "the trigger"])
+@on_virtual_time
+async def test_complex_order_that_shares_only_a_component_is_another_one(change: str, first: bool) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
+        placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
+        await asyncio.sleep(0.45)  # after the submit, before the first poll
+        theirs = (await here.client.complex_orders.submit(here.account, another(change))).complex_order
+        assert theirs is not None
+        if first:
+            with pytest.raises(OrderOutcomeUnknownError) as caught:
+                await placing
+            assert caught.value.code == "identifier_conflict"
+            (found,) = await here.another_entry().recover()
+            assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
+        else:
+            placement = await placing
+            assert placement.outcome is Outcome.PLACED
+            assert placement.order_id != theirs.id
+
+
+@on_virtual_time
+async def test_answer_that_shows_another_complex_order_is_not_believed() -> None:
+    def change(document: Any) -> Any:
+        document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
+        return document
+
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, altered("another", change))
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert (placement.outcome, here.sim.ledger.count("orders.list_live")) == (Outcome.PLACED, 1)
+
+
+@on_virtual_time
+async def test_bare_answer_is_looked_for_and_found() -> None:
+    def change(document: Any) -> Any:
+        return {**document, "data": document["data"]["complex-order"]}
+
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, altered("bare", change))
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["kept name", "lost name"])
+@on_virtual_time
+async def test_complex_order_whose_trigger_was_replaced_is_found(hidden: bool) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
+        await asyncio.sleep(0.45)
+        (record,) = here.orders("mine")
+        edit = {"order-type": "Limit", "time-in-force": "Day", "price": "11.00"}
+        target = f"/accounts/{here.account}/orders/{record.order_id}"
+        await here.client.request("PUT", target, body={**edit, "external-identifier": "new"} if hidden else edit)
+        placement = await placing
+        assert (placement.outcome, placed(here, "new" if hidden else "mine")) == (Outcome.PLACED, 1)
+        assert placement.complex_order is not None
+        assert placement.complex_order.trigger_order is not None
+        assert placement.complex_order.trigger_order.replaces_order_id == record.order_id
+
+
+# --- workers, processes, journals
+
+
+@on_virtual_time
+async def test_two_workers_with_the_same_complex_order_place_it_once() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after", times=2)
+        work = [
+            OrderEntry(here.client, here.journal, reconcile=POLICY).place_complex(
+                here.account, bracket_order("mine"), resubmit=2
+            )
+            for _ in range(3)
+        ]
+        results = await asyncio.gather(*work, return_exceptions=True)
+        outcomes = [one.outcome if isinstance(one, Placement) else getattr(one, "code", one) for one in results]
+        assert Outcome.PLACED in outcomes
+        assert set(outcomes) <= {Outcome.PLACED, "in_progress"}
+        assert placed(here) == 1
+
+
+@on_virtual_time
+async def test_two_workers_with_different_exits_under_one_name_place_one() -> None:
+    async with floor() as here:
+        await here.entry.place_complex(here.account, bracket_order("mine"))
+        with pytest.raises(InvalidRequestError) as caught:
+            await here.another_entry().place_complex(here.account, another("an exit"))
+        assert caught.value.code == "identifier_in_use"
+        assert placed(here) == 1
+
+
+@on_virtual_time
+async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
+        for place in (
+            here.entry.place_complex(here.account, bracket_order("complex")),
+            here.entry.place_complex(here.account, exclusive_orders("exclusive")),
+            here.entry.place(here.account, order("single")),
+        ):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(2):
+                    await place
+        here.sim.faults.clear()
+        found = await here.another_entry().recover()
+        assert [(one.external_identifier, one.outcome) for one in found] == [
+            ("complex", Outcome.PLACED),
+            ("exclusive", Outcome.PLACED),
+            ("single", Outcome.PLACED),
+        ]
+        assert [one.complex_order is None for one in found] == [False, False, True]
+        assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
+
+
+# --- cancellation
+
+CANCEL = r"/complex-orders/\d+$"
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        (None, ChangeOutcome.APPLIED),
+        ("drop_after", ChangeOutcome.APPLIED),
+        ("after_status(503)", ChangeOutcome.APPLIED),
+        ("after_html(403)", ChangeOutcome.APPLIED),
+        ("truncate", ChangeOutcome.APPLIED),
+        ("garbage", ChangeOutcome.APPLIED),
+        (faults.body(b'{"data":{}}'), ChangeOutcome.APPLIED),
+        ("drop_before", ChangeOutcome.UNKNOWN),
+        ("html(200)", ChangeOutcome.UNKNOWN),
+        ("status(404)", ChangeOutcome.REFUSED),
+        ("refuse", ChangeOutcome.NOT_SENT),
+        ("rate_limited", ChangeOutcome.NOT_SENT),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
+@on_virtual_time
+async def test_cancellation_is_sent_once_and_reported_as_it_is(
+    wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
+) -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        await asyncio.sleep(wait)
+        if fault is not None:
+            here.sim.faults.add("DELETE", CANCEL, fault, times=None)
+        change = await here.entry.cancel_complex(here.account, number)
+        assert change.outcome is outcome
+        processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
+        assert processed == (outcome is ChangeOutcome.APPLIED)
+        if outcome is not ChangeOutcome.NOT_SENT:
+            assert change.complex_order is not None
+            assert change.complex_order.id == number
+            assert here.sim.ledger.count("complex_orders.cancel") == 1
+
+
+@on_virtual_time
+async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.APPLIED
+        await asyncio.sleep(5)
+        change = await here.entry.cancel_complex(here.account, int(number))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.complex_order is not None
+        assert change.complex_order.terminal_at is not None
+
+
+@on_virtual_time
+async def test_cancelled_caller_of_a_cancellation_is_told_which_order() -> None:
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        here.sim.faults.add("DELETE", CANCEL, "hang_after")
+        changing = asyncio.ensure_future(here.entry.cancel_complex(here.account, number))
+        await asyncio.sleep(1)
+        changing.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await changing
+        assert (getattr(caught.value, "order_id", None), caught.value.__notes__) == (
+            number,
+            [f"the change of order {number} of account {here.account} may have been applied: the order shows it"],
+        )

@@ -1,0 +1,43 @@
+"""Market metrics."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
+from brokerage_async.simulator.market.company_events import CompanyEvents
+from brokerage_async.simulator.market.equities import known_equities
+from brokerage_async.simulator.market.metrics import Metrics
+from brokerage_async.simulator.market.prices import IMPLIED_VOLATILITY, Prices
+
+NOW = 1_781_100_000.0
+AAPL = known_equities()["AAPL"]
+
+
+def build() -> tuple[Metrics, Prices]:
+    random = KeyedRandom(3)
+    catalogue = Catalogue(Sizes(equities=20, equity_options=200), random, NOW)
+    prices = Prices(catalogue, random)
+    return Metrics(catalogue, prices, CompanyEvents(random), random), prices
+
+
+def test_volatility_is_that_of_options_and_closes() -> None:
+    metrics, prices = build()
+    calm = metrics.row(AAPL, NOW)
+    assert abs(float(calm.implied_volatility_index or 0) - IMPLIED_VOLATILITY) < 1e-6
+    prices.set_price("AAPL", Decimal(400), NOW)
+    assert metrics.row(AAPL, NOW).historical_volatility_30_day == calm.historical_volatility_30_day
+    later = metrics.row(AAPL, NOW + 86_400)
+    assert Decimal(later.historical_volatility_30_day or 0) > 10 * Decimal(calm.historical_volatility_30_day or 1)
+
+
+def test_figures_change_with_the_price() -> None:
+    metrics, prices = build()
+    before = metrics.row(AAPL, NOW)
+    prices.set_price("AAPL", Decimal(400), NOW)
+    after = metrics.row(AAPL, NOW)
+    assert isinstance(before.market_cap, int)
+    assert isinstance(after.market_cap, int)
+    assert 1.9 < after.market_cap / before.market_cap < 2.1
+    assert after.liquidity_rating == before.liquidity_rating in range(1, 6)

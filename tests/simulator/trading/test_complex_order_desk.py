@@ -1,0 +1,281 @@
+"""Complex orders: acceptance, triggers, releases and cancellations of their components."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, exits, leg, limit, market
+
+
+def statuses(harness: Harness, kind: str) -> list[str]:
+    return [order["status"] for order in harness.complex_order(kind)["orders"]]
+
+
+def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
+    harness.wait(5)
+    data = harness.complex_order("OTOCO")
+    trigger = data["trigger-order"]
+    assert (trigger["status"], trigger["complex-order-tag"]) == ("Live", "OTOCO::trigger-order")
+    assert [order["status"] for order in data["orders"]] == ["Contingent", "Contingent"]
+    assert {order["contingent-status"] for order in data["orders"]} == {"Pending Order"}
+    assert {order["complex-order-tag"] for order in data["orders"]} == {"OTOCO::oco-1-order"}
+    assert {order["complex-order-id"] for order in data["orders"]} == {data["id"]}
+
+
+def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
+    harness.wait(5)
+    harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+    harness.wait(1)
+    harness.state.prices.set_price("AAPL", Decimal(200), harness.now)
+    harness.wait(10)
+    if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
+        harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+        harness.wait(10)
+    data = harness.complex_order("OTOCO")
+    assert data["trigger-order"]["status"] == "Filled"
+    assert all("contingent-status" not in order for order in data["orders"])
+    harness.state.prices.set_price("AAPL", Decimal(500), harness.now)
+    harness.wait(20)
+    assert sorted(statuses(harness, "OTOCO")) == ["Cancelled", "Filled"]
+    assert "terminal-at" in harness.complex_order("OTOCO")
+
+
+def test_cancelled_trigger_cancels_its_components(harness: Harness) -> None:
+    harness.wait(5)
+    trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
+    assert harness.ask("DELETE", f"/accounts/{harness.accounts[1]}/orders/{trigger}").status == 200
+    harness.wait(2)
+    assert statuses(harness, "OTOCO") == ["Cancelled", "Cancelled"]
+
+
+def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
+    harness.wait(5)
+    assert statuses(harness, "OCO") == ["Live", "Live"]
+    harness.state.prices.set_price("AAPL", Decimal(500), harness.now)
+    harness.wait(20)
+    assert statuses(harness, "OCO") == ["Filled", "Cancelled"]
+
+
+def test_pair_waits_for_its_ratio(harness: Harness) -> None:
+    harness.wait(300)
+    assert statuses(harness, "PAIRS") == ["Contingent", "Contingent"]
+    response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
+    placed = json.loads(response.body)["data"]
+    assert response.status == 200
+    assert placed["complex-order"]["ratio-price-threshold"] == "0.9"
+    codec.decode(OPERATIONS["complex_orders.edit_pairs"], response.body, strict=True)
+    harness.wait(120)
+    assert statuses(harness, "PAIRS") == ["Filled", "Filled"]
+
+
+def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
+    stopped = 0
+    for seed in range(30):
+        harness = Harness(seed=seed, equities=20).login()
+        harness.wait(5)
+        trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
+        harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+        harness.wait(0.5)
+        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "101.00"}
+        response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
+        if response.status == 422:  # it has been filled already
+            continue
+        new = json.loads(response.body)["data"]["id"]
+        harness.wait(1)
+        harness.state.prices.set_price("AAPL", Decimal(200), harness.now)
+        harness.wait(1)
+        if harness.history(str(new))[-1] == "Rejected":
+            stopped += 1
+            data = harness.complex_order("OTOCO")
+            assert data["trigger-order"]["id"] == trigger
+            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(str(new), "Rejected")]
+            assert {order["status"] for order in data["orders"]} != {"Cancelled"}
+    assert stopped > 0
+
+
+def components(data: dict[str, Any]) -> list[dict[str, Any]]:
+    trigger = data.get("trigger-order")
+    return [*([trigger] if trigger else []), *data["orders"]]
+
+
+def submit(harness: Harness, body: dict[str, Any]) -> dict[str, Any]:
+    """Submit a complex order in the first account and return the one of the answer."""
+    response = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", body)
+    assert response.status == 201, response.body
+    codec.decode(OPERATIONS["complex_orders.submit"], response.body, strict=True)
+    data: dict[str, Any] = json.loads(response.body)["data"]["complex-order"]
+    return data
+
+
+def shown(harness: Harness, identifier: object) -> dict[str, Any]:
+    data: dict[str, Any] = harness.get(f"/accounts/{harness.account}/complex-orders/{identifier}")["data"]
+    return data
+
+
+def cancel(harness: Harness, identifier: object) -> Any:
+    return harness.ask("DELETE", f"/accounts/{harness.account}/complex-orders/{identifier}")
+
+
+@pytest.mark.parametrize("kind", COMPLEX_ORDERS)
+def test_every_component_is_contingent_at_acceptance(harness: Harness, kind: str) -> None:
+    data = submit(harness, COMPLEX_ORDERS[kind])
+    found = components(data)
+    assert {(each["status"], each["contingent-status"]) for each in found} == {("Contingent", "Pending Order")}
+    assert {(each["cancellable"], each["editable"]) for each in found} == {(True, True)}
+    assert [each["preflight-id"] for each in found] == list(range(len(found)))
+    assert len({each["global-request-id"] for each in found}) == 1
+    assert {each["complex-order-id"] for each in found} == {data["id"]}
+    assert "terminal-at" not in data
+
+
+@pytest.mark.parametrize(
+    ("kind", "statuses"),
+    [
+        ("OTOCO", ["Live", "Contingent", "Contingent"]),
+        ("OTO", ["Live", "Contingent"]),
+        ("OCO", ["Live", "Live"]),
+        ("PAIRS", ["Contingent", "Contingent"]),
+    ],
+)
+def test_only_what_waits_for_nothing_is_routed(harness: Harness, kind: str, statuses: list[str]) -> None:
+    identifier = submit(harness, COMPLEX_ORDERS[kind])["id"]
+    harness.wait(5)
+    assert [each["status"] for each in components(shown(harness, identifier))] == statuses
+
+
+def test_submissions_of_complex_orders_are_not_deduplicated(harness: Harness) -> None:
+    first, second = (submit(harness, COMPLEX_ORDERS["OTOCO"])["id"] for _ in range(2))
+    assert first != second
+
+
+def test_orders_of_oto_are_routed_together_and_do_not_cancel_one_another(harness: Harness) -> None:
+    body = {"type": "OTO", "trigger-order": market(), "orders": [*exits("150.00"), exits()[0]]}
+    identifier = submit(harness, body)["id"]
+    harness.wait(30)
+    data = shown(harness, identifier)
+    assert [each["status"] for each in components(data)] == ["Filled", "Filled", "Live", "Live"]
+    assert "terminal-at" not in data
+    assert cancel(harness, identifier).status == 200
+    harness.wait(5)
+    assert "terminal-at" in shown(harness, identifier)
+
+
+def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on() -> None:
+    parts = 0
+    for seed in range(8):
+        harness = Harness(seed=seed, equities=20).login()
+        harness.place(market())
+        harness.wait(20)
+        identifier = submit(harness, {"type": "OCO", "orders": exits("150.00")})["id"]
+        filled = 0
+        while filled < 10:
+            harness.wait(0.05)
+            first, second = shown(harness, identifier)["orders"]
+            filled = 10 - first["legs"][0]["remaining-quantity"]
+            if 0 < filled < 10:
+                parts += 1
+                assert first["status"] == "Live"
+            if filled:
+                assert second["status"] in ("Cancel Requested", "Cancelled")
+                assert not second["legs"][0]["fills"]
+        assert first["status"] == "Filled"
+    assert parts > 0
+
+
+@pytest.mark.parametrize("wait", [0.0, 5.0])
+def test_cancellation_reaches_every_component(harness: Harness, wait: float) -> None:
+    identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
+    harness.wait(wait)
+    response = cancel(harness, identifier)
+    codec.decode(OPERATIONS["complex_orders.cancel"], response.body, strict=True)
+    data = json.loads(response.body)["data"]
+    trigger, *rest = components(data)
+    assert (trigger["status"], trigger["cancellable"]) == ("Cancel Requested" if wait else "Cancelled", False)
+    for each in rest:
+        assert each["status"] == "Cancelled"
+        assert each["cancelled-at"] == each["terminal-at"]
+        assert not {"contingent-status", "preflight-id"} & each.keys()
+    assert ("terminal-at" in data) == (not wait)
+    harness.wait(2)
+    data = shown(harness, identifier)
+    assert {each["status"] for each in components(data)} == {"Cancelled"}
+    assert {each["cancel-username"] for each in components(data)} == {"simulated-owner"}
+    assert "terminal-at" in data
+
+
+def test_finished_complex_order_cannot_be_cancelled(harness: Harness) -> None:
+    identifier = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
+    assert cancel(harness, identifier).status == 200
+    response = cancel(harness, identifier)
+    assert response.status == 422
+    assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
+
+
+def test_exit_cancelled_while_it_waits_leaves_the_other(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
+    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
+    harness.wait(5)
+    statuses = [each["status"] for each in components(shown(harness, data["id"]))]
+    assert statuses == ["Live", "Cancelled", "Contingent"]
+
+
+def test_pair_of_which_one_order_ends_is_never_released(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["PAIRS"])
+    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
+    assert [each["status"] for each in shown(harness, data["id"])["orders"]] == ["Cancelled", "Cancelled"]
+
+
+def test_component_replaced_while_it_waits_is_held_as_well(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
+    harness.wait(5)
+    old = data["orders"][0]["id"]
+    edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "401.00"}
+    assert harness.ask("PUT", f"/accounts/{harness.account}/orders/{old}", edit).status == 200
+    harness.wait(5)
+    after = shown(harness, data["id"])
+    assert [each["status"] for each in components(after)] == ["Live", "Contingent", "Contingent"]
+    assert after["orders"][0]["contingent-status"] == "Pending Order"
+    assert [each["id"] for each in after["related-orders"]] == [str(old)]
+
+
+def test_rules_of_a_component_apply_once_it_is_released(harness: Harness) -> None:
+    condition = {"action": "route", "symbol": "AAPL", "indicator": "last", "comparator": "gte", "threshold": "300"}
+    condition |= {"instrument-type": "Equity"}
+    child = limit("400.00", leg(action="Sell to Close"), effect="Credit", rules={"conditions": [condition]})
+    identifier = submit(harness, {"type": "OTO", "trigger-order": market(), "orders": [child]})["id"]
+    harness.wait(20)
+    (order,) = shown(harness, identifier)["orders"]
+    assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
+    harness.state.prices.set_price("AAPL", Decimal(310), harness.now)
+    harness.wait(70)
+    assert shown(harness, identifier)["orders"][0]["status"] == "Live"
+
+
+def test_accepted_components_reserve_the_buying_power_of_the_trigger(harness: Harness) -> None:
+    account = harness.state.accounts.of(harness.state.owner)[0]
+    calculator = harness.state.margin_calculator
+    before = calculator.buying_power(account, harness.now)
+    identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
+    reserved = account.reserved
+    assert before - calculator.buying_power(account, harness.now) == reserved > 0
+    cancel(harness, identifier)
+    assert account.reserved == 0
+    harness.place(limit())
+    assert account.reserved == reserved
+
+
+def test_dry_run_of_an_edit_shows_the_condition_and_keeps_it(harness: Harness) -> None:
+    identifier = submit(harness, COMPLEX_ORDERS["PAIRS"])["id"]
+    target = f"/accounts/{harness.account}/complex-orders/{identifier}"
+    response = harness.ask("POST", f"{target}/dry-run", {"ratio-price-threshold": "0.4"})
+    assert response.status == 201
+    codec.decode(OPERATIONS["complex_orders.edit_pairs_dry_run"], response.body, strict=True)
+    assert json.loads(response.body)["data"]["complex-order"]["ratio-price-threshold"] == "0.4"
+    assert shown(harness, identifier)["ratio-price-threshold"] == "0.01"
+    other = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
+    refused = harness.ask("POST", f"/accounts/{harness.account}/complex-orders/{other}/dry-run", {})
+    assert json.loads(refused.body)["error"]["code"] == "cannot_update_order"
