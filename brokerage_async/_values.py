@@ -24,6 +24,7 @@ T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.date()
 _MILLISECOND = timedelta(milliseconds=1)
 
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
@@ -238,6 +239,13 @@ def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
     return finite(raw)
 
 
+def none_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
+    """Return None for NaN, which means that there is no value; for an infinity, too, and keep it in ``extra``."""
+    if raw.is_infinite():
+        keep(target, key, str(raw))
+    return None
+
+
 def date_or_keep(raw: str, target: Any, key: str) -> date | None:
     """Read a date that may be empty or followed by a time; whatever the date cannot carry is kept in ``extra``."""
     if len(raw) != 10:
@@ -285,6 +293,23 @@ def _keep_minus_one(target: Any, key: str) -> None:
             kept = _MINUS_ONES.setdefault(key, {}).setdefault(id(before), kept)
             _LASTING.add(id(kept))
         target.extra = kept
+
+
+def epoch_or_none(raw: datetime | int) -> datetime | None:
+    """Return a date-time or epoch milliseconds as a date-time; for 0, which means that there is none, return None."""
+    if raw.__class__ is int:
+        return read_epoch(raw) if raw else None
+    return raw  # type: ignore[return-value]
+
+
+def day_of_epoch(raw: str | int) -> date | None:
+    """Return a date, or days since the start of 1970, as a date; for 0, which means that there is none, return None."""
+    if isinstance(raw, str):
+        return date.fromisoformat(raw)
+    try:
+        return _EPOCH_DAY + timedelta(days=raw) if raw else None
+    except OverflowError:
+        raise ValueError(f"not a day: {raw}") from None
 
 
 def read_epoch(milliseconds: int) -> datetime:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .http.transport import Transport
     from .journal import Journal
     from .order_entry import OrderEntry, ReconcilePolicy
+    from .stream.api import Streams
     from .watch.api import Watch
 
 __all__ = ["Client"]
@@ -280,7 +281,14 @@ class Client(Endpoints):
         """Polling as streams of changes: `watch.orders(...)` and the like."""
         from .watch.api import Watch
 
-        return Watch(self)
+        return Watch(self, doorbells=lambda: self.stream)
+
+    @cached_property
+    def stream(self) -> Streams:
+        """Push: `stream.account(...)` and `stream.quotes(...)`."""
+        from .stream.api import Streams
+
+        return Streams(self)
 
     def order_entry(
         self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0

@@ -70,6 +70,22 @@ def _page(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None
         )
 
 
+def _streamer(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    _text(instance, attribute, value)
+    if value is None:
+        return
+    try:
+        parts = urlsplit(str(value))
+        usable = parts.scheme in {"ws", "wss"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or " " in str(value):
+        raise ConfigurationError(
+            f"{type(instance).__name__}.{attribute.name} must be an absolute wss address without a user name, "
+            "such as wss://streamer.example.com"
+        )
+
+
 def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in ("production", "sandbox"):  # whatever is not production would be taken for the harmless one
         raise ConfigurationError(f"environment must be production or sandbox, got {value!r}")
@@ -126,27 +142,39 @@ class Environment:
     Make it with `production` or `sandbox`. ``auth_page_url`` is the page on which a customer grants access, needed
     for `authorization_url` only. ``hosts`` holds the addresses of further hosts of the broker by name, such as
     ``{"backtester": "https://backtester.example.com"}``. They get the same access tokens as the service, so only hosts
-    named here are ever called.
+    named here are ever called. ``streamer_url`` is the address of the account stream (``wss://...``), needed for
+    ``client.stream.account`` only.
     """
 
     name: str = attrs.field(validator=_known)
     base_url: str = attrs.field(converter=base_address)
     auth_page_url: str | None = attrs.field(default=None, validator=_page)
     hosts: Mapping[str, str] = attrs.field(default=None, converter=_hosts, hash=False)
+    streamer_url: str | None = attrs.field(default=None, validator=_streamer)
 
     @classmethod
     def production(
-        cls, base_url: str, auth_page_url: str | None = None, *, hosts: Mapping[str, str] | None = None
+        cls,
+        base_url: str,
+        auth_page_url: str | None = None,
+        *,
+        hosts: Mapping[str, str] | None = None,
+        streamer_url: str | None = None,
     ) -> Environment:
         """Return the environment in which orders cost money."""
-        return cls("production", base_url, auth_page_url, hosts)
+        return cls("production", base_url, auth_page_url, hosts, streamer_url)
 
     @classmethod
     def sandbox(
-        cls, base_url: str, auth_page_url: str | None = None, *, hosts: Mapping[str, str] | None = None
+        cls,
+        base_url: str,
+        auth_page_url: str | None = None,
+        *,
+        hosts: Mapping[str, str] | None = None,
+        streamer_url: str | None = None,
     ) -> Environment:
         """Return the environment for trials, which has no margin reports."""
-        return cls("sandbox", base_url, auth_page_url, hosts)
+        return cls("sandbox", base_url, auth_page_url, hosts, streamer_url)
 
     @property
     def is_production(self) -> bool:
@@ -334,9 +362,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
 
     ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
     ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
-    ``BROKERAGE_SCOPE``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``, ``BROKERAGE_PROXY``,
-    ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are optional, and
-    ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
+    ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
+    ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
+    optional, and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
 
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
@@ -361,7 +389,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
     settings: dict[str, Any] = {
-        "environment": Environment(read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts),
+        "environment": Environment(
+            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts, streamer_url=read("STREAMER_URL")
+        ),
         "credentials": RefreshToken(
             client_secret=_hidden(read("CLIENT_SECRET")),
             refresh_token=_hidden(read("REFRESH_TOKEN")),

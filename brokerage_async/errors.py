@@ -11,6 +11,9 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     │   └── DeadlineExceededError   the whole-operation deadline passed; ``maybe_processed`` says which of the two
     ├── ResponseDecodeError         a success whose body is not what the schema says
     ├── IncompleteFetchError        a file was not written, because some of its keys failed (``failed``)
+    ├── StreamError                 a stream of events ended
+    │   ├── StreamRefusedError          the service refused its token, an account or a subscription
+    │   └── SlowConsumerError           its consumer was too slow; ``since`` says when events began to be lost
     ├── TokenError                  no access token could be had; ``transient`` says whether trying again can help
     ├── APIError                    the service answered with an error
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
@@ -27,6 +30,7 @@ All of them pickle, and none carries a token or a secret.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -54,6 +58,9 @@ __all__ = [
     "ResponseDecodeError",
     "ResponseLostError",
     "ServerError",
+    "SlowConsumerError",
+    "StreamError",
+    "StreamRefusedError",
     "TokenError",
     "TransportError",
     "UnprocessableError",
@@ -198,6 +205,28 @@ class TokenError(BrokerageError):
     def __init__(self, message: str = "", *, transient: bool = False, **context: Any) -> None:
         super().__init__(message, **context)
         self.transient = transient
+
+
+class StreamError(BrokerageError):
+    """A stream of events ended."""
+
+
+class StreamRefusedError(StreamError):
+    """The service refused the connection of a stream: its token, one of the accounts, or a subscription.
+
+    ``code`` is the service's word for it.
+    """
+
+
+class SlowConsumerError(StreamError):
+    """The consumer of a stream was too slow, its buffer is full, and further events are lost.
+
+    Read the lists to see the present state; ``since`` is when the first event was lost.
+    """
+
+    def __init__(self, message: str = "", *, since: datetime | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.since = since
 
 
 REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})

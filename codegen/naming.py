@@ -44,6 +44,12 @@ def snake(name: str) -> str:
     return f"{words}_" if keyword.iskeyword(words) else words
 
 
+def camel(name: str) -> str:
+    """Convert ``bid_price`` to ``bidPrice``."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
 def pascal(name: str) -> str:
     """Convert ``market_time`` to ``MarketTime``."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from sphinx.addnodes import pending_xref
+
 from brokerage_async import __version__
 from docgen import copies, pages, public
 
 if TYPE_CHECKING:
+    from docutils.nodes import Element, document
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 project = "brokerage_async"
 author = "the brokerage_async authors"
@@ -39,6 +44,8 @@ html_title = f"brokerage_async {version}"
 html_copy_source = False
 html_show_sphinx = False
 
+HOMES = {each.name: each.full for each in public.names()}  # the last module is the most specific one
+SEVERAL_NAMES = re.compile(r"^ +\w+(, \w+)+(?=:)")
 CONSTANTS = [each for each in public.names() if not (inspect.isclass(each.value) or inspect.isroutine(each.value))]
 
 
@@ -59,9 +66,33 @@ def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, l
         lines += [line for each in CONSTANTS if each.full == name for line in (each.doc or "").splitlines()]
 
 
+def find_home(app: Sphinx, env: BuildEnvironment, node: Element, shown: Element) -> Element | None:
+    """Resolve a bare public name, such as `Client`, in a docstring of another module."""
+    full = HOMES.get(node.get("reftarget", "")) if node.get("refdomain") == "py" else None
+    if full is None:
+        return None
+    python = env.domains.python_domain
+    return python.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, shown)
+
+
+def join_names(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Write ``host, port: ...`` without its blank: napoleon would take the first name for the type of the second."""
+    lines[:] = [SEVERAL_NAMES.sub(lambda match: match[0].replace(", ", ","), line) for line in lines]
+
+
+def unlink_fields(app: Sphinx, document: document) -> None:
+    """Take the links off the names of described attributes: they would lead to any attribute of that name."""
+    for node in list(document.findall(pending_xref)):
+        if node.get("refdomain") == "py" and node["reftype"] == "obj" and node.get("refspecific"):
+            node.replace_self(node.children)
+
+
 def setup(app: Sphinx) -> None:
     """Write the generated pages before anything is read."""
     pages.write()
     app.connect("source-read", fit_links)
     app.connect("autodoc-process-signature", drop_signature)
     app.connect("autodoc-process-docstring", add_docstring)
+    app.connect("autodoc-process-docstring", join_names, priority=100)  # before napoleon
+    app.connect("doctree-read", unlink_fields)
+    app.connect("missing-reference", find_home)

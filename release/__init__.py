@@ -1,1 +1,1 @@
-"""Checks of what is about to be published: version, changelog, contents of wheel and sdist, reproducibility."""
+"""Checks before publishing: version, changelog, contents of wheel and sdist, reproducibility."""

@@ -47,7 +47,7 @@ def project() -> dict[str, object]:
 
 
 def built_problems(folder: Path, version: str) -> list[str]:
-    """Return what is wrong with the files of a folder, which must be one wheel and one sdist."""
+    """Return the problems of a folder, which must hold one wheel and one sdist."""
     wheels, sdists = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
     if (len(wheels), len(sdists)) != (1, 1):
         return [f"{folder} must hold one wheel and one sdist, got {sorted(path.name for path in folder.iterdir())}"]

@@ -10,9 +10,11 @@ from pathlib import Path
 __all__ = ["sdist_problems", "wheel_problems"]
 
 PACKAGE = "brokerage_async"
+DATA = (f"{PACKAGE}/py.typed", f"{PACKAGE}/_generated/openapi.json")
+"""Files of the package that hold no code."""
 REQUIRED_IN_WHEEL = (
+    *DATA,
     f"{PACKAGE}/__init__.py",
-    f"{PACKAGE}/py.typed",
     f"{PACKAGE}/_generated/models.py",
     f"{PACKAGE}/simulator/simulator.py",
 )
@@ -33,14 +35,14 @@ UNWANTED = ("__pycache__", ".nox", ".venv", ".git", "_build", ".hypothesis", ".p
 
 
 def wheel_problems(path: Path, version: str) -> list[str]:
-    """Return what is wrong with a wheel."""
+    """Return the problems of a wheel."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         info = f"{PACKAGE}-{version}.dist-info"
         metadata = Parser().parsestr(archive.read(f"{info}/METADATA").decode() if f"{info}/METADATA" in names else "")
     problems = [f"{path.name} lacks {name}" for name in REQUIRED_IN_WHEEL if name not in names]
     for name in names:
-        inside = name.startswith(f"{PACKAGE}/") and name.endswith((".py", "/py.typed"))
+        inside = name in DATA or (name.startswith(f"{PACKAGE}/") and name.endswith(".py"))
         if not inside and not name.startswith(f"{info}/"):
             problems.append(f"{path.name} must hold the package only, got {name}")
     if metadata["Version"] != version:
@@ -51,7 +53,7 @@ def wheel_problems(path: Path, version: str) -> list[str]:
 
 
 def sdist_problems(path: Path) -> list[str]:
-    """Return what is wrong with a source distribution."""
+    """Return the problems of a source distribution."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     strangers = [name for name in names if set(name.split("/")) & set(UNWANTED)]

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from brokerage_async import errors
-from brokerage_async.errors import APIError, BrokerageError, ErrorDetail, TransportError, UnprocessableError
+from brokerage_async.errors import (
+    APIError,
+    BrokerageError,
+    ErrorDetail,
+    StreamError,
+    TransportError,
+    UnprocessableError,
+)
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name != "ErrorDetail"]
 CONTEXT = {
@@ -36,8 +43,10 @@ CONTEXT = {
                 "TokenError",
                 "APIError",
                 "OrderError",
+                "StreamError",
             },
         ),
+        (StreamError, {"StreamRefusedError", "SlowConsumerError"}),
         (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
         (
             APIError,

@@ -20,7 +20,7 @@ LAYERS = (
     {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
     {"http"},
     {"auth"},
-    {"bulk", "journal", "watch"},
+    {"bulk", "journal", "stream", "watch"},
     {"order_entry"},
     {"client"},
     {"cli", "pytest_plugin", "simulator"},
@@ -28,7 +28,7 @@ LAYERS = (
 )
 """Lowest first; a folder stands for all that is in it."""
 
-FEATURES = {"bulk", "journal", "order_entry", "watch"}
+FEATURES = {"bulk", "journal", "order_entry", "stream", "watch"}
 OPENINGS = {("order_entry", "journal")}
 """Walls stand between feature rooms, but for these (importer, imported)."""
 
@@ -117,6 +117,8 @@ def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
     [
         ("watch.api", "order_entry.decisions"),
         ("bulk.api", "watch.poll"),
+        ("watch.api", "stream.api"),
+        ("stream.link", "watch.schedule"),
         ("journal.sql", "order_entry.results"),
         ("order_entry.place", "bulk.fetch"),
         ("protocol.retry", "http.session"),

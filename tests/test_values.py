@@ -217,6 +217,25 @@ def test_minus_one_beside_other_raw_json_keeps_that() -> None:
         assert builder.extra == {"new": number, "halt-start-time": -1}
 
 
+def test_zero_is_a_missing_date_time_or_day() -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert values.epoch_or_none(0) is None
+    assert values.epoch_or_none(int(moment.timestamp() * 1000)) == moment
+    assert values.epoch_or_none(moment) is moment
+    assert values.day_of_epoch(0) is None
+    assert values.day_of_epoch(20455) == values.day_of_epoch("2026-01-02") == moment.date()
+    with pytest.raises(ValueError, match="not a day"):
+        values.day_of_epoch(10**12)
+
+
+def test_nan_is_a_missing_decimal_and_an_infinity_is_kept() -> None:
+    target = Target()
+    assert values.none_or_keep(Decimal("NaN"), target, "bidPrice") is None
+    assert target.extra == {}
+    assert values.none_or_keep(Decimal("-Infinity"), target, "bidPrice") is None
+    assert target.extra == {"bidPrice": "-Infinity"}
+
+
 def test_a_date_time_without_offset_is_utc() -> None:
     assert values.read_moment("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)

@@ -18,13 +18,16 @@ from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
     date_or_keep,
+    day_of_epoch,
     decimal_or_keep,
     epoch_or_keep,
+    epoch_or_none,
     freeze,
     items_or_keys,
     keep,
     moment_or_keep,
     mutable_builder,
+    none_or_keep,
     raw_object,
     read_boolean,
     read_epoch,
@@ -38,6 +41,7 @@ from .models import (
     AccountBalance,
     Address,
     AdvancedInstructions,
+    AggressorSide,
     AlertField,
     AlertOperator,
     AuthorityLevel,
@@ -51,7 +55,9 @@ from .models import (
     BacktestStatus,
     BacktestTrial,
     BuyingPowerEffect,
+    Candle,
     ChainFuture,
+    ClosePriceType,
     CompactOptionChain,
     Comparator,
     ComplexOrder,
@@ -80,6 +86,7 @@ from .models import (
     ExitConditions,
     ExpectedEarnings,
     ExpirationVolatility,
+    ExternalTransaction,
     FeeBreakdown,
     FeeCalculation,
     Fill,
@@ -93,6 +100,7 @@ from .models import (
     FuturesOptionChain,
     FuturesOptionExpiration,
     GrantType,
+    Greeks,
     HolidayCalendar,
     InstrumentCollection,
     InstrumentSearchHit,
@@ -112,6 +120,8 @@ from .models import (
     MarketDataSnapshot,
     MarketSession,
     MarketState,
+    MarketStateEntry,
+    MarketStateSnapshot,
     MaximumTrialsBehavior,
     NestedFuturesOptionChain,
     NestedOptionChain,
@@ -130,6 +140,11 @@ from .models import (
     OptionStrike,
     OptionType,
     Order,
+    OrderChain,
+    OrderChainEntry,
+    OrderChainLeg,
+    OrderChainNode,
+    OrderChainTotals,
     OrderCondition,
     OrderEdit,
     OrderLeg,
@@ -149,30 +164,44 @@ from .models import (
     PreflightMessage,
     PriceComponent,
     PriceEffect,
+    Profile,
     QuantityDecimalPrecision,
     QuantityDirection,
+    Quote,
     QuoteAlert,
     QuoteToken,
     RelatedOrder,
+    SecurityStatus,
+    Series,
+    ShortSaleRestriction,
     SimulatedEffect,
     SimulatedPrice,
     SimulatedTrade,
     SimulatedTradeLeg,
     SpanRow,
     StrikeSelection,
+    Summary,
     SymbolSearchHit,
+    TheoPrice,
+    TickDirection,
     TickSize,
+    TimeAndSale,
+    TimeAndSaleType,
     TimeInForce,
     TimeOfDay,
     TokenErrorBody,
     TokenRequest,
     TokenResponse,
     TotalFees,
+    Trade,
+    TradeETH,
     TradingCutoff,
     TradingStatus,
     Transaction,
     TransactionLot,
+    Underlying,
     UnderlyingMetrics,
+    UnderlyingYearGainSummary,
     Warrant,
     Watchlist,
     WatchlistEntry,
@@ -7282,7 +7311,7 @@ class NewComplexOrderWire(Wire, rename="kebab"):
 _BacktestDatesBuilder = mutable_builder(BacktestDates)
 
 
-class BacktestDatesWire(Wire, rename={"symbol": "symbol", "start_date": "startDate", "end_date": "endDate"}):
+class BacktestDatesWire(Wire, rename="camel"):
     """Wire form of `BacktestDates`."""
 
     symbol: str | None = None
@@ -7493,17 +7522,7 @@ class ExitConditionsWire(
 _NewBacktestBuilder = mutable_builder(NewBacktest)
 
 
-class NewBacktestWire(
-    Wire,
-    rename={
-        "symbol": "symbol",
-        "start_date": "startDate",
-        "end_date": "endDate",
-        "legs": "legs",
-        "entry_conditions": "entryConditions",
-        "exit_conditions": "exitConditions",
-    },
-):
+class NewBacktestWire(Wire, rename="camel"):
     """Wire form of `NewBacktest`."""
 
     symbol: str | None = None
@@ -7635,9 +7654,7 @@ class BacktestWire(
 _BacktestTrialBuilder = mutable_builder(BacktestTrial)
 
 
-class BacktestTrialWire(
-    Wire, rename={"open_date_time": "openDateTime", "close_date_time": "closeDateTime", "profit_loss": "profitLoss"}
-):
+class BacktestTrialWire(Wire, rename="camel"):
     """Wire form of `BacktestTrial`."""
 
     open_date_time: MomentText | int | None = None
@@ -7673,9 +7690,7 @@ class BacktestTrialWire(
 _BacktestSnapshotBuilder = mutable_builder(BacktestSnapshot)
 
 
-class BacktestSnapshotWire(
-    Wire, rename={"date_time": "dateTime", "profit_loss": "profitLoss", "underlying_price": "underlyingPrice"}
-):
+class BacktestSnapshotWire(Wire, rename="camel"):
     """Wire form of `BacktestSnapshot`."""
 
     date_time: MomentText | int | None = None
@@ -7711,9 +7726,7 @@ class BacktestSnapshotWire(
 _SimulatedTradeBuilder = mutable_builder(SimulatedTrade)
 
 
-class SimulatedTradeWire(
-    Wire, rename={"underlying": "underlying", "start_time": "startTime", "end_time": "endTime", "legs": "legs"}
-):
+class SimulatedTradeWire(Wire, rename="camel"):
     """Wire form of `SimulatedTrade`."""
 
     underlying: str | None = None
@@ -7786,16 +7799,7 @@ class SimulatedTradeLegWire(Wire):
 _SimulatedPriceBuilder = mutable_builder(SimulatedPrice)
 
 
-class SimulatedPriceWire(
-    Wire,
-    rename={
-        "date_time": "dateTime",
-        "price": "price",
-        "effect": "effect",
-        "underlying_price": "underlyingPrice",
-        "delta": "delta",
-    },
-):
+class SimulatedPriceWire(Wire, rename="camel"):
     """Wire form of `SimulatedPrice`."""
 
     date_time: MomentText | int | None = None
@@ -7830,6 +7834,1390 @@ class SimulatedPriceWire(
             model.effect,
             None if (v := model.underlying_price) is None else decimal_as_sent(v),
             None if (v := model.delta) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ExternalTransactionBuilder = mutable_builder(ExternalTransaction)
+
+
+class ExternalTransactionWire(Wire, rename="kebab"):
+    """Wire form of `ExternalTransaction`."""
+
+    id: str | int | None = None
+    account_number: str | None = None
+    amount: Decimal | None = None
+    bank_account_type: str | None = None
+    banking_date: date | None = None
+    created_at: MomentText | int | None = None
+    direction: str | None = None
+    disbursement_type: str | None = None
+    ext_transfer_id: str | None = None
+    funds_available_date: date | None = None
+    is_cancelable: bool | None = None
+    is_clearing_accepted: bool | None = None
+    state: str | None = None
+    transfer_method: str | None = None
+    updated_at: MomentText | int | None = None
+
+    def build(self) -> ExternalTransaction:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ExternalTransactionBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.account_number = self.account_number
+        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
+        o.bank_account_type = self.bank_account_type
+        o.banking_date = self.banking_date
+        o.created_at = None if (v := self.created_at) is None else moment_or_keep(v, o, "created-at")
+        o.direction = self.direction
+        o.disbursement_type = self.disbursement_type
+        o.ext_transfer_id = self.ext_transfer_id
+        o.funds_available_date = self.funds_available_date
+        o.is_cancelable = self.is_cancelable
+        o.is_clearing_accepted = self.is_clearing_accepted
+        o.state = self.state
+        o.transfer_method = self.transfer_method
+        o.updated_at = None if (v := self.updated_at) is None else moment_or_keep(v, o, "updated-at")
+        if not CLASS_SWAP:
+            return freeze(o, ExternalTransaction)
+        o.__class__ = ExternalTransaction
+        built: ExternalTransaction = o
+        return built
+
+    @staticmethod
+    def of(model: ExternalTransaction) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ExternalTransactionWire(
+            model.id,
+            model.account_number,
+            None if (v := model.amount) is None else decimal_as_sent(v),
+            model.bank_account_type,
+            model.banking_date,
+            None if (v := model.created_at) is None else v.isoformat(),
+            model.direction,
+            model.disbursement_type,
+            model.ext_transfer_id,
+            model.funds_available_date,
+            model.is_cancelable,
+            model.is_clearing_accepted,
+            model.state,
+            model.transfer_method,
+            None if (v := model.updated_at) is None else v.isoformat(),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_UnderlyingYearGainSummaryBuilder = mutable_builder(UnderlyingYearGainSummary)
+
+
+class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
+    """Wire form of `UnderlyingYearGainSummary`."""
+
+    account_number: str | None = None
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    year: int | str | None = None
+    fees: Decimal | None = None
+    fees_effect: PriceEffect | None = None
+    commissions: Decimal | None = None
+    commissions_effect: PriceEffect | None = None
+    yearly_realized_gain: Decimal | None = None
+    yearly_realized_gain_effect: PriceEffect | None = None
+    realized_lot_gain: Decimal | None = None
+    realized_lot_gain_effect: PriceEffect | None = None
+
+    def build(self) -> UnderlyingYearGainSummary:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _UnderlyingYearGainSummaryBuilder()
+        o.extra = EMPTY
+        o.account_number = self.account_number
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.year = v if (v := self.year) is None or isinstance(v, int) else read_integer(v)
+        o.fees = v if (v := self.fees) is None or v.is_finite() else finite(v)
+        o.fees_effect = self.fees_effect
+        o.commissions = v if (v := self.commissions) is None or v.is_finite() else finite(v)
+        o.commissions_effect = self.commissions_effect
+        o.yearly_realized_gain = v if (v := self.yearly_realized_gain) is None or v.is_finite() else finite(v)
+        o.yearly_realized_gain_effect = self.yearly_realized_gain_effect
+        o.realized_lot_gain = v if (v := self.realized_lot_gain) is None or v.is_finite() else finite(v)
+        o.realized_lot_gain_effect = self.realized_lot_gain_effect
+        if not CLASS_SWAP:
+            return freeze(o, UnderlyingYearGainSummary)
+        o.__class__ = UnderlyingYearGainSummary
+        built: UnderlyingYearGainSummary = o
+        return built
+
+    @staticmethod
+    def of(model: UnderlyingYearGainSummary) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = UnderlyingYearGainSummaryWire(
+            model.account_number,
+            model.symbol,
+            model.instrument_type,
+            model.year,
+            None if (v := model.fees) is None else decimal_as_sent(v),
+            model.fees_effect,
+            None if (v := model.commissions) is None else decimal_as_sent(v),
+            model.commissions_effect,
+            None if (v := model.yearly_realized_gain) is None else decimal_as_sent(v),
+            model.yearly_realized_gain_effect,
+            None if (v := model.realized_lot_gain) is None else decimal_as_sent(v),
+            model.realized_lot_gain_effect,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderChainBuilder = mutable_builder(OrderChain)
+
+
+class OrderChainWire(Wire, rename="kebab"):
+    """Wire form of `OrderChain`."""
+
+    id: str | int | None = None
+    description: str | None = None
+    underlying_symbol: str | None = None
+    account_number: str | None = None
+    created_at: MomentText | int | None = None
+    updated_at: MomentText | int | None = None
+    computed_data: OrderChainTotalsWire | None = None
+    lite_nodes_sizes: int | str | None = None
+    lite_nodes: list[OrderChainNodeWire] | None = None
+
+    def build(self) -> OrderChain:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OrderChainBuilder()
+        o.extra = EMPTY
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.description = self.description
+        o.underlying_symbol = self.underlying_symbol
+        o.account_number = self.account_number
+        o.created_at = None if (v := self.created_at) is None else moment_or_keep(v, o, "created-at")
+        o.updated_at = None if (v := self.updated_at) is None else moment_or_keep(v, o, "updated-at")
+        o.computed_data = None if (v := self.computed_data) is None else v.build()
+        o.lite_nodes_sizes = v if (v := self.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
+        o.lite_nodes = None if (v := self.lite_nodes) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, OrderChain)
+        o.__class__ = OrderChain
+        built: OrderChain = o
+        return built
+
+    @staticmethod
+    def of(model: OrderChain) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OrderChainWire(
+            model.id,
+            model.description,
+            model.underlying_symbol,
+            model.account_number,
+            None if (v := model.created_at) is None else v.isoformat(),
+            None if (v := model.updated_at) is None else v.isoformat(),
+            None if (v := model.computed_data) is None else OrderChainTotalsWire.of(v),
+            model.lite_nodes_sizes,
+            None if (v := model.lite_nodes) is None else [OrderChainNodeWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderChainTotalsBuilder = mutable_builder(OrderChainTotals)
+
+
+class OrderChainTotalsWire(Wire, rename="kebab"):
+    """Wire form of `OrderChainTotals`."""
+
+    open: bool | None = None
+    roll_count: int | str | None = None
+    opened_at: MomentText | int | None = None
+    last_occurred_at: MomentText | int | None = None
+    total_fees: Decimal | None = None
+    total_fees_effect: PriceEffect | None = None
+    total_commissions: Decimal | None = None
+    total_commissions_effect: PriceEffect | None = None
+    realized_gain: Decimal | None = None
+    realized_gain_effect: PriceEffect | None = None
+    realized_gain_with_fees: Decimal | None = None
+    realized_gain_with_fees_effect: PriceEffect | None = None
+    total_opening_cost: Decimal | None = None
+    total_opening_cost_effect: PriceEffect | None = None
+    total_closing_cost: Decimal | None = None
+    total_closing_cost_effect: PriceEffect | None = None
+    total_cost: Decimal | None = None
+    total_cost_effect: PriceEffect | None = None
+    winner_realized_and_closed: bool | None = None
+    winner_realized: bool | None = None
+    winner_realized_with_fees: bool | None = None
+    open_entries: list[OrderChainEntryWire] | None = None
+
+    def build(self) -> OrderChainTotals:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OrderChainTotalsBuilder()
+        o.extra = EMPTY
+        o.open = self.open
+        o.roll_count = v if (v := self.roll_count) is None or isinstance(v, int) else read_integer(v)
+        o.opened_at = None if (v := self.opened_at) is None else moment_or_keep(v, o, "opened-at")
+        o.last_occurred_at = None if (v := self.last_occurred_at) is None else moment_or_keep(v, o, "last-occurred-at")
+        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
+        o.total_fees_effect = self.total_fees_effect
+        o.total_commissions = v if (v := self.total_commissions) is None or v.is_finite() else finite(v)
+        o.total_commissions_effect = self.total_commissions_effect
+        o.realized_gain = v if (v := self.realized_gain) is None or v.is_finite() else finite(v)
+        o.realized_gain_effect = self.realized_gain_effect
+        o.realized_gain_with_fees = v if (v := self.realized_gain_with_fees) is None or v.is_finite() else finite(v)
+        o.realized_gain_with_fees_effect = self.realized_gain_with_fees_effect
+        o.total_opening_cost = v if (v := self.total_opening_cost) is None or v.is_finite() else finite(v)
+        o.total_opening_cost_effect = self.total_opening_cost_effect
+        o.total_closing_cost = v if (v := self.total_closing_cost) is None or v.is_finite() else finite(v)
+        o.total_closing_cost_effect = self.total_closing_cost_effect
+        o.total_cost = v if (v := self.total_cost) is None or v.is_finite() else finite(v)
+        o.total_cost_effect = self.total_cost_effect
+        o.winner_realized_and_closed = self.winner_realized_and_closed
+        o.winner_realized = self.winner_realized
+        o.winner_realized_with_fees = self.winner_realized_with_fees
+        o.open_entries = None if (v := self.open_entries) is None else tuple([item.build() for item in v])
+        if not CLASS_SWAP:
+            return freeze(o, OrderChainTotals)
+        o.__class__ = OrderChainTotals
+        built: OrderChainTotals = o
+        return built
+
+    @staticmethod
+    def of(model: OrderChainTotals) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OrderChainTotalsWire(
+            model.open,
+            model.roll_count,
+            None if (v := model.opened_at) is None else v.isoformat(),
+            None if (v := model.last_occurred_at) is None else v.isoformat(),
+            None if (v := model.total_fees) is None else decimal_as_sent(v),
+            model.total_fees_effect,
+            None if (v := model.total_commissions) is None else decimal_as_sent(v),
+            model.total_commissions_effect,
+            None if (v := model.realized_gain) is None else decimal_as_sent(v),
+            model.realized_gain_effect,
+            None if (v := model.realized_gain_with_fees) is None else decimal_as_sent(v),
+            model.realized_gain_with_fees_effect,
+            None if (v := model.total_opening_cost) is None else decimal_as_sent(v),
+            model.total_opening_cost_effect,
+            None if (v := model.total_closing_cost) is None else decimal_as_sent(v),
+            model.total_closing_cost_effect,
+            None if (v := model.total_cost) is None else decimal_as_sent(v),
+            model.total_cost_effect,
+            model.winner_realized_and_closed,
+            model.winner_realized,
+            model.winner_realized_with_fees,
+            None if (v := model.open_entries) is None else [OrderChainEntryWire.of(item) for item in v],
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderChainEntryBuilder = mutable_builder(OrderChainEntry)
+
+
+class OrderChainEntryWire(Wire, rename="kebab"):
+    """Wire form of `OrderChainEntry`."""
+
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    quantity: Decimal | None = None
+    quantity_type: str | None = None
+    quantity_numeric: Decimal | None = None
+
+    def build(self) -> OrderChainEntry:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OrderChainEntryBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
+        o.quantity_type = self.quantity_type
+        o.quantity_numeric = v if (v := self.quantity_numeric) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, OrderChainEntry)
+        o.__class__ = OrderChainEntry
+        built: OrderChainEntry = o
+        return built
+
+    @staticmethod
+    def of(model: OrderChainEntry) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OrderChainEntryWire(
+            model.symbol,
+            model.instrument_type,
+            None if (v := model.quantity) is None else decimal_as_sent(v),
+            model.quantity_type,
+            None if (v := model.quantity_numeric) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderChainNodeBuilder = mutable_builder(OrderChainNode)
+
+
+class OrderChainNodeWire(Wire, rename="kebab"):
+    """Wire form of `OrderChainNode`."""
+
+    node_type: str | None = None
+    id: str | int | None = None
+    description: str | None = None
+    occurred_at: MomentText | int | None = None
+    total_fees: Decimal | None = None
+    total_fees_effect: PriceEffect | None = None
+    total_fill_cost: Decimal | None = None
+    total_fill_cost_effect: PriceEffect | None = None
+    fill_cost_per_quantity: Decimal | None = None
+    fill_cost_per_quantity_effect: PriceEffect | None = None
+    gcd_quantity: Decimal | None = None
+    order_fill_count: int | str | None = None
+    roll: bool | None = None
+    legs: list[OrderChainLegWire] | None = None
+    entries: list[OrderChainEntryWire] | None = None
+    market_state_snapshot: MarketStateSnapshotWire | None = None
+
+    def build(self) -> OrderChainNode:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OrderChainNodeBuilder()
+        o.extra = EMPTY
+        o.node_type = self.node_type
+        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
+        o.description = self.description
+        o.occurred_at = None if (v := self.occurred_at) is None else moment_or_keep(v, o, "occurred-at")
+        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
+        o.total_fees_effect = self.total_fees_effect
+        o.total_fill_cost = v if (v := self.total_fill_cost) is None or v.is_finite() else finite(v)
+        o.total_fill_cost_effect = self.total_fill_cost_effect
+        o.fill_cost_per_quantity = v if (v := self.fill_cost_per_quantity) is None or v.is_finite() else finite(v)
+        o.fill_cost_per_quantity_effect = self.fill_cost_per_quantity_effect
+        o.gcd_quantity = v if (v := self.gcd_quantity) is None or v.is_finite() else finite(v)
+        o.order_fill_count = v if (v := self.order_fill_count) is None or isinstance(v, int) else read_integer(v)
+        o.roll = self.roll
+        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
+        o.entries = None if (v := self.entries) is None else tuple([item.build() for item in v])
+        o.market_state_snapshot = None if (v := self.market_state_snapshot) is None else v.build()
+        if not CLASS_SWAP:
+            return freeze(o, OrderChainNode)
+        o.__class__ = OrderChainNode
+        built: OrderChainNode = o
+        return built
+
+    @staticmethod
+    def of(model: OrderChainNode) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OrderChainNodeWire(
+            model.node_type,
+            model.id,
+            model.description,
+            None if (v := model.occurred_at) is None else v.isoformat(),
+            None if (v := model.total_fees) is None else decimal_as_sent(v),
+            model.total_fees_effect,
+            None if (v := model.total_fill_cost) is None else decimal_as_sent(v),
+            model.total_fill_cost_effect,
+            None if (v := model.fill_cost_per_quantity) is None else decimal_as_sent(v),
+            model.fill_cost_per_quantity_effect,
+            None if (v := model.gcd_quantity) is None else decimal_as_sent(v),
+            model.order_fill_count,
+            model.roll,
+            None if (v := model.legs) is None else [OrderChainLegWire.of(item) for item in v],
+            None if (v := model.entries) is None else [OrderChainEntryWire.of(item) for item in v],
+            None if (v := model.market_state_snapshot) is None else MarketStateSnapshotWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderChainLegBuilder = mutable_builder(OrderChainLeg)
+
+
+class OrderChainLegWire(Wire, rename="kebab"):
+    """Wire form of `OrderChainLeg`."""
+
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    action: LegAction | None = None
+    fill_quantity: Decimal | None = None
+    order_quantity: Decimal | None = None
+
+    def build(self) -> OrderChainLeg:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _OrderChainLegBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.action = self.action
+        o.fill_quantity = v if (v := self.fill_quantity) is None or v.is_finite() else finite(v)
+        o.order_quantity = v if (v := self.order_quantity) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, OrderChainLeg)
+        o.__class__ = OrderChainLeg
+        built: OrderChainLeg = o
+        return built
+
+    @staticmethod
+    def of(model: OrderChainLeg) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = OrderChainLegWire(
+            model.symbol,
+            model.instrument_type,
+            model.action,
+            None if (v := model.fill_quantity) is None else decimal_as_sent(v),
+            None if (v := model.order_quantity) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_MarketStateSnapshotBuilder = mutable_builder(MarketStateSnapshot)
+
+
+class MarketStateSnapshotWire(Wire, rename="kebab"):
+    """Wire form of `MarketStateSnapshot`."""
+
+    market_datas: list[MarketStateEntryWire] | None = None
+    total_delta: Decimal | None = None
+    total_theta: Decimal | None = None
+
+    def build(self) -> MarketStateSnapshot:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _MarketStateSnapshotBuilder()
+        o.extra = EMPTY
+        o.market_datas = None if (v := self.market_datas) is None else tuple([item.build() for item in v])
+        o.total_delta = v if (v := self.total_delta) is None or v.is_finite() else finite(v)
+        o.total_theta = v if (v := self.total_theta) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, MarketStateSnapshot)
+        o.__class__ = MarketStateSnapshot
+        built: MarketStateSnapshot = o
+        return built
+
+    @staticmethod
+    def of(model: MarketStateSnapshot) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = MarketStateSnapshotWire(
+            None if (v := model.market_datas) is None else [MarketStateEntryWire.of(item) for item in v],
+            None if (v := model.total_delta) is None else decimal_as_sent(v),
+            None if (v := model.total_theta) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_MarketStateEntryBuilder = mutable_builder(MarketStateEntry)
+
+
+class MarketStateEntryWire(Wire, rename="kebab"):
+    """Wire form of `MarketStateEntry`."""
+
+    symbol: str | None = None
+    instrument_type: InstrumentType | None = None
+    bid: Decimal | None = None
+    ask: Decimal | None = None
+    last: Decimal | None = None
+    delta: Decimal | None = None
+    gamma: Decimal | None = None
+    theta: Decimal | None = None
+    rho: Decimal | None = None
+    vega: Decimal | None = None
+
+    def build(self) -> MarketStateEntry:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _MarketStateEntryBuilder()
+        o.extra = EMPTY
+        o.symbol = self.symbol
+        o.instrument_type = self.instrument_type
+        o.bid = v if (v := self.bid) is None or v.is_finite() else finite(v)
+        o.ask = v if (v := self.ask) is None or v.is_finite() else finite(v)
+        o.last = v if (v := self.last) is None or v.is_finite() else finite(v)
+        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
+        o.gamma = v if (v := self.gamma) is None or v.is_finite() else finite(v)
+        o.theta = v if (v := self.theta) is None or v.is_finite() else finite(v)
+        o.rho = v if (v := self.rho) is None or v.is_finite() else finite(v)
+        o.vega = v if (v := self.vega) is None or v.is_finite() else finite(v)
+        if not CLASS_SWAP:
+            return freeze(o, MarketStateEntry)
+        o.__class__ = MarketStateEntry
+        built: MarketStateEntry = o
+        return built
+
+    @staticmethod
+    def of(model: MarketStateEntry) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = MarketStateEntryWire(
+            model.symbol,
+            model.instrument_type,
+            None if (v := model.bid) is None else decimal_as_sent(v),
+            None if (v := model.ask) is None else decimal_as_sent(v),
+            None if (v := model.last) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+            None if (v := model.gamma) is None else decimal_as_sent(v),
+            None if (v := model.theta) is None else decimal_as_sent(v),
+            None if (v := model.rho) is None else decimal_as_sent(v),
+            None if (v := model.vega) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_QuoteBuilder = mutable_builder(Quote)
+
+
+class QuoteWire(Wire, rename="camel"):
+    """Wire form of `Quote`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    sequence: int | None = None
+    time_nano_part: int | None = None
+    bid_time: Moment | int | None = None
+    bid_exchange_code: str | None = None
+    bid_price: Decimal | None = None
+    bid_size: Decimal | None = None
+    ask_time: Moment | int | None = None
+    ask_exchange_code: str | None = None
+    ask_price: Decimal | None = None
+    ask_size: Decimal | None = None
+
+    def build(self) -> Quote:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _QuoteBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.time_nano_part = self.time_nano_part
+        o.bid_time = None if (v := self.bid_time) is None else epoch_or_none(v)
+        o.bid_exchange_code = self.bid_exchange_code
+        o.bid_price = v if (v := self.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
+        o.bid_size = v if (v := self.bid_size) is None or v.is_finite() else none_or_keep(v, o, "bidSize")
+        o.ask_time = None if (v := self.ask_time) is None else epoch_or_none(v)
+        o.ask_exchange_code = self.ask_exchange_code
+        o.ask_price = v if (v := self.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
+        o.ask_size = v if (v := self.ask_size) is None or v.is_finite() else none_or_keep(v, o, "askSize")
+        if not CLASS_SWAP:
+            return freeze(o, Quote)
+        o.__class__ = Quote
+        built: Quote = o
+        return built
+
+    @staticmethod
+    def of(model: Quote) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = QuoteWire(
+            model.event_symbol,
+            model.event_time,
+            model.sequence,
+            model.time_nano_part,
+            model.bid_time,
+            model.bid_exchange_code,
+            None if (v := model.bid_price) is None else decimal_as_sent(v),
+            None if (v := model.bid_size) is None else decimal_as_sent(v),
+            model.ask_time,
+            model.ask_exchange_code,
+            None if (v := model.ask_price) is None else decimal_as_sent(v),
+            None if (v := model.ask_size) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TradeBuilder = mutable_builder(Trade)
+
+
+class TradeWire(Wire, rename="camel"):
+    """Wire form of `Trade`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    time: Moment | int | None = None
+    time_nano_part: int | None = None
+    sequence: int | None = None
+    exchange_code: str | None = None
+    price: Decimal | None = None
+    change: Decimal | None = None
+    size: Decimal | None = None
+    day_id: DateText | int | None = None
+    day_volume: Decimal | None = None
+    day_turnover: Decimal | None = None
+    tick_direction: TickDirection | None = None
+    extended_trading_hours: bool | None = None
+
+    def build(self) -> Trade:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TradeBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.time_nano_part = self.time_nano_part
+        o.sequence = self.sequence
+        o.exchange_code = self.exchange_code
+        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+        o.change = v if (v := self.change) is None or v.is_finite() else none_or_keep(v, o, "change")
+        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
+        o.day_volume = v if (v := self.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
+        o.day_turnover = v if (v := self.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
+        o.tick_direction = self.tick_direction
+        o.extended_trading_hours = self.extended_trading_hours
+        if not CLASS_SWAP:
+            return freeze(o, Trade)
+        o.__class__ = Trade
+        built: Trade = o
+        return built
+
+    @staticmethod
+    def of(model: Trade) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TradeWire(
+            model.event_symbol,
+            model.event_time,
+            model.time,
+            model.time_nano_part,
+            model.sequence,
+            model.exchange_code,
+            None if (v := model.price) is None else decimal_as_sent(v),
+            None if (v := model.change) is None else decimal_as_sent(v),
+            None if (v := model.size) is None else decimal_as_sent(v),
+            None if (v := model.day_id) is None else v.isoformat(),
+            None if (v := model.day_volume) is None else decimal_as_sent(v),
+            None if (v := model.day_turnover) is None else decimal_as_sent(v),
+            model.tick_direction,
+            model.extended_trading_hours,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TradeETHBuilder = mutable_builder(TradeETH)
+
+
+class TradeETHWire(Wire, rename="camel"):
+    """Wire form of `TradeETH`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    time: Moment | int | None = None
+    time_nano_part: int | None = None
+    sequence: int | None = None
+    exchange_code: str | None = None
+    price: Decimal | None = None
+    change: Decimal | None = None
+    size: Decimal | None = None
+    day_id: DateText | int | None = None
+    day_volume: Decimal | None = None
+    day_turnover: Decimal | None = None
+    tick_direction: TickDirection | None = None
+    extended_trading_hours: bool | None = None
+
+    def build(self) -> TradeETH:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TradeETHBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.time_nano_part = self.time_nano_part
+        o.sequence = self.sequence
+        o.exchange_code = self.exchange_code
+        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+        o.change = v if (v := self.change) is None or v.is_finite() else none_or_keep(v, o, "change")
+        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
+        o.day_volume = v if (v := self.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
+        o.day_turnover = v if (v := self.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
+        o.tick_direction = self.tick_direction
+        o.extended_trading_hours = self.extended_trading_hours
+        if not CLASS_SWAP:
+            return freeze(o, TradeETH)
+        o.__class__ = TradeETH
+        built: TradeETH = o
+        return built
+
+    @staticmethod
+    def of(model: TradeETH) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TradeETHWire(
+            model.event_symbol,
+            model.event_time,
+            model.time,
+            model.time_nano_part,
+            model.sequence,
+            model.exchange_code,
+            None if (v := model.price) is None else decimal_as_sent(v),
+            None if (v := model.change) is None else decimal_as_sent(v),
+            None if (v := model.size) is None else decimal_as_sent(v),
+            None if (v := model.day_id) is None else v.isoformat(),
+            None if (v := model.day_volume) is None else decimal_as_sent(v),
+            None if (v := model.day_turnover) is None else decimal_as_sent(v),
+            model.tick_direction,
+            model.extended_trading_hours,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SummaryBuilder = mutable_builder(Summary)
+
+
+class SummaryWire(Wire, rename="camel"):
+    """Wire form of `Summary`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    day_id: DateText | int | None = None
+    day_open_price: Decimal | None = None
+    day_high_price: Decimal | None = None
+    day_low_price: Decimal | None = None
+    day_close_price: Decimal | None = None
+    day_close_price_type: ClosePriceType | None = None
+    prev_day_id: DateText | int | None = None
+    prev_day_close_price: Decimal | None = None
+    prev_day_close_price_type: ClosePriceType | None = None
+    prev_day_volume: Decimal | None = None
+    open_interest: Decimal | None = None
+
+    def build(self) -> Summary:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SummaryBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
+        o.day_open_price = (
+            v if (v := self.day_open_price) is None or v.is_finite() else none_or_keep(v, o, "dayOpenPrice")
+        )
+        o.day_high_price = (
+            v if (v := self.day_high_price) is None or v.is_finite() else none_or_keep(v, o, "dayHighPrice")
+        )
+        o.day_low_price = v if (v := self.day_low_price) is None or v.is_finite() else none_or_keep(v, o, "dayLowPrice")
+        o.day_close_price = (
+            v if (v := self.day_close_price) is None or v.is_finite() else none_or_keep(v, o, "dayClosePrice")
+        )
+        o.day_close_price_type = self.day_close_price_type
+        o.prev_day_id = None if (v := self.prev_day_id) is None else day_of_epoch(v)
+        o.prev_day_close_price = (
+            v if (v := self.prev_day_close_price) is None or v.is_finite() else none_or_keep(v, o, "prevDayClosePrice")
+        )
+        o.prev_day_close_price_type = self.prev_day_close_price_type
+        o.prev_day_volume = (
+            v if (v := self.prev_day_volume) is None or v.is_finite() else none_or_keep(v, o, "prevDayVolume")
+        )
+        o.open_interest = (
+            v if (v := self.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
+        )
+        if not CLASS_SWAP:
+            return freeze(o, Summary)
+        o.__class__ = Summary
+        built: Summary = o
+        return built
+
+    @staticmethod
+    def of(model: Summary) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SummaryWire(
+            model.event_symbol,
+            model.event_time,
+            None if (v := model.day_id) is None else v.isoformat(),
+            None if (v := model.day_open_price) is None else decimal_as_sent(v),
+            None if (v := model.day_high_price) is None else decimal_as_sent(v),
+            None if (v := model.day_low_price) is None else decimal_as_sent(v),
+            None if (v := model.day_close_price) is None else decimal_as_sent(v),
+            model.day_close_price_type,
+            None if (v := model.prev_day_id) is None else v.isoformat(),
+            None if (v := model.prev_day_close_price) is None else decimal_as_sent(v),
+            model.prev_day_close_price_type,
+            None if (v := model.prev_day_volume) is None else decimal_as_sent(v),
+            None if (v := model.open_interest) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_ProfileBuilder = mutable_builder(Profile)
+
+
+class ProfileWire(Wire, rename="camel"):
+    """Wire form of `Profile`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    description: str | None = None
+    short_sale_restriction: ShortSaleRestriction | None = None
+    trading_status: SecurityStatus | None = None
+    status_reason: str | None = None
+    halt_start_time: Moment | int | None = None
+    halt_end_time: Moment | int | None = None
+    high_limit_price: Decimal | None = None
+    low_limit_price: Decimal | None = None
+    high52_week_price: Decimal | None = None
+    low52_week_price: Decimal | None = None
+    beta: Decimal | None = None
+    earnings_per_share: Decimal | None = None
+    dividend_frequency: Decimal | None = None
+    ex_dividend_amount: Decimal | None = None
+    ex_dividend_day_id: DateText | int | None = None
+    shares: Decimal | None = None
+    free_float: Decimal | None = None
+
+    def build(self) -> Profile:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _ProfileBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.description = self.description
+        o.short_sale_restriction = self.short_sale_restriction
+        o.trading_status = self.trading_status
+        o.status_reason = self.status_reason
+        o.halt_start_time = None if (v := self.halt_start_time) is None else epoch_or_none(v)
+        o.halt_end_time = None if (v := self.halt_end_time) is None else epoch_or_none(v)
+        o.high_limit_price = (
+            v if (v := self.high_limit_price) is None or v.is_finite() else none_or_keep(v, o, "highLimitPrice")
+        )
+        o.low_limit_price = (
+            v if (v := self.low_limit_price) is None or v.is_finite() else none_or_keep(v, o, "lowLimitPrice")
+        )
+        o.high52_week_price = (
+            v if (v := self.high52_week_price) is None or v.is_finite() else none_or_keep(v, o, "high52WeekPrice")
+        )
+        o.low52_week_price = (
+            v if (v := self.low52_week_price) is None or v.is_finite() else none_or_keep(v, o, "low52WeekPrice")
+        )
+        o.beta = v if (v := self.beta) is None or v.is_finite() else none_or_keep(v, o, "beta")
+        o.earnings_per_share = (
+            v if (v := self.earnings_per_share) is None or v.is_finite() else none_or_keep(v, o, "earningsPerShare")
+        )
+        o.dividend_frequency = (
+            v if (v := self.dividend_frequency) is None or v.is_finite() else none_or_keep(v, o, "dividendFrequency")
+        )
+        o.ex_dividend_amount = (
+            v if (v := self.ex_dividend_amount) is None or v.is_finite() else none_or_keep(v, o, "exDividendAmount")
+        )
+        o.ex_dividend_day_id = None if (v := self.ex_dividend_day_id) is None else day_of_epoch(v)
+        o.shares = v if (v := self.shares) is None or v.is_finite() else none_or_keep(v, o, "shares")
+        o.free_float = v if (v := self.free_float) is None or v.is_finite() else none_or_keep(v, o, "freeFloat")
+        if not CLASS_SWAP:
+            return freeze(o, Profile)
+        o.__class__ = Profile
+        built: Profile = o
+        return built
+
+    @staticmethod
+    def of(model: Profile) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = ProfileWire(
+            model.event_symbol,
+            model.event_time,
+            model.description,
+            model.short_sale_restriction,
+            model.trading_status,
+            model.status_reason,
+            model.halt_start_time,
+            model.halt_end_time,
+            None if (v := model.high_limit_price) is None else decimal_as_sent(v),
+            None if (v := model.low_limit_price) is None else decimal_as_sent(v),
+            None if (v := model.high52_week_price) is None else decimal_as_sent(v),
+            None if (v := model.low52_week_price) is None else decimal_as_sent(v),
+            None if (v := model.beta) is None else decimal_as_sent(v),
+            None if (v := model.earnings_per_share) is None else decimal_as_sent(v),
+            None if (v := model.dividend_frequency) is None else decimal_as_sent(v),
+            None if (v := model.ex_dividend_amount) is None else decimal_as_sent(v),
+            None if (v := model.ex_dividend_day_id) is None else v.isoformat(),
+            None if (v := model.shares) is None else decimal_as_sent(v),
+            None if (v := model.free_float) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_GreeksBuilder = mutable_builder(Greeks)
+
+
+class GreeksWire(Wire, rename="camel"):
+    """Wire form of `Greeks`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    price: Decimal | None = None
+    volatility: Decimal | None = None
+    delta: Decimal | None = None
+    gamma: Decimal | None = None
+    theta: Decimal | None = None
+    rho: Decimal | None = None
+    vega: Decimal | None = None
+
+    def build(self) -> Greeks:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _GreeksBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+        o.delta = v if (v := self.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
+        o.gamma = v if (v := self.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
+        o.theta = v if (v := self.theta) is None or v.is_finite() else none_or_keep(v, o, "theta")
+        o.rho = v if (v := self.rho) is None or v.is_finite() else none_or_keep(v, o, "rho")
+        o.vega = v if (v := self.vega) is None or v.is_finite() else none_or_keep(v, o, "vega")
+        if not CLASS_SWAP:
+            return freeze(o, Greeks)
+        o.__class__ = Greeks
+        built: Greeks = o
+        return built
+
+    @staticmethod
+    def of(model: Greeks) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = GreeksWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            None if (v := model.price) is None else decimal_as_sent(v),
+            None if (v := model.volatility) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+            None if (v := model.gamma) is None else decimal_as_sent(v),
+            None if (v := model.theta) is None else decimal_as_sent(v),
+            None if (v := model.rho) is None else decimal_as_sent(v),
+            None if (v := model.vega) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TimeAndSaleBuilder = mutable_builder(TimeAndSale)
+
+
+class TimeAndSaleWire(Wire, rename="camel"):
+    """Wire form of `TimeAndSale`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    time_nano_part: int | None = None
+    exchange_code: str | None = None
+    price: Decimal | None = None
+    size: Decimal | None = None
+    bid_price: Decimal | None = None
+    ask_price: Decimal | None = None
+    exchange_sale_conditions: str | None = None
+    trade_through_exempt: str | None = None
+    aggressor_side: AggressorSide | None = None
+    spread_leg: bool | None = None
+    extended_trading_hours: bool | None = None
+    valid_tick: bool | None = None
+    type: TimeAndSaleType | None = None
+    buyer: str | None = None
+    seller: str | None = None
+
+    def build(self) -> TimeAndSale:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TimeAndSaleBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.time_nano_part = self.time_nano_part
+        o.exchange_code = self.exchange_code
+        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+        o.bid_price = v if (v := self.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
+        o.ask_price = v if (v := self.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
+        o.exchange_sale_conditions = self.exchange_sale_conditions
+        o.trade_through_exempt = self.trade_through_exempt
+        o.aggressor_side = self.aggressor_side
+        o.spread_leg = self.spread_leg
+        o.extended_trading_hours = self.extended_trading_hours
+        o.valid_tick = self.valid_tick
+        o.type = self.type
+        o.buyer = self.buyer
+        o.seller = self.seller
+        if not CLASS_SWAP:
+            return freeze(o, TimeAndSale)
+        o.__class__ = TimeAndSale
+        built: TimeAndSale = o
+        return built
+
+    @staticmethod
+    def of(model: TimeAndSale) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TimeAndSaleWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            model.time_nano_part,
+            model.exchange_code,
+            None if (v := model.price) is None else decimal_as_sent(v),
+            None if (v := model.size) is None else decimal_as_sent(v),
+            None if (v := model.bid_price) is None else decimal_as_sent(v),
+            None if (v := model.ask_price) is None else decimal_as_sent(v),
+            model.exchange_sale_conditions,
+            model.trade_through_exempt,
+            model.aggressor_side,
+            model.spread_leg,
+            model.extended_trading_hours,
+            model.valid_tick,
+            model.type,
+            model.buyer,
+            model.seller,
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_CandleBuilder = mutable_builder(Candle)
+
+
+class CandleWire(
+    Wire,
+    rename={
+        "event_symbol": "eventSymbol",
+        "event_time": "eventTime",
+        "event_flags": "eventFlags",
+        "index": "index",
+        "time": "time",
+        "sequence": "sequence",
+        "count": "count",
+        "open": "open",
+        "high": "high",
+        "low": "low",
+        "close": "close",
+        "volume": "volume",
+        "vwap": "VWAP",
+        "bid_volume": "bidVolume",
+        "ask_volume": "askVolume",
+        "imp_volatility": "impVolatility",
+        "open_interest": "openInterest",
+    },
+):
+    """Wire form of `Candle`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    count: int | None = None
+    open: Decimal | None = None
+    high: Decimal | None = None
+    low: Decimal | None = None
+    close: Decimal | None = None
+    volume: Decimal | None = None
+    vwap: Decimal | None = None
+    bid_volume: Decimal | None = None
+    ask_volume: Decimal | None = None
+    imp_volatility: Decimal | None = None
+    open_interest: Decimal | None = None
+    vwap__alias1: Decimal | None = msgspec.field(default=None, name="vwap")
+
+    def build(self) -> Candle:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _CandleBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.count = self.count
+        o.open = v if (v := self.open) is None or v.is_finite() else none_or_keep(v, o, "open")
+        o.high = v if (v := self.high) is None or v.is_finite() else none_or_keep(v, o, "high")
+        o.low = v if (v := self.low) is None or v.is_finite() else none_or_keep(v, o, "low")
+        o.close = v if (v := self.close) is None or v.is_finite() else none_or_keep(v, o, "close")
+        o.volume = v if (v := self.volume) is None or v.is_finite() else none_or_keep(v, o, "volume")
+        v = self.vwap
+        if self.vwap__alias1 is not None:
+            if v is None:
+                v = self.vwap__alias1
+            else:
+                keep(o, "vwap", msgspec.to_builtins(self.vwap__alias1, builtin_types=(Decimal,)))
+        o.vwap = None if v is None else v if v.is_finite() else none_or_keep(v, o, "VWAP")
+        o.bid_volume = v if (v := self.bid_volume) is None or v.is_finite() else none_or_keep(v, o, "bidVolume")
+        o.ask_volume = v if (v := self.ask_volume) is None or v.is_finite() else none_or_keep(v, o, "askVolume")
+        o.imp_volatility = (
+            v if (v := self.imp_volatility) is None or v.is_finite() else none_or_keep(v, o, "impVolatility")
+        )
+        o.open_interest = (
+            v if (v := self.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
+        )
+        if not CLASS_SWAP:
+            return freeze(o, Candle)
+        o.__class__ = Candle
+        built: Candle = o
+        return built
+
+    @staticmethod
+    def of(model: Candle) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = CandleWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            model.count,
+            None if (v := model.open) is None else decimal_as_sent(v),
+            None if (v := model.high) is None else decimal_as_sent(v),
+            None if (v := model.low) is None else decimal_as_sent(v),
+            None if (v := model.close) is None else decimal_as_sent(v),
+            None if (v := model.volume) is None else decimal_as_sent(v),
+            None if (v := model.vwap) is None else decimal_as_sent(v),
+            None if (v := model.bid_volume) is None else decimal_as_sent(v),
+            None if (v := model.ask_volume) is None else decimal_as_sent(v),
+            None if (v := model.imp_volatility) is None else decimal_as_sent(v),
+            None if (v := model.open_interest) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_UnderlyingBuilder = mutable_builder(Underlying)
+
+
+class UnderlyingWire(Wire, rename="camel"):
+    """Wire form of `Underlying`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    volatility: Decimal | None = None
+    front_volatility: Decimal | None = None
+    back_volatility: Decimal | None = None
+    call_volume: Decimal | None = None
+    put_volume: Decimal | None = None
+    put_call_ratio: Decimal | None = None
+
+    def build(self) -> Underlying:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _UnderlyingBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+        o.front_volatility = (
+            v if (v := self.front_volatility) is None or v.is_finite() else none_or_keep(v, o, "frontVolatility")
+        )
+        o.back_volatility = (
+            v if (v := self.back_volatility) is None or v.is_finite() else none_or_keep(v, o, "backVolatility")
+        )
+        o.call_volume = v if (v := self.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
+        o.put_volume = v if (v := self.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
+        o.put_call_ratio = (
+            v if (v := self.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
+        )
+        if not CLASS_SWAP:
+            return freeze(o, Underlying)
+        o.__class__ = Underlying
+        built: Underlying = o
+        return built
+
+    @staticmethod
+    def of(model: Underlying) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = UnderlyingWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            None if (v := model.volatility) is None else decimal_as_sent(v),
+            None if (v := model.front_volatility) is None else decimal_as_sent(v),
+            None if (v := model.back_volatility) is None else decimal_as_sent(v),
+            None if (v := model.call_volume) is None else decimal_as_sent(v),
+            None if (v := model.put_volume) is None else decimal_as_sent(v),
+            None if (v := model.put_call_ratio) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_TheoPriceBuilder = mutable_builder(TheoPrice)
+
+
+class TheoPriceWire(Wire, rename="camel"):
+    """Wire form of `TheoPrice`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    price: Decimal | None = None
+    underlying_price: Decimal | None = None
+    delta: Decimal | None = None
+    gamma: Decimal | None = None
+    dividend: Decimal | None = None
+    interest: Decimal | None = None
+
+    def build(self) -> TheoPrice:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _TheoPriceBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+        o.underlying_price = (
+            v if (v := self.underlying_price) is None or v.is_finite() else none_or_keep(v, o, "underlyingPrice")
+        )
+        o.delta = v if (v := self.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
+        o.gamma = v if (v := self.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
+        o.dividend = v if (v := self.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
+        o.interest = v if (v := self.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
+        if not CLASS_SWAP:
+            return freeze(o, TheoPrice)
+        o.__class__ = TheoPrice
+        built: TheoPrice = o
+        return built
+
+    @staticmethod
+    def of(model: TheoPrice) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = TheoPriceWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            None if (v := model.price) is None else decimal_as_sent(v),
+            None if (v := model.underlying_price) is None else decimal_as_sent(v),
+            None if (v := model.delta) is None else decimal_as_sent(v),
+            None if (v := model.gamma) is None else decimal_as_sent(v),
+            None if (v := model.dividend) is None else decimal_as_sent(v),
+            None if (v := model.interest) is None else decimal_as_sent(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SeriesBuilder = mutable_builder(Series)
+
+
+class SeriesWire(Wire, rename="camel"):
+    """Wire form of `Series`."""
+
+    event_symbol: str | None = None
+    event_time: Moment | int | None = None
+    event_flags: int | None = None
+    index: int | None = None
+    time: Moment | int | None = None
+    sequence: int | None = None
+    expiration: DateText | int | None = None
+    volatility: Decimal | None = None
+    call_volume: Decimal | None = None
+    put_volume: Decimal | None = None
+    put_call_ratio: Decimal | None = None
+    forward_price: Decimal | None = None
+    dividend: Decimal | None = None
+    interest: Decimal | None = None
+
+    def build(self) -> Series:
+        """Return the frozen model with these values."""
+        v: Any
+        o = _SeriesBuilder()
+        o.extra = EMPTY
+        o.event_symbol = self.event_symbol
+        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
+        o.event_flags = self.event_flags
+        o.index = self.index
+        o.time = None if (v := self.time) is None else epoch_or_none(v)
+        o.sequence = self.sequence
+        o.expiration = None if (v := self.expiration) is None else day_of_epoch(v)
+        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+        o.call_volume = v if (v := self.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
+        o.put_volume = v if (v := self.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
+        o.put_call_ratio = (
+            v if (v := self.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
+        )
+        o.forward_price = (
+            v if (v := self.forward_price) is None or v.is_finite() else none_or_keep(v, o, "forwardPrice")
+        )
+        o.dividend = v if (v := self.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
+        o.interest = v if (v := self.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
+        if not CLASS_SWAP:
+            return freeze(o, Series)
+        o.__class__ = Series
+        built: Series = o
+        return built
+
+    @staticmethod
+    def of(model: Series) -> Any:
+        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
+        v: Any
+        wire = SeriesWire(
+            model.event_symbol,
+            model.event_time,
+            model.event_flags,
+            model.index,
+            model.time,
+            model.sequence,
+            None if (v := model.expiration) is None else v.isoformat(),
+            None if (v := model.volatility) is None else decimal_as_sent(v),
+            None if (v := model.call_volume) is None else decimal_as_sent(v),
+            None if (v := model.put_volume) is None else decimal_as_sent(v),
+            None if (v := model.put_call_ratio) is None else decimal_as_sent(v),
+            None if (v := model.forward_price) is None else decimal_as_sent(v),
+            None if (v := model.dividend) is None else decimal_as_sent(v),
+            None if (v := model.interest) is None else decimal_as_sent(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -7951,4 +9339,24 @@ WIRES: dict[type[Any], type[Wire]] = {
     SimulatedTrade: SimulatedTradeWire,
     SimulatedTradeLeg: SimulatedTradeLegWire,
     SimulatedPrice: SimulatedPriceWire,
+    ExternalTransaction: ExternalTransactionWire,
+    UnderlyingYearGainSummary: UnderlyingYearGainSummaryWire,
+    OrderChain: OrderChainWire,
+    OrderChainTotals: OrderChainTotalsWire,
+    OrderChainEntry: OrderChainEntryWire,
+    OrderChainNode: OrderChainNodeWire,
+    OrderChainLeg: OrderChainLegWire,
+    MarketStateSnapshot: MarketStateSnapshotWire,
+    MarketStateEntry: MarketStateEntryWire,
+    Quote: QuoteWire,
+    Trade: TradeWire,
+    TradeETH: TradeETHWire,
+    Summary: SummaryWire,
+    Profile: ProfileWire,
+    Greeks: GreeksWire,
+    TimeAndSale: TimeAndSaleWire,
+    Candle: CandleWire,
+    Underlying: UnderlyingWire,
+    TheoPrice: TheoPriceWire,
+    Series: SeriesWire,
 }

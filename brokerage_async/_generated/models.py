@@ -430,6 +430,76 @@ class SimulatedEffect(OpenStrEnum):
     CREDIT = "credit"
 
 
+class TickDirection(OpenStrEnum):
+    """Direction of a trade's price against the previous ones.
+
+    Published by the service, not in the service document.
+    """
+
+    UNDEFINED = "UNDEFINED"
+    DOWN = "DOWN"
+    ZERO_DOWN = "ZERO_DOWN"
+    ZERO = "ZERO"
+    ZERO_UP = "ZERO_UP"
+    UP = "UP"
+
+
+class ClosePriceType(OpenStrEnum):
+    """Type of a closing price.
+
+    Published by the service, not in the service document.
+    """
+
+    REGULAR = "REGULAR"
+    INDICATIVE = "INDICATIVE"
+    PRELIMINARY = "PRELIMINARY"
+    FINAL = "FINAL"
+
+
+class ShortSaleRestriction(OpenStrEnum):
+    """State of the short-sale restriction of an instrument.
+
+    Published by the service, not in the service document.
+    """
+
+    UNDEFINED = "UNDEFINED"
+    ACTIVE = "ACTIVE"
+    INACTIVE = "INACTIVE"
+
+
+class SecurityStatus(OpenStrEnum):
+    """Trading status of an instrument on the market-data stream.
+
+    Published by the service, not in the service document.
+    """
+
+    UNDEFINED = "UNDEFINED"
+    HALTED = "HALTED"
+    ACTIVE = "ACTIVE"
+
+
+class AggressorSide(OpenStrEnum):
+    """Side that took liquidity in a trade.
+
+    Published by the service, not in the service document.
+    """
+
+    UNDEFINED = "UNDEFINED"
+    BUY = "BUY"
+    SELL = "SELL"
+
+
+class TimeAndSaleType(OpenStrEnum):
+    """Type of a time-and-sale event.
+
+    Published by the service, not in the service document.
+    """
+
+    NEW = "NEW"
+    CORRECTION = "CORRECTION"
+    CANCEL = "CANCEL"
+
+
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Pagination(Model):
     """Position of a page in the whole list.
@@ -3533,6 +3603,806 @@ class SimulatedPrice(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class ExternalTransaction(Model):
+    """Transfer between an account and a bank.
+
+    Known from other clients, not in the service document.
+    """
+
+    id: str | None = None
+    """Identifier of the transfer."""
+
+    account_number: str | None = None
+    """Account number."""
+
+    amount: Decimal | None = None
+    """Amount, in dollars."""
+
+    bank_account_type: str | None = None
+    """Type of the bank account."""
+
+    banking_date: date | None = None
+    """Date at the bank."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    direction: str | None = None
+    """Direction of the transfer."""
+
+    disbursement_type: str | None = None
+    """Type of disbursement."""
+
+    ext_transfer_id: str | None = None
+    """Identifier of the transfer at the bank."""
+
+    funds_available_date: date | None = None
+    """Date from which the funds are available."""
+
+    is_cancelable: bool | None = None
+    """Whether the transfer can be cancelled."""
+
+    is_clearing_accepted: bool | None = None
+    """Whether the clearing firm has accepted it."""
+
+    state: str | None = None
+    """State of the transfer."""
+
+    transfer_method: str | None = None
+    """Method of the transfer."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class UnderlyingYearGainSummary(Model):
+    """Gains, fees and commissions of one underlying in one year.
+
+    Known from other clients, not in the service document.
+    """
+
+    account_number: str | None = None
+    """Account number."""
+
+    symbol: str | None = None
+    """Symbol of the underlying."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type of the underlying."""
+
+    year: int | None = None
+    """Calendar year."""
+
+    fees: Decimal | None = None
+    """Fees, in dollars."""
+
+    fees_effect: PriceEffect | None = None
+    """Direction of fees."""
+
+    commissions: Decimal | None = None
+    """Commissions, in dollars."""
+
+    commissions_effect: PriceEffect | None = None
+    """Direction of commissions."""
+
+    yearly_realized_gain: Decimal | None = None
+    """Gain realized in the year, in dollars."""
+
+    yearly_realized_gain_effect: PriceEffect | None = None
+    """Direction of yearly-realized-gain."""
+
+    realized_lot_gain: Decimal | None = None
+    """Gain realized on lots, in dollars."""
+
+    realized_lot_gain_effect: PriceEffect | None = None
+    """Direction of realized-lot-gain."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OrderChainEntry(Model):
+    """Position within an order chain.
+
+    Known from other clients, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the instrument."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    quantity: Decimal | None = None
+    """Unsigned quantity, in shares or contracts."""
+
+    quantity_type: str | None = None
+    """Direction: `Long` or `Short`."""
+
+    quantity_numeric: Decimal | None = None
+    """Signed quantity, in shares or contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OrderChainLeg(Model):
+    """Leg of an order within an order chain.
+
+    Known from other clients, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the instrument."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    action: LegAction | None = None
+    """Side and effect of the leg."""
+
+    fill_quantity: Decimal | None = None
+    """Filled quantity, in shares or contracts."""
+
+    order_quantity: Decimal | None = None
+    """Ordered quantity, in shares or contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class MarketStateEntry(Model):
+    """Market data of one instrument at the time of an order.
+
+    Known from other clients, not in the service document.
+    """
+
+    symbol: str | None = None
+    """Symbol of the instrument."""
+
+    instrument_type: InstrumentType | None = None
+    """Instrument type."""
+
+    bid: Decimal | None = None
+    """Bid, in dollars or points per unit."""
+
+    ask: Decimal | None = None
+    """Ask, in dollars or points per unit."""
+
+    last: Decimal | None = None
+    """Last price, in dollars or points per unit."""
+
+    delta: Decimal | None = None
+    """Delta: change in dollars per dollar of the underlying."""
+
+    gamma: Decimal | None = None
+    """Gamma: change of delta in shares per dollar of the underlying."""
+
+    theta: Decimal | None = None
+    """Theta: change in dollars per day."""
+
+    rho: Decimal | None = None
+    """Rho: change in dollars per percentage point of interest."""
+
+    vega: Decimal | None = None
+    """Vega: change in dollars per percentage point of volatility."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Quote(Model):
+    """Best bid and ask of an instrument.
+
+    Recorded from the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    time_nano_part: int | None = None
+    """Nanoseconds within the millisecond of the times."""
+
+    bid_time: datetime | None = None
+    """Time of the bid."""
+
+    bid_exchange_code: str | None = None
+    """Exchange of the bid, as one character."""
+
+    bid_price: Decimal | None = None
+    """Bid, in dollars or points per unit."""
+
+    bid_size: Decimal | None = None
+    """Quantity of the bid, in shares, contracts or units."""
+
+    ask_time: datetime | None = None
+    """Time of the ask."""
+
+    ask_exchange_code: str | None = None
+    """Exchange of the ask, as one character."""
+
+    ask_price: Decimal | None = None
+    """Ask, in dollars or points per unit."""
+
+    ask_size: Decimal | None = None
+    """Quantity of the ask, in shares, contracts or units."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Trade(Model):
+    """Last trade of an instrument.
+
+    Recorded from the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    time: datetime | None = None
+    """Time of the trade."""
+
+    time_nano_part: int | None = None
+    """Nanoseconds within the millisecond of `time`."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    exchange_code: str | None = None
+    """Exchange, as one character."""
+
+    price: Decimal | None = None
+    """Price, in dollars or points per unit."""
+
+    change: Decimal | None = None
+    """Change since the previous trade, in dollars or points per unit."""
+
+    size: Decimal | None = None
+    """Quantity, in shares, contracts or units."""
+
+    day_id: date | None = None
+    """Trading day."""
+
+    day_volume: Decimal | None = None
+    """Volume of the day, in shares, contracts or units."""
+
+    day_turnover: Decimal | None = None
+    """Turnover of the day, in dollars."""
+
+    tick_direction: TickDirection | None = None
+    """Direction of the price."""
+
+    extended_trading_hours: bool | None = None
+    """Whether the trade took place outside of regular hours."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TradeETH(Model):
+    """Last trade of an instrument outside of regular hours.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    time: datetime | None = None
+    """Time of the trade."""
+
+    time_nano_part: int | None = None
+    """Nanoseconds within the millisecond of `time`."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    exchange_code: str | None = None
+    """Exchange, as one character."""
+
+    price: Decimal | None = None
+    """Price, in dollars or points per unit."""
+
+    change: Decimal | None = None
+    """Change since the previous trade, in dollars or points per unit."""
+
+    size: Decimal | None = None
+    """Quantity, in shares, contracts or units."""
+
+    day_id: date | None = None
+    """Trading day."""
+
+    day_volume: Decimal | None = None
+    """Volume of the day, in shares, contracts or units."""
+
+    day_turnover: Decimal | None = None
+    """Turnover of the day, in dollars."""
+
+    tick_direction: TickDirection | None = None
+    """Direction of the price."""
+
+    extended_trading_hours: bool | None = None
+    """Whether the trade took place outside of regular hours."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Summary(Model):
+    """Prices of the day and the previous day, and open interest.
+
+    Recorded from the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    day_id: date | None = None
+    """Trading day."""
+
+    day_open_price: Decimal | None = None
+    """Opening price of the day, in dollars or points per unit."""
+
+    day_high_price: Decimal | None = None
+    """Highest price of the day, in dollars or points per unit."""
+
+    day_low_price: Decimal | None = None
+    """Lowest price of the day, in dollars or points per unit."""
+
+    day_close_price: Decimal | None = None
+    """Closing price of the day, in dollars or points per unit."""
+
+    day_close_price_type: ClosePriceType | None = None
+    """Type of the closing price."""
+
+    prev_day_id: date | None = None
+    """Previous trading day."""
+
+    prev_day_close_price: Decimal | None = None
+    """Closing price of the previous day, in dollars or points per unit."""
+
+    prev_day_close_price_type: ClosePriceType | None = None
+    """Type of the previous closing price."""
+
+    prev_day_volume: Decimal | None = None
+    """Volume of the previous day, in shares, contracts or units."""
+
+    open_interest: Decimal | None = None
+    """Open interest, in contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Profile(Model):
+    """Description and trading status of an instrument.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    description: str | None = None
+    """Name of the instrument."""
+
+    short_sale_restriction: ShortSaleRestriction | None = None
+    """State of the short-sale restriction."""
+
+    trading_status: SecurityStatus | None = None
+    """Trading status of the instrument."""
+
+    status_reason: str | None = None
+    """Reason for the trading status."""
+
+    halt_start_time: datetime | None = None
+    """Start of the trading halt."""
+
+    halt_end_time: datetime | None = None
+    """End of the trading halt."""
+
+    high_limit_price: Decimal | None = None
+    """Upper price limit, in dollars or points per unit."""
+
+    low_limit_price: Decimal | None = None
+    """Lower price limit, in dollars or points per unit."""
+
+    high52_week_price: Decimal | None = None
+    """Highest price of 52 weeks, in dollars or points per unit."""
+
+    low52_week_price: Decimal | None = None
+    """Lowest price of 52 weeks, in dollars or points per unit."""
+
+    beta: Decimal | None = None
+    """Beta, a ratio."""
+
+    earnings_per_share: Decimal | None = None
+    """Earnings, in dollars per share."""
+
+    dividend_frequency: Decimal | None = None
+    """Number of dividends per year."""
+
+    ex_dividend_amount: Decimal | None = None
+    """Last dividend, in dollars per share."""
+
+    ex_dividend_day_id: date | None = None
+    """Ex-date of the last dividend."""
+
+    shares: Decimal | None = None
+    """Number of shares outstanding."""
+
+    free_float: Decimal | None = None
+    """Number of shares in free float."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Greeks(Model):
+    """Price, volatility and greeks of an option.
+
+    Recorded from the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    price: Decimal | None = None
+    """Theoretical price, in dollars or points per unit."""
+
+    volatility: Decimal | None = None
+    """Implied volatility as a fraction, 0.2 for 20 %."""
+
+    delta: Decimal | None = None
+    """Delta: change in dollars per dollar of the underlying."""
+
+    gamma: Decimal | None = None
+    """Gamma: change of delta in shares per dollar of the underlying."""
+
+    theta: Decimal | None = None
+    """Theta: change in dollars per day."""
+
+    rho: Decimal | None = None
+    """Rho: change in dollars per percentage point of interest."""
+
+    vega: Decimal | None = None
+    """Vega: change in dollars per percentage point of volatility."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TimeAndSale(Model):
+    """Single trade of an instrument.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    time_nano_part: int | None = None
+    """Nanoseconds within the millisecond of `time`."""
+
+    exchange_code: str | None = None
+    """Exchange, as one character."""
+
+    price: Decimal | None = None
+    """Price, in dollars or points per unit."""
+
+    size: Decimal | None = None
+    """Quantity, in shares, contracts or units."""
+
+    bid_price: Decimal | None = None
+    """Bid at the trade, in dollars or points per unit."""
+
+    ask_price: Decimal | None = None
+    """Ask at the trade, in dollars or points per unit."""
+
+    exchange_sale_conditions: str | None = None
+    """Sale conditions in the codes of the exchange."""
+
+    trade_through_exempt: str | None = None
+    """Trade-through exemption, as one character."""
+
+    aggressor_side: AggressorSide | None = None
+    """Side that took liquidity."""
+
+    spread_leg: bool | None = None
+    """Whether the trade is a leg of a spread."""
+
+    extended_trading_hours: bool | None = None
+    """Whether the trade took place outside of regular hours."""
+
+    valid_tick: bool | None = None
+    """Whether the trade counts for the last price."""
+
+    type: TimeAndSaleType | None = None
+    """Whether it is new, a correction or a cancellation."""
+
+    buyer: str | None = None
+    """Buyer, where disclosed."""
+
+    seller: str | None = None
+    """Seller, where disclosed."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Candle(Model):
+    """Prices and volume of one interval.
+
+    Recorded from the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    count: int | None = None
+    """Number of trades."""
+
+    open: Decimal | None = None
+    """First price, in dollars or points per unit."""
+
+    high: Decimal | None = None
+    """Highest price, in dollars or points per unit."""
+
+    low: Decimal | None = None
+    """Lowest price, in dollars or points per unit."""
+
+    close: Decimal | None = None
+    """Last price, in dollars or points per unit."""
+
+    volume: Decimal | None = None
+    """Volume, in shares, contracts or units."""
+
+    vwap: Decimal | None = None
+    """Volume-weighted average price, in dollars or points per unit."""
+
+    bid_volume: Decimal | None = None
+    """Volume at the bid, in shares, contracts or units."""
+
+    ask_volume: Decimal | None = None
+    """Volume at the ask, in shares, contracts or units."""
+
+    imp_volatility: Decimal | None = None
+    """Implied volatility as a fraction."""
+
+    open_interest: Decimal | None = None
+    """Open interest, in contracts."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Underlying(Model):
+    """Volatility and option volume of an underlying.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    volatility: Decimal | None = None
+    """Implied volatility of 30 days as a fraction."""
+
+    front_volatility: Decimal | None = None
+    """Implied volatility of the front month as a fraction."""
+
+    back_volatility: Decimal | None = None
+    """Implied volatility of the back month as a fraction."""
+
+    call_volume: Decimal | None = None
+    """Volume of calls, in contracts."""
+
+    put_volume: Decimal | None = None
+    """Volume of puts, in contracts."""
+
+    put_call_ratio: Decimal | None = None
+    """Ratio of put volume to call volume."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class TheoPrice(Model):
+    """Theoretical price of an option.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    price: Decimal | None = None
+    """Theoretical price, in dollars or points per unit."""
+
+    underlying_price: Decimal | None = None
+    """Price of the underlying, in dollars or points per unit."""
+
+    delta: Decimal | None = None
+    """Delta: change in dollars per dollar of the underlying."""
+
+    gamma: Decimal | None = None
+    """Gamma: change of delta in shares per dollar of the underlying."""
+
+    dividend: Decimal | None = None
+    """Dividend yield as a fraction."""
+
+    interest: Decimal | None = None
+    """Interest rate as a fraction."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class Series(Model):
+    """Volatility and volume of one expiration of an underlying.
+
+    Published by the service, not in the service document.
+    """
+
+    event_symbol: str | None = None
+    """Streamer symbol."""
+
+    event_time: datetime | None = None
+    """Time of the event at the source; usually absent."""
+
+    event_flags: int | None = None
+    """Flags of a snapshot or transaction, see `EventFlag`."""
+
+    index: int | None = None
+    """Identifier of the row within its symbol, 64 bits."""
+
+    time: datetime | None = None
+    """Time of the event."""
+
+    sequence: int | None = None
+    """Order of events with the same time."""
+
+    expiration: date | None = None
+    """Day of expiration."""
+
+    volatility: Decimal | None = None
+    """Implied volatility as a fraction."""
+
+    call_volume: Decimal | None = None
+    """Volume of calls, in contracts."""
+
+    put_volume: Decimal | None = None
+    """Volume of puts, in contracts."""
+
+    put_call_ratio: Decimal | None = None
+    """Ratio of put volume to call volume."""
+
+    forward_price: Decimal | None = None
+    """Forward price of the underlying, in dollars or points per unit."""
+
+    dividend: Decimal | None = None
+    """Dividend yield as a fraction."""
+
+    interest: Decimal | None = None
+    """Interest rate as a fraction."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class ErrorBody(Model):
     """Cause of an error status.
 
@@ -4925,6 +5795,103 @@ class SimulatedTrade(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OrderChainTotals(Model):
+    """Totals of an order chain.
+
+    Known from other clients, not in the service document.
+    """
+
+    open: bool | None = None
+    """Whether positions are open."""
+
+    roll_count: int | None = None
+    """Number of rolls."""
+
+    opened_at: datetime | None = None
+    """Time of the first fill."""
+
+    last_occurred_at: datetime | None = None
+    """Time of the last fill."""
+
+    total_fees: Decimal | None = None
+    """Fees, in dollars."""
+
+    total_fees_effect: PriceEffect | None = None
+    """Direction of total-fees."""
+
+    total_commissions: Decimal | None = None
+    """Commissions, in dollars."""
+
+    total_commissions_effect: PriceEffect | None = None
+    """Direction of total-commissions."""
+
+    realized_gain: Decimal | None = None
+    """Realized gain, in dollars."""
+
+    realized_gain_effect: PriceEffect | None = None
+    """Direction of realized-gain."""
+
+    realized_gain_with_fees: Decimal | None = None
+    """Realized gain after fees, which may be negative, in dollars."""
+
+    realized_gain_with_fees_effect: PriceEffect | None = None
+    """Direction of realized-gain-with-fees."""
+
+    total_opening_cost: Decimal | None = None
+    """Cost of opening, in dollars."""
+
+    total_opening_cost_effect: PriceEffect | None = None
+    """Direction of total-opening-cost."""
+
+    total_closing_cost: Decimal | None = None
+    """Cost of closing, in dollars."""
+
+    total_closing_cost_effect: PriceEffect | None = None
+    """Direction of total-closing-cost."""
+
+    total_cost: Decimal | None = None
+    """Cost, in dollars."""
+
+    total_cost_effect: PriceEffect | None = None
+    """Direction of total-cost."""
+
+    winner_realized_and_closed: bool | None = None
+    """Whether the closed chain made a gain."""
+
+    winner_realized: bool | None = None
+    """Whether the realized gain is positive."""
+
+    winner_realized_with_fees: bool | None = None
+    """Whether the realized gain is positive after fees."""
+
+    open_entries: tuple[OrderChainEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Open positions."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class MarketStateSnapshot(Model):
+    """Market data at the time of an order.
+
+    Known from other clients, not in the service document.
+    """
+
+    market_datas: tuple[MarketStateEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Market data of each instrument."""
+
+    total_delta: Decimal | None = None
+    """Delta of all positions, in shares of the underlying."""
+
+    total_theta: Decimal | None = None
+    """Theta of all positions, in dollars per day."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class FutureOption(Model):
     """Listed option on a future.
 
@@ -5499,6 +6466,65 @@ class NestedFuturesOptionChain(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OrderChainNode(Model):
+    """Order, or state of the open positions, within an order chain.
+
+    Known from other clients, not in the service document.
+    """
+
+    node_type: str | None = None
+    """Type: `order` or `open-positions`."""
+
+    id: str | None = None
+    """Identifier of the node."""
+
+    description: str | None = None
+    """Description of the node."""
+
+    occurred_at: datetime | None = None
+    """Time of the node."""
+
+    total_fees: Decimal | None = None
+    """Fees, in dollars."""
+
+    total_fees_effect: PriceEffect | None = None
+    """Direction of total-fees."""
+
+    total_fill_cost: Decimal | None = None
+    """Cost of all fills, in dollars."""
+
+    total_fill_cost_effect: PriceEffect | None = None
+    """Direction of total-fill-cost."""
+
+    fill_cost_per_quantity: Decimal | None = None
+    """Cost per unit, in dollars."""
+
+    fill_cost_per_quantity_effect: PriceEffect | None = None
+    """Direction of fill-cost-per-quantity."""
+
+    gcd_quantity: Decimal | None = None
+    """Number of units of the strategy."""
+
+    order_fill_count: int | None = None
+    """Number of fills."""
+
+    roll: bool | None = None
+    """Whether the order rolls positions."""
+
+    legs: tuple[OrderChainLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Legs of the order."""
+
+    entries: tuple[OrderChainEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Open positions after the node."""
+
+    market_state_snapshot: MarketStateSnapshot | None = None
+    """Market at the time of the node."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class Order(Model):
     """Order as reported by the service.
 
@@ -5929,6 +6955,44 @@ class NewComplexOrder(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+class OrderChain(Model):
+    """Orders that belong together, from opening to closing, with rolls.
+
+    Known from other clients, not in the service document.
+    """
+
+    id: str | None = None
+    """Identifier of the chain."""
+
+    description: str | None = None
+    """Name of the strategy."""
+
+    underlying_symbol: str | None = None
+    """Symbol of the underlying."""
+
+    account_number: str | None = None
+    """Account number."""
+
+    created_at: datetime | None = None
+    """Time of creation."""
+
+    updated_at: datetime | None = None
+    """Time of the last change."""
+
+    computed_data: OrderChainTotals | None = None
+    """Totals of the chain."""
+
+    lite_nodes_sizes: int | None = None
+    """Number of nodes."""
+
+    lite_nodes: tuple[OrderChainNode, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
+    """Orders and positions of the chain."""
+
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
 class PlacedOrderResponse(Model):
     """Effect of an order on the account.
 
@@ -5971,6 +7035,7 @@ __all__ = [
     "AccountBalance",
     "Address",
     "AdvancedInstructions",
+    "AggressorSide",
     "AlertField",
     "AlertOperator",
     "AuthorityLevel",
@@ -5984,7 +7049,9 @@ __all__ = [
     "BacktestStatus",
     "BacktestTrial",
     "BuyingPowerEffect",
+    "Candle",
     "ChainFuture",
+    "ClosePriceType",
     "CompactOptionChain",
     "Comparator",
     "ComplexOrder",
@@ -6013,6 +7080,7 @@ __all__ = [
     "ExitConditions",
     "ExpectedEarnings",
     "ExpirationVolatility",
+    "ExternalTransaction",
     "FeeBreakdown",
     "FeeCalculation",
     "Fill",
@@ -6026,6 +7094,7 @@ __all__ = [
     "FuturesOptionChain",
     "FuturesOptionExpiration",
     "GrantType",
+    "Greeks",
     "HolidayCalendar",
     "InstrumentCollection",
     "InstrumentSearchHit",
@@ -6045,6 +7114,8 @@ __all__ = [
     "MarketDataSnapshot",
     "MarketSession",
     "MarketState",
+    "MarketStateEntry",
+    "MarketStateSnapshot",
     "MaximumTrialsBehavior",
     "NestedFuturesOptionChain",
     "NestedOptionChain",
@@ -6064,6 +7135,11 @@ __all__ = [
     "OptionStrike",
     "OptionType",
     "Order",
+    "OrderChain",
+    "OrderChainEntry",
+    "OrderChainLeg",
+    "OrderChainNode",
+    "OrderChainTotals",
     "OrderCondition",
     "OrderEdit",
     "OrderLeg",
@@ -6083,11 +7159,16 @@ __all__ = [
     "PreflightMessage",
     "PriceComponent",
     "PriceEffect",
+    "Profile",
     "QuantityDecimalPrecision",
     "QuantityDirection",
+    "Quote",
     "QuoteAlert",
     "QuoteToken",
     "RelatedOrder",
+    "SecurityStatus",
+    "Series",
+    "ShortSaleRestriction",
     "SimulatedEffect",
     "SimulatedPrice",
     "SimulatedTrade",
@@ -6095,19 +7176,28 @@ __all__ = [
     "SortOrder",
     "SpanRow",
     "StrikeSelection",
+    "Summary",
     "SymbolSearchHit",
+    "TheoPrice",
+    "TickDirection",
     "TickSize",
+    "TimeAndSale",
+    "TimeAndSaleType",
     "TimeInForce",
     "TimeOfDay",
     "TokenErrorBody",
     "TokenRequest",
     "TokenResponse",
     "TotalFees",
+    "Trade",
+    "TradeETH",
     "TradingCutoff",
     "TradingStatus",
     "Transaction",
     "TransactionLot",
+    "Underlying",
     "UnderlyingMetrics",
+    "UnderlyingYearGainSummary",
     "Warrant",
     "Watchlist",
     "WatchlistEntry",

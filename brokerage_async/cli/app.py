@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from .commands import accounts, call, completion, demo, fetch, market, orders, schema, serve, watch
+from .commands import accounts, call, completion, demo, fetch, market, orders, schema, serve, stream, watch
 from .terminal import PlainFormatter
 
 __all__ = ["app"]
@@ -46,5 +46,5 @@ def root(
             logging.getLogger(name).setLevel(logging.DEBUG)
 
 
-for _command in (demo, serve, accounts, market, orders, watch, fetch, call, schema, completion):
+for _command in (demo, serve, accounts, market, orders, watch, stream, fetch, call, schema, completion):
     _command.register(app)

@@ -35,6 +35,7 @@ class Following:
     initial: bool = True
     count: int | None = None
     simulated: bool = False
+    push: bool = False
 
 
 async def watch_orders(following: Following, customer: str, accounts: list[str], interval: float) -> None:
@@ -45,6 +46,7 @@ async def watch_orders(following: Following, customer: str, accounts: list[str],
             accounts or [service.account(None)],
             interval=interval,
             initial=following.initial,
+            push=following.push,
             on_error=complain,
         )
         await follow(watcher, Board("Orders", order_row, dispensable=("at", "change")), following)
@@ -53,7 +55,9 @@ async def watch_orders(following: Following, customer: str, accounts: list[str],
 async def watch_alerts(following: Following, interval: float) -> None:
     """Follow the quote alerts of the user."""
     async with connect(simulated=following.simulated) as service:
-        watcher = service.client.watch.quote_alerts(interval=interval, initial=following.initial, on_error=complain)
+        watcher = service.client.watch.quote_alerts(
+            interval=interval, initial=following.initial, push=following.push, on_error=complain
+        )
         await follow(watcher, Board("Quote alerts", alert_row), following)
 
 
@@ -65,6 +69,7 @@ async def watch_positions(following: Following, accounts: list[str], interval: f
             include_marks=marks,
             interval=interval,
             initial=following.initial,
+            push=following.push,
             on_error=complain,
         )
         await follow(watcher, Board("Positions", partial(position_cells, marks=marks)), following)
@@ -74,7 +79,11 @@ async def watch_balances(following: Following, accounts: list[str], interval: fl
     """Follow the balances of accounts."""
     async with connect(simulated=following.simulated) as service:
         watcher = service.client.watch.balances(
-            accounts or [service.account(None)], interval=interval, initial=following.initial, on_error=complain
+            accounts or [service.account(None)],
+            interval=interval,
+            initial=following.initial,
+            push=following.push,
+            on_error=complain,
         )
         await follow(watcher, Board("Balances", balance_cells, dispensable=("change", "at", "currency")), following)
 

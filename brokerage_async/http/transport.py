@@ -20,6 +20,7 @@ from ..protocol.response import Response
 from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
 from .network import Network
 from .pool import GUARDED, Pool, guard_connector
+from .websocket import WebSocket, connect
 
 __all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
 
@@ -170,6 +171,13 @@ class AiohttpTransport:
             assert response is not None
             return Response(status=response.status, headers=response.headers)
         raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
+        """Open a WebSocket; see `SocketTransport`."""
+        if self._closed:
+            raise ConfigurationError("the client is closed")
+        borrowed = None if self._owned else self._session
+        return await connect(url, user_agent=user_agent, timeout=timeout, network=self._network, session=borrowed)
 
     async def close(self) -> None:
         """Close the pool, unless it is borrowed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 __all__ = ["DEFAULT_START", "Clock"]
@@ -24,7 +25,10 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 class Clock:
-    """Simulated time in epoch seconds. It only ever moves forward."""
+    """Simulated time in epoch seconds. It only ever moves forward.
+
+    ``on_advance``, if any, is called after time was moved.
+    """
 
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         if start.tzinfo is None:
@@ -34,6 +38,7 @@ class Clock:
         self._base = self._latest = start.timestamp()
         self._origin: float | None = None
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        self.on_advance: Callable[[], None] | None = None
 
     def now(self) -> float:
         """Return simulated epoch seconds.
@@ -67,6 +72,8 @@ class Clock:
         self.now()
         self._base += seconds
         self._latest += seconds
+        if self.on_advance is not None:
+            self.on_advance()
 
     def set(self, moment: datetime) -> None:
         """Move the clock forward to ``moment``.

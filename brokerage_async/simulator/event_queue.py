@@ -23,19 +23,25 @@ class ScheduledEvent:
 
 
 class EventQueue:
-    """Scheduled events, ordered by time and then by creation."""
+    """Scheduled events, ordered by time and then by creation.
 
-    __slots__ = ("_count", "_heap")
+    ``on_schedule``, if any, is called with the time of each new event.
+    """
+
+    __slots__ = ("_count", "_heap", "on_schedule")
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, ScheduledEvent]] = []
         self._count = 0
+        self.on_schedule: Callable[[float], None] | None = None
 
     def at(self, when: float, action: Callable[[float], None]) -> ScheduledEvent:
         """Schedule ``action(when)`` for ``when`` (epoch seconds)."""
         event = ScheduledEvent(when, action)
         self._count += 1
         heapq.heappush(self._heap, (when, self._count, event))
+        if self.on_schedule is not None:
+            self.on_schedule(when)
         return event
 
     def run(self, now: float) -> None:

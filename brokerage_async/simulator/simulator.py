@@ -19,8 +19,10 @@ from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
 from .state import Settings
+from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
+from .transports.pump import Pump
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -93,11 +95,14 @@ class Simulator:
             settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
         )
         self.latency: Latency = latency
-        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names)
+        self._pump = Pump(self.brokerage, self.clock)
+        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names, pump=self._pump)
+        self._set_stream_urls()
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
         await self._server.start()
+        self._set_stream_urls()
         return self
 
     async def __aexit__(
@@ -116,6 +121,11 @@ class Simulator:
         if self._server.has_listened:
             return self._server.base_url
         return f"https://{self.brokerage.settings.environment}.simulator.invalid"
+
+    @property
+    def streamer_url(self) -> str:
+        """Address of the account stream."""
+        return f"ws{self.base_url.removeprefix('http')}{ACCOUNT_PATH}"
 
     @property
     def auth_page_url(self) -> str:
@@ -176,7 +186,9 @@ class Simulator:
 
         make = getattr(Environment, self.brokerage.settings.environment)
         hosts = {host: f"{self.base_url}/{host}" for host in self.brokerage.hosts}
-        environment: Environment = make(self.base_url, auth_page_url=self.auth_page_url, hosts=hosts)
+        environment: Environment = make(
+            self.base_url, auth_page_url=self.auth_page_url, hosts=hosts, streamer_url=self.streamer_url
+        )
         return environment
 
     @property
@@ -201,7 +213,7 @@ class Simulator:
 
     def transport(self) -> InMemoryTransport:
         """Return a new in-memory transport to this brokerage."""
-        return InMemoryTransport(self.brokerage, self.clock, self._latency_of)
+        return InMemoryTransport(self.brokerage, self.clock, self._latency_of, self._pump)
 
     # Control
 
@@ -214,6 +226,11 @@ class Simulator:
     def faults(self) -> FaultPlan:
         """Faults still to come."""
         return self.brokerage.faults
+
+    @property
+    def streams(self) -> StreamServer:
+        """Both streams: ``streams.faults.add("duplicate")`` scripts a fault, ``streams.drop()`` closes connections."""
+        return self.brokerage.streams
 
     @property
     def rate_limit(self) -> float | None:
@@ -271,6 +288,9 @@ class Simulator:
     async def stop(self) -> None:
         """Stop listening: connections are refused until `restart`."""
         await self._server.stop()
+
+    def _set_stream_urls(self) -> None:
+        self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency

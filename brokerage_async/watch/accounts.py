@@ -17,6 +17,7 @@ from ..operation import Operation
 from ..protocol.validation.requests import check
 from .cursor import Cursor
 from .diff import Change, ChangeKind, state_of
+from .doorbell import Doorbell
 from .feed import Feed, wait_any
 from .feeds import Feeds
 from .poll import Watcher
@@ -130,24 +131,25 @@ class AccountWatches:
         initial: bool,
         seed: Iterable[T] | Mapping[Any, T] | None,
         on_error: Callable[[Exception], None] | None,
+        doorbell: Callable[[str], Doorbell | None] = lambda _: None,
     ) -> AccountsWatcher[T]:
-        """Return a watcher of a list of each account."""
+        """Return a watcher of a list of each account; ``doorbell`` returns that of an account."""
         accounts = _check_accounts(account_numbers, listing.operation)
         state = state_of(seed, listing.key)
 
         def cursor(account: str) -> Cursor[T]:
             own = None if state is None else {key: item for key, item in state.items() if key[0] == account}
-            feed = self._feed(account, listing, schedule)
+            feed = self._feed(account, listing, schedule, doorbell(account))
             return Cursor(feed, initial=initial, seed=own, on_error=on_error, derive=listing.derive)
 
         return AccountsWatcher({account: cursor(account) for account in accounts}, on_error=on_error)
 
-    def _feed(self, account: str, listing: AccountList[T], schedule: Schedule) -> Feed[T]:
+    def _feed(self, account: str, listing: AccountList[T], schedule: Schedule, doorbell: Doorbell | None) -> Feed[T]:
         async def read(api: Endpoints) -> Iterable[T]:
             async with self._polls:
                 return await listing.read(api, account)
 
-        return self._feeds.get((listing.name, account), schedule, read, listing.key)
+        return self._feeds.get((listing.name, account), schedule, read, listing.key, doorbell)
 
 
 class AccountsWatcher(Watcher[T]):

@@ -13,11 +13,12 @@ from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
-from ..errors import APIError, DeadlineExceededError, InvalidRequestError
+from ..errors import APIError, ConfigurationError, DeadlineExceededError, InvalidRequestError
 from ..protocol.validation.requests import check
 from .accounts import BALANCES, MARKED_POSITIONS, POSITIONS, AccountsWatcher, AccountWatches
 from .alerts import alert_changes
 from .diff import state_of
+from .doorbell import ALERT_EVENTS, BALANCE_EVENTS, ORDER_EVENTS, POSITION_EVENTS, Doorbell, Doorbells
 from .feed import Feed, utc_now
 from .feeds import Connected, Feeds, WatchedSession
 from .market_hours import MarketHours, MarketWatcher, timetable_range
@@ -45,9 +46,17 @@ class Watch:
     Args:
         client: the client whose session makes the calls; closing it ends every watcher with ConfigurationError.
         now: the clock of ``Change.at`` and of the market hours; by default that of the service.
+        doorbells: returns the source of events for ``push``.
     """
 
-    def __init__(self, client: Connected, *, now: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        client: Connected,
+        *,
+        now: Callable[[], datetime] | None = None,
+        doorbells: Callable[[], Doorbells] | None = None,
+    ) -> None:
+        self._doorbells = doorbells
         self._session = client.session
         self._endpoints = Endpoints(client.session)
         self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
@@ -68,6 +77,7 @@ class Watch:
         seed: Iterable[Order] | Mapping[Any, Order] | None = None,
         jitter: float = 0.0,
         min_interval: float = MIN_INTERVAL,
+        push: bool = False,
         on_error: OnError | None = None,
     ) -> Watcher[Order]:
         """Watch today's orders of several accounts, keyed by order id.
@@ -90,6 +100,9 @@ class Watch:
                 since then are reported.
             jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
             min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
+            push: whether an event of the account stream causes a poll at once; see ``client.stream``. The polls at
+                intervals go on, and decide alone what is reported. While events rain, at most two early polls
+                per second.
             on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
@@ -101,7 +114,7 @@ class Watch:
             ConfigurationError: the client was closed.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        feed = self._orders(customer_id, account_numbers, schedule)
+        feed = self._orders(customer_id, account_numbers, schedule, push=push)
         state = state_of(seed, ORDER_KEY)
         return Watcher(feed, initial=initial, seed=state, on_error=on_error, keep=is_terminal)
 
@@ -115,6 +128,7 @@ class Watch:
         interval: float | Pacing = 2.0,
         timeout: float | None = None,
         min_interval: float = MIN_INTERVAL,
+        push: bool = False,
         on_error: OnError | None = None,
     ) -> Order:
         """Wait until one order is terminal, and return it.
@@ -132,6 +146,9 @@ class Watch:
             interval: seconds between polls, or a pacing function such as `market_hours`.
             timeout: maximum seconds to wait, replacements included; None for no bound.
             min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
+            push: whether an event of the account stream causes a poll at once; see ``client.stream``. The polls at
+                intervals go on, and decide alone what is reported. While events rain, at most two early polls
+                per second.
             on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
@@ -142,7 +159,7 @@ class Watch:
         check_timeout("timeout", timeout)
         check_flag("follow", follow)
         schedule = Schedule(interval=interval, min_interval=min_interval)
-        feed = self._orders(customer_id, (account_number,), schedule)
+        feed = self._orders(customer_id, (account_number,), schedule, push=push)
 
         async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
@@ -173,6 +190,7 @@ class Watch:
         seed: Iterable[QuoteAlert] | Mapping[Any, QuoteAlert] | None = None,
         jitter: float = 0.0,
         min_interval: float = MIN_INTERVAL,
+        push: bool = False,
         on_error: OnError | None = None,
     ) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
@@ -182,7 +200,8 @@ class Watch:
         are those of `orders`.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        feed = self._feeds.get("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY)
+        bell = self._bell(None, ALERT_EVENTS, push=push)
+        feed = self._feeds.get("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY, bell)
         state = state_of(seed, ALERT_KEY)
         return Watcher(feed, initial=initial, seed=state, on_error=on_error, derive=alert_changes)
 
@@ -196,6 +215,7 @@ class Watch:
         seed: Iterable[Position] | Mapping[Any, Position] | None = None,
         jitter: float = 0.0,
         min_interval: float = MIN_INTERVAL,
+        push: bool = False,
         on_error: OnError | None = None,
     ) -> AccountsWatcher[Position]:
         """Watch the positions of several accounts, keyed by `PositionKey`.
@@ -211,7 +231,10 @@ class Watch:
         """
         listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        return self._accounts.watch(account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error)
+        return self._accounts.watch(
+            account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error,
+            doorbell=lambda account: self._bell((account,), POSITION_EVENTS, push=push),
+        )  # fmt: skip
 
     def balances(
         self,
@@ -222,6 +245,7 @@ class Watch:
         seed: Iterable[AccountBalance] | Mapping[Any, AccountBalance] | None = None,
         jitter: float = 0.0,
         min_interval: float = MIN_INTERVAL,
+        push: bool = False,
         on_error: OnError | None = None,
     ) -> AccountsWatcher[AccountBalance]:
         """Watch the balances of several accounts, keyed by `BalanceKey`.
@@ -231,7 +255,10 @@ class Watch:
         reported. Accounts, other arguments and errors are those of `positions`.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        return self._accounts.watch(account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error)
+        return self._accounts.watch(
+            account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error,
+            doorbell=lambda account: self._bell((account,), BALANCE_EVENTS, push=push),
+        )  # fmt: skip
 
     def market(
         self,
@@ -292,12 +319,23 @@ class Watch:
             now=self._now,
         )
 
-    def _orders(self, customer_id: int | str, account_numbers: Iterable[str], schedule: Schedule) -> Feed[Order]:
+    def _bell(self, account_numbers: Iterable[str] | None, events: frozenset[str], *, push: bool) -> Doorbell | None:
+        """Return the doorbell of some accounts, None without ``push``."""
+        if not check_flag("push", push):
+            return None
+        if self._doorbells is None:
+            raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
+        return self._doorbells().doorbell(account_numbers, events)
+
+    def _orders(
+        self, customer_id: int | str, account_numbers: Iterable[str], schedule: Schedule, *, push: bool
+    ) -> Feed[Order]:
         call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts)
-        return self._feeds.get(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY)
+        bell = self._bell(accounts, ORDER_EVENTS, push=push)
+        return self._feeds.get(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY, bell)
 
     def _timetable(self, collection: str, schedule: Schedule) -> Feed[MarketSession]:
         name = ("timetable", collection)

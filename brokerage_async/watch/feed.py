@@ -16,6 +16,7 @@ from .._arguments import check_function, running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from .diff import UNCHANGED, Unchanged, keyed
+from .doorbell import Doorbell, LookBudget
 from .schedule import FailureStreak, Schedule, is_fatal
 
 __all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]
@@ -68,6 +69,7 @@ class Feed(Generic[T]):
         schedule: Schedule,
         fatal: Callable[[Exception, int], bool] = is_fatal,
         now: Callable[[], datetime] = utc_now,
+        doorbell: Doorbell | None = None,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -78,6 +80,9 @@ class Feed(Generic[T]):
         self._schedule = schedule
         self._fatal = fatal
         self._now = now
+        self._doorbell = doorbell
+        self._looks = LookBudget()
+        self._is_failing = False
         self._listeners: set[weakref.ref[Listener]] = set()
         self._waiting: set[asyncio.Future[None]] = set()
         self._hastened = asyncio.Event()
@@ -126,6 +131,12 @@ class Feed(Generic[T]):
         """Poll now rather than when the next poll is due; listeners are woken after it, changed or not."""
         self._hastened.set()
 
+    def ring(self) -> None:
+        """Poll soon, because of an event; not while polls fail, since they wait for the service to recover."""
+        loop = running_loop()
+        if not self._is_failing and (when := self._looks.ring(loop.time())) is not None:
+            loop.call_at(when, self._hastened.set)
+
     def check(self) -> None:
         """Raise the error that ended the loop, with its original traceback."""
         if self.error is not None:
@@ -172,13 +183,19 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
+        async with contextlib.nullcontext() if self._doorbell is None else self._doorbell(self.ring):
+            await self._poll_on_schedule()
+
+    async def _poll_on_schedule(self) -> None:
         loop = asyncio.get_running_loop()
         due, streak = loop.time(), FailureStreak()
         while not self._stopped:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
+            self._looks.polled()
             streak.record(await self._poll())
+            self._is_failing = streak.last is not None
             if hastened:
                 self.announce()
             interval = await self._schedule.current()

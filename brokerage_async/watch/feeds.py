@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from .._generated.endpoints import Endpoints
 from ..operation import Executor
+from .doorbell import Doorbell
 from .feed import Feed
 from .schedule import Schedule
 from .unchanged import conditional_fetch
@@ -62,11 +63,14 @@ class Feeds:
         schedule: Schedule,
         read: Callable[[Endpoints], Awaitable[Iterable[T]]],
         key: Callable[[T], Hashable],
+        doorbell: Doorbell | None = None,
     ) -> Feed[T]:
-        """Return the running feed of the list with this schedule, or a new one."""
-        feed: Feed[T] | None = self._running.get((name, schedule))
+        """Return the running feed of the list with this schedule, or a new one; those with a doorbell are apart."""
+        place = (name, schedule, doorbell is not None)
+        feed: Feed[T] | None = self._running.get(place)
         if feed is None or feed.ended:
             fetch = conditional_fetch(self._session, read)
-            feed = self._running[name, schedule] = Feed(fetch, key=key, schedule=schedule, now=self._now)
+            feed = Feed(fetch, key=key, schedule=schedule, now=self._now, doorbell=doorbell)
+            self._running[place] = feed
             self._session.close_with_client(feed)
         return feed

@@ -8,7 +8,10 @@ from .document import Document, Node
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
 PROVENANCES = ("documented", "recorded", "published", "client", "library")
-WIRE_FORMS = ("integer", "number", "string", "epoch-ms", "nan", "empty", "date-text", "loose", "minus-one", "mapping")
+WIRE_FORMS = (
+    "integer", "number", "string", "epoch-ms", "epoch-day", "zero", "nan", "non-finite", "empty", "date-text", "loose",
+    "minus-one", "mapping",
+)  # fmt: skip
 
 #: Forms of property names, by the value of ``x-keys`` in their file.
 KEYS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import attrs
 from jinja2 import Environment
 
+from ..naming import camel
 from ..spec import Field, Spec
 
 _PLAIN = {
@@ -53,6 +54,8 @@ def _rename(fields: tuple[Field, ...]) -> str:
         return ""
     if all(field.wire == field.name.replace("_", "-") for field in fields):
         return ', rename="kebab"'
+    if all(field.wire == camel(field.name) for field in fields):
+        return ', rename="camel"'
     return f", rename={ {field.name: field.wire for field in fields} }"
 
 
@@ -88,8 +91,12 @@ def _single(field: Field) -> tuple[str, str, str]:
             return "bool | str", "v if isinstance(v, bool) else read_boolean(v)", ""
         case "decimal":
             return _decimal(forms, key, number=field.type.number)
+        case "date" if "epoch-day" in forms:
+            return "DateText | int", "day_of_epoch(v)", "v.isoformat()"
         case "date" if forms:
             return "DateText", f'date_or_keep(v, o, "{key}")', "v.isoformat()"
+        case "date-time" if "zero" in forms:
+            return "Moment | int", "epoch_or_none(v)", ""
         case "date-time" if "minus-one" in forms:
             return "Moment | int", f'epoch_or_keep(v, o, "{key}")', ""
         case "date-time" if forms & {"empty", "loose"}:
@@ -100,6 +107,8 @@ def _single(field: Field) -> tuple[str, str, str]:
 
 
 def _decimal(forms: set[str], key: str, *, number: bool) -> tuple[str, str, str]:
+    if "non-finite" in forms:
+        return "Decimal", f'v if v.is_finite() else none_or_keep(v, o, "{key}")', "decimal_as_sent(v)"
     if "number" in forms:
         read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "v if v.is_finite() else finite(v)"
         return "Decimal", read, "decimal_number(v)" if number else "decimal_as_sent(v)"

@@ -200,6 +200,27 @@ COUNTS = {
     "SymbolSearchHit": 7,
     "TickSize": 3,
     "Watchlist": 10,
+    "ExternalTransaction": 15,
+    "MarketStateEntry": 10,
+    "MarketStateSnapshot": 3,
+    "OrderChain": 9,
+    "OrderChainEntry": 5,
+    "OrderChainLeg": 5,
+    "OrderChainNode": 16,
+    "OrderChainTotals": 22,
+    "UnderlyingYearGainSummary": 12,
+    # Market events: eventSymbol and eventTime, and the fields of the published reference.
+    "Candle": 17,
+    "Greeks": 13,
+    "Profile": 19,
+    "Quote": 12,
+    "Series": 14,
+    "Summary": 13,
+    "TheoPrice": 12,
+    "TimeAndSale": 21,
+    "Trade": 14,
+    "TradeETH": 14,
+    "Underlying": 12,
 }
 
 

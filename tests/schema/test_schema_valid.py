@@ -116,15 +116,25 @@ def test_paths_are_the_paths_of_all_areas() -> None:
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_files_have_their_two_parts(file: str) -> None:
-    parts = ["schemas", "parameters", "responses"] if file == "common.yaml" else ["paths", "schemas"]
-    assert [part for part in FILES[file] if part != "x-keys"] == parts
+    parts = {"common.yaml": ["schemas", "parameters", "responses"], **{name: ["schemas"] for name in STREAMS}}
+    assert [part for part in FILES[file] if part != "x-keys"] == parts.get(file, ["paths", "schemas"])
+
+
+STREAMS = {
+    "account_events.yaml": {"ExternalTransaction", "OrderChain", "UnderlyingYearGainSummary"},
+    "market_events.yaml": {
+        "Candle", "Greeks", "Profile", "Quote", "Series", "Summary", "TheoPrice", "TimeAndSale", "Trade", "TradeETH",
+        "Underlying",
+    },
+}  # fmt: skip
+"""Files of stream messages, with the components that are messages of their own."""
 
 
 @by_component
 def test_components_are_used(name: str) -> None:
     reference = re.compile(rf'#/schemas/{name}"')
     uses = sum(len(reference.findall(path.read_text("utf-8"))) for path in FOLDER.glob("*.yaml"))
-    assert uses >= 2, "only the list of components references it"
+    assert uses >= 2 or name in set.union(*STREAMS.values()), "only the list of components references it"
 
 
 @by_component
@@ -158,7 +168,7 @@ def test_only_request_bodies_require_fields(name: str) -> None:
 KEYS = {
     "dashes": "[a-z]+(-[a-z0-9]+)*",
     "underscores": "[a-z]+(_[a-z0-9]+)*",
-    "camel-case": "[a-z]+([A-Z][a-z]*)*|[A-Z]+",
+    "camel-case": "[a-z]+([A-Z0-9][a-z0-9]*)*|[A-Z]+",
 }
 
 
@@ -169,9 +179,9 @@ def test_property_names_have_the_form_of_their_file(name: str) -> None:
     assert [field for field in SCHEMAS[name]["properties"] if not form.fullmatch(field)] == []
 
 
-def test_only_bodies_of_tokens_and_of_other_hosts_have_other_property_names() -> None:
+def test_only_bodies_of_tokens_of_other_hosts_and_market_events_have_other_property_names() -> None:
     others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
-    assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case"}
+    assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case", "market_events.yaml": "camel-case"}
 
 
 @by_component
@@ -229,6 +239,9 @@ WIRE_FORMS = {
     "string": {"integer", "boolean"},
     "epoch-ms": {"date-time"},
     "nan": {"decimal"},
+    "non-finite": {"decimal"},
+    "epoch-day": {"date"},
+    "zero": {"date", "date-time"},
     "empty": {"decimal", "date", "date-time", "enum"},
     "date-text": {"date"},
     "loose": {"date-time"},

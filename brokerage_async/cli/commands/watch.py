@@ -13,6 +13,7 @@ __all__ = ["register"]
 AsJson = Annotated[bool, typer.Option("--json", help="print a line of JSON for each change")]
 Count = Annotated[int | None, typer.Option(min=1, help="leave after so many changes")]
 Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
+Push = Annotated[bool, typer.Option("--push", help="poll at once after an event of the account stream")]
 OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out the items that are there at the start")]
 Accounts = Annotated[
     list[str] | None,
@@ -34,6 +35,7 @@ def orders(
     interval: Interval = 2.0,
     as_json: AsJson = False,
     only_new: OnlyNew = False,
+    push: Push = False,
     count: Count = None,
     simulated: Simulated = False,
 ) -> None:
@@ -41,7 +43,7 @@ def orders(
     from ..console import run
     from ..watch import Following, watch_orders
 
-    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated, push=push)
     run(watch_orders(following, customer, account or [], interval))
 
 
@@ -51,6 +53,7 @@ def positions(
     interval: Interval = 5.0,
     as_json: AsJson = False,
     only_new: OnlyNew = False,
+    push: Push = False,
     count: Count = None,
     simulated: Simulated = False,
 ) -> None:
@@ -58,7 +61,7 @@ def positions(
     from ..console import run
     from ..watch import Following, watch_positions
 
-    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated, push=push)
     run(watch_positions(following, account or [], interval, marks=marks))
 
 
@@ -67,6 +70,7 @@ def balances(
     interval: Interval = 5.0,
     as_json: AsJson = False,
     only_new: OnlyNew = False,
+    push: Push = False,
     count: Count = None,
     simulated: Simulated = False,
 ) -> None:
@@ -74,7 +78,7 @@ def balances(
     from ..console import run
     from ..watch import Following, watch_balances
 
-    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated)
+    following = Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated, push=push)
     run(watch_balances(following, account or [], interval))
 
 
@@ -82,6 +86,7 @@ def alerts(
     interval: Interval = 5.0,
     as_json: AsJson = False,
     only_new: OnlyNew = False,
+    push: Push = False,
     count: Count = None,
     simulated: Simulated = False,
 ) -> None:
@@ -89,7 +94,11 @@ def alerts(
     from ..console import run
     from ..watch import Following, watch_alerts
 
-    run(watch_alerts(Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated), interval))
+    run(
+        watch_alerts(
+            Following(as_json=as_json, initial=not only_new, count=count, simulated=simulated, push=push), interval
+        )
+    )
 
 
 def market(

@@ -27,7 +27,7 @@ from ..._values import Extra
 from .fields import WireField, containing, wire_fields
 from .widening import Kept, Place, places, widened_type
 
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan"]
+__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "make_builder"]
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
@@ -225,7 +225,7 @@ def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool])
 def _define(
     wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any]
 ) -> type[Wire]:
-    methods = {"build": _builder(wire, learned, widened), "of": staticmethod(wire.of)}
+    methods = {"build": make_builder(wire, learned, widened), "of": staticmethod(wire.of)}
     if "build_new" in vars(wire):
         methods["build_new"] = wire.build_new
     variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
@@ -241,7 +241,7 @@ def _define(
     return variant
 
 
-def _builder(wire: type[Wire], learned: list[str], widened: list[WireField]) -> Callable[[Any], Any]:
+def make_builder(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> Callable[[Any], Any]:
     """Return a `build` that puts learned keys, and values that do not fit, into ``extra``."""
     build: Callable[[Any], Any] = wire.build
     build_new: Callable[[Any], Any] = wire.build_new if "build_new" in vars(wire) else wire.build

@@ -59,7 +59,7 @@ class Balances:
         account = self._access.account(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
-        return item(self._balance(account, request.now), request.context)
+        return item(self.balance(account, request.now), request.context)
 
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
@@ -71,11 +71,11 @@ class Balances:
         page = request.slice(len(chosen) + is_default, default=_DEFAULT_PAGE)
         rows: list[bytes] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
-            balance = self._balance(past, snapshot.at)
+            balance = self.balance(past, snapshot.at)
             balance.time_of_day = snapshot.time_of_day
             rows.append(dumps(balance))
         if is_default and page.start <= len(chosen) < page.stop:
-            rows.append(dumps(self._balance(account, now)))
+            rows.append(dumps(self.balance(account, now)))
         return items(rows, request.context, page)
 
     def _chosen(self, request: ParsedRequest, account: Account) -> list[Snapshot]:
@@ -108,7 +108,8 @@ class Balances:
         nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in names}
         return NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **figures, **nothing)
 
-    def _balance(self, account: Account, now: float) -> AccountBalanceWire:
+    def balance(self, account: Account, now: float) -> AccountBalanceWire:
+        """Return the balance of an account as it is sent."""
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
@@ -156,7 +157,7 @@ class Balances:
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the balance: one object by default, a list in dated versions."""
-        balance = self._balance(self._access.account(request), request.now)
+        balance = self.balance(self._access.account(request), request.now)
         if (request.version or "") >= _LIST_SINCE:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)

@@ -23,6 +23,7 @@ from ..authorization_server import AUTH_PAGE, Identity
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
 from ..state import Settings, State
+from ..streams.server import StreamServer
 from .orders import broken_rules_error
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser
@@ -83,6 +84,7 @@ class Brokerage:
         self.ledger: Ledger = Ledger()
         self.faults: FaultPlan = FaultPlan()
         self.state: State = State(settings, self.ledger, dialect)
+        self.streams: StreamServer = StreamServer(self.state)
         self.rate_limit: float | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
         self._accepted: deque[float] = deque()

@@ -48,7 +48,8 @@ class Positions:
             ):
                 yield position
 
-    def _row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
+    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
+        """Return a position as it is sent."""
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
@@ -92,7 +93,7 @@ class Positions:
         account = self._access.account(request)
         with_mark = request.query.get("include_marks", False)
         rows = (
-            self._row(position, account, request.now, with_mark=with_mark)
+            self.row(position, account, request.now, with_mark=with_mark)
             for position in self._matching(request, account)
         )
         return items(map(dumps, rows), request.context)

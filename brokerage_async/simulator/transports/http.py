@@ -16,6 +16,8 @@ from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
 from .guard import page_behind
+from .pump import Pump
+from .web_socket import serve_socket
 
 __all__ = ["LoopbackServer"]
 
@@ -33,8 +35,11 @@ class LoopbackServer:
         host: str,
         port: int,
         names: Iterable[str] = (),
+        *,
+        pump: Pump,
     ) -> None:
         self._brokerage = brokerage
+        self._pump = pump
         self._clock = clock
         self._latency = latency
         self._host = host
@@ -79,6 +84,7 @@ class LoopbackServer:
 
     async def stop(self) -> None:
         """Stop listening and drop every connection."""
+        self._brokerage.streams.drop()
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
@@ -86,6 +92,7 @@ class LoopbackServer:
         for task in left:  # aiohttp does not track those whose client has hung up
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._pump.stop()
         await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next iteration
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
@@ -105,6 +112,10 @@ class LoopbackServer:
         return web.Response(status=refused.status, body=refused.body, headers=dated(refused, self._clock.now()).headers)
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        if http.headers.get("Upgrade", "").lower() == "websocket":
+            session = self._brokerage.streams.open(http.path, self._clock.now())
+            if session is not None:
+                return await serve_socket(http, self._brokerage, self._clock, self._pump, session)
         request = Request(
             method=http.method,
             url=http.raw_path,

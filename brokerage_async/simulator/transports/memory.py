@@ -16,6 +16,8 @@ from ..api.routes import request_target
 from ..api.wire import dated
 from ..clock import Clock
 from ..faults import ConnectionAction, Fault
+from .memory_socket import MemorySocket, open_socket
+from .pump import Pump
 
 __all__ = ["InMemoryTransport", "Latency"]
 
@@ -30,8 +32,9 @@ class InMemoryTransport:
     even if its sender stops waiting, as on a real network.
     """
 
-    def __init__(self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float]) -> None:
+    def __init__(self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], pump: Pump) -> None:
         self._brokerage = brokerage
+        self._pump = pump
         self._clock = clock
         self._latency = latency
         self._closed = False
@@ -56,6 +59,16 @@ class InMemoryTransport:
             before, after = before + fault.delay, after + fault.delay_after
         served = await self._arrive(request, fault, before)
         return await self._leave(request, served, before, after)
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> MemorySocket:
+        """Open a stream.
+
+        Raises:
+            RequestNotSentError: nothing is served at that address.
+        """
+        if self._closed:
+            raise RequestNotSentError("transport is closed")
+        return open_socket(self._brokerage, self._clock, self._pump, url)
 
     async def close(self) -> None:
         """Reject further requests. Those on their way are still processed."""

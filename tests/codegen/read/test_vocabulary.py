@@ -32,8 +32,8 @@ def test_check_vocabulary_toy_schema_has_no_problems() -> None:
         ("x-result: many", "x-result: all", "$.paths.Beds.get: x-result must be one of one, many, got 'all'"),
         ("x-open-enum: true", "x-open-enum: false", "$.schemas.Season: x-open-enum must be one of True, got False"),
         ("x-wire: [date-text, empty]", "x-wire: [date-text, roman]",
-         "$.schemas.Plant.properties.sown: x-wire must list forms out of integer, number, string, epoch-ms, nan, "
-         "empty, date-text, loose, minus-one, mapping, got 'roman'"),
+         "$.schemas.Plant.properties.sown: x-wire must list forms out of integer, number, string, epoch-ms, "
+         "epoch-day, zero, nan, non-finite, empty, date-text, loose, minus-one, mapping, got 'roman'"),
         ("x-wire: [date-text, empty]", "x-wire: roman", "$.schemas.Plant.properties.sown: x-wire must list forms"),
         ("frost-days:", "frostDays:",
          "$.schemas.Plant.properties: property must be lower-case words joined by dashes, got 'frostDays'"),

@@ -1,0 +1,280 @@
+"""What quotes cost: ``client.stream.quotes`` beside a loop written by hand, and beside the SDK from PyPI, in one run.
+
+    python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
+
+A server in a process of its own pushes frames of quotes of 500 symbols, as fast as they are read. In this process,
+rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp, but for the
+SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
+when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
+SDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import random
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from multiprocessing.connection import Connection
+from typing import Any, ClassVar
+
+import aiohttp
+import attrs
+import msgspec
+from aiohttp import web
+
+from brokerage_async import Client, Environment, StaticToken, models
+from brokerage_async.stream import Gap
+
+BOUND, AIM, PEER = 1.5, 10.0, 3.0
+SYMBOLS = [f"SYM{number}" for number in range(500)]
+COLUMNS = [
+    "eventSymbol", "sequence", "timeNanoPart", "bidTime", "bidExchangeCode", "bidPrice", "bidSize", "askTime",
+    "askExchangeCode", "askPrice", "askSize",
+]  # fmt: skip
+END = "END"
+
+
+# -- the server, in a process of its own
+
+
+def row(symbol: str) -> dict[str, Any]:
+    """A quote near a price of its symbol, so that prices repeat as they do in markets."""
+    price = 50 + hash(symbol) % 400 + random.randrange(200) / 100
+    return {
+        "eventType": "Quote", "eventSymbol": symbol, "eventTime": 0, "sequence": 0, "timeNanoPart": 0, "bidTime": 0,
+        "bidExchangeCode": "Q", "bidPrice": price, "bidSize": float(random.randrange(1, 20) * 100), "askTime": 0,
+        "askExchangeCode": "Z", "askPrice": round(price + 0.02, 2), "askSize": float(random.randrange(1, 20) * 100),
+    }  # fmt: skip
+
+
+def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]:
+    """So many frames of rows, and one whose symbol ends the round."""
+    made = []
+    for _ in range(count):
+        values = [row(symbol)[name] for symbol in random.sample(SYMBOLS, rows) for name in columns]
+        made.append(json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", values]}))
+    last = [{**row(END)}[name] for name in columns]
+    return [*made, json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", last]})]
+
+
+def serve(count: int, rows: int, port: Connection) -> None:
+    """Speak just enough of both protocols; a message BURST starts a round on every open connection."""
+    sockets: dict[web.WebSocketResponse, list[str]] = {}
+    cache: dict[tuple[tuple[str, ...], int], list[str]] = {}
+
+    async def token(request: web.Request) -> web.Response:
+        url = f"ws://{request.host}/feed"
+        return web.json_response({"data": {"token": "t", "dxlink-url": url, "level": "api"}, "context": "/x"})
+
+    async def burst(_: web.Request) -> web.Response:
+        async def push(socket: web.WebSocketResponse, messages: list[str]) -> None:
+            for message in messages:
+                await socket.send_str(message)
+
+        await asyncio.gather(*(push(socket, messages) for socket, messages in sockets.items()))
+        return web.json_response({})
+
+    async def feed(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        columns = COLUMNS
+        async for message in socket:
+            frame = json.loads(message.data)
+            kind, channel = frame["type"], frame["channel"]
+            if kind == "SETUP":
+                await socket.send_json({"type": "SETUP", "channel": 0, "version": "1.0"})
+                await socket.send_json({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+            elif kind == "AUTH":
+                await socket.send_json({"type": "AUTH_STATE", "channel": 0, "state": "AUTHORIZED", "userId": "u"})
+            elif kind == "CHANNEL_REQUEST":
+                await socket.send_json({"type": "CHANNEL_OPENED", "channel": channel, "service": "FEED"})
+            elif kind == "FEED_SETUP":
+                columns = frame["acceptEventFields"]["Quote"]
+                config = {"type": "FEED_CONFIG", "channel": channel, "eventFields": {"Quote": columns}}
+                await socket.send_json({**config, "dataFormat": "COMPACT", "aggregationPeriod": 0.1})
+            elif kind == "FEED_SUBSCRIPTION":
+                key = tuple(columns), channel
+                if key not in cache:
+                    cache[key] = frames(count, rows, columns, channel)
+                sockets[socket] = cache[key]
+        sockets.pop(socket, None)
+        return socket
+
+    async def run() -> None:
+        app = web.Application()
+        app.router.add_get("/api-quote-tokens", token)
+        app.router.add_get("/feed", feed)
+        app.router.add_get("/burst", burst)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+# -- the contenders: each returns the CPU seconds of one round
+
+
+@attrs.frozen
+class HandQuote:
+    """The model that one would write by hand for the loop by hand."""
+
+    event_symbol: str
+    sequence: int
+    time_nano_part: int
+    bid_time: int
+    bid_exchange_code: str
+    bid_price: Decimal
+    bid_size: Decimal
+    ask_time: int
+    ask_exchange_code: str
+    ask_price: Decimal
+    ask_size: Decimal
+
+
+class Frame(msgspec.Struct):
+    """A frame, as the loop by hand decodes it."""
+
+    type: str
+    channel: int
+    data: Any = None
+
+
+async def start(base: str) -> None:
+    async with aiohttp.ClientSession() as session, session.get(f"{base}/burst") as response:
+        await response.read()
+
+
+async def measured(base: str, consume: Callable[[], Awaitable[None]]) -> float:
+    """CPU seconds of consuming one burst."""
+    started = time.process_time()
+    task = asyncio.ensure_future(start(base))
+    await consume()
+    spent = time.process_time() - started
+    await task
+    return spent
+
+
+async def ours(base: str, rounds: int) -> list[float]:
+    environment = Environment.sandbox(base)
+    async with Client(environment, StaticToken("t")) as client:
+        stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
+        await stream.ready()
+
+        async def consume() -> None:
+            async for event in stream:
+                if not isinstance(event, Gap) and event.event_symbol == END:  # type: ignore[union-attr]
+                    return
+
+        found = [await measured(base, consume) for _ in range(rounds)]
+        await stream.aclose()
+    return found
+
+
+async def by_hand(base: str, rounds: int) -> list[float]:
+    decoder = msgspec.json.Decoder(Frame, float_hook=Decimal)
+    async with aiohttp.ClientSession() as session, session.ws_connect(f"{base}/feed") as socket:
+        names = {"Quote": COLUMNS}
+        for message in (
+            {"type": "SETUP", "channel": 0, "version": "0.1"},
+            {"type": "AUTH", "channel": 0, "token": "t"},
+            {"type": "CHANNEL_REQUEST", "channel": 1, "service": "FEED", "parameters": {"contract": "AUTO"}},
+            {"type": "FEED_SETUP", "channel": 1, "acceptDataFormat": "COMPACT", "acceptEventFields": names},
+            {"type": "FEED_SUBSCRIPTION", "channel": 1, "add": [{"type": "Quote", "symbol": "SYM0"}]},
+        ):
+            await socket.send_json(message)
+        await asyncio.sleep(0.3)
+
+        async def consume() -> None:
+            latest: dict[str, HandQuote] = {}
+            async for message in socket:
+                frame = decoder.decode(message.data)
+                if frame.type == "FEED_DATA":
+                    values = frame.data[1]
+                    for each in zip(*[iter(values)] * len(COLUMNS), strict=False):
+                        quote = HandQuote(*each)
+                        latest[quote.event_symbol] = quote
+                    if quote.event_symbol == END:
+                        return
+
+        return [await measured(base, consume) for _ in range(rounds)]
+
+
+async def peer(base: str, rounds: int) -> list[float]:
+    from tastytrade import dxfeed, streamer
+
+    class FakeSession:
+        client_kwargs: ClassVar[dict[str, Any]] = {}
+
+        async def _get(self, _: str) -> dict[str, str]:
+            return {"dxlink-url": f"ws{base.removeprefix('http')}/feed", "token": "t"}
+
+    async with streamer.DXLinkStreamer(FakeSession()) as stream:
+        await stream.subscribe(dxfeed.Quote, [*SYMBOLS, END])
+        await asyncio.sleep(0.3)
+
+        async def consume() -> None:
+            async for quote in stream.listen(dxfeed.Quote):
+                if quote.event_symbol == END:
+                    return
+
+        return [await measured(base, consume) for _ in range(rounds)]
+
+
+async def run(base: str, quotes: int, rounds: int) -> dict[str, list[float]]:
+    """Microseconds per quote of each contender, round by round."""
+    found: dict[str, list[float]] = {"brokerage_async": [], "by hand": [], "tastytrade": []}
+    contenders = {"brokerage_async": ours, "by hand": by_hand, "tastytrade": peer}
+    for turn in range(rounds + 1):
+        for name, contender in contenders.items():
+            if name == "tastytrade" and turn > max(2, rounds // 3):
+                continue  # it takes long, and its ratio is far from the bound
+            _, second = await contender(base, 2)  # the first burst warms caches and sockets up
+            if turn:
+                found[name].append(second / quotes * 1e6)
+    return found
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams")
+    parser.add_argument("--frames", type=int, default=300)
+    parser.add_argument("--rows", type=int, default=50, help="quotes per frame")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bound is missed")
+    options = parser.parse_args()
+    here, there = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    server = context.Process(target=serve, args=(options.frames, options.rows, there), daemon=True)
+    server.start()
+    try:
+        base = f"http://127.0.0.1:{here.recv()}"
+        quotes = options.frames * options.rows
+        found = asyncio.run(run(base, quotes, options.rounds))
+    finally:
+        server.terminate()
+        server.join()
+    costs = {name: statistics.median(values) for name, values in found.items()}
+    for name, cost in costs.items():
+        print(f"{name:16} {cost:7.2f} us per quote, {1e6 / cost:9.0f} quotes per second of CPU")
+    pairs = zip(found["brokerage_async"], found["by hand"], strict=True)
+    ratio = statistics.median(mine / hand for mine, hand in pairs)
+    times = costs["tastytrade"] / costs["brokerage_async"]
+    print(
+        f"beside the loop by hand {ratio:.2f} (bound {BOUND}); the SDK costs {times:.1f} times as much (bound {PEER})"
+    )
+    missed = ratio > BOUND or costs["brokerage_async"] > AIM or costs["tastytrade"] < PEER * costs["brokerage_async"]
+    return 1 if options.check and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

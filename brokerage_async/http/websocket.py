@@ -1,0 +1,160 @@
+"""WebSockets: the part of a transport that streams need, and its adapter to aiohttp.
+
+A transport that offers streams has a method ``open_socket``; see `SocketTransport`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from urllib.parse import urlsplit
+
+from ..errors import ConfigurationError, RequestNotSentError, ResponseLostError
+from .network import Network, is_loopback
+
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["MAX_MESSAGE", "SocketTransport", "WebSocket", "check_socket_url", "connect"]
+
+MAX_MESSAGE = 16 * 1024 * 1024
+"""Largest message in bytes that is read; a larger one ends the connection."""
+
+CLOSE_TIMEOUT = 1.0
+"""Seconds to wait for the other side's goodbye."""
+
+
+class WebSocket(Protocol):
+    """An open connection that carries messages both ways."""
+
+    async def send(self, message: str) -> None:
+        """Send a message.
+
+        Raises:
+            ResponseLostError: the connection is closed.
+        """
+        ...
+
+    async def receive(self) -> str | bytes:
+        """Return the next message.
+
+        Raises:
+            ResponseLostError: the connection is closed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connection. Calling it again does nothing."""
+        ...
+
+
+@runtime_checkable
+class SocketTransport(Protocol):
+    """A transport that also opens WebSockets."""
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
+        """Return an open connection to ``url``, within ``timeout`` seconds.
+
+        Raises:
+            RequestNotSentError: no connection came about.
+        """
+        ...
+
+
+def check_socket_url(url: str, *, allow_http: bool) -> str:
+    """Return ``url`` if a token may be sent there.
+
+    Raises:
+        ConfigurationError: it is not a WebSocket address, or an unencrypted one beyond loopback.
+    """
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("ws", "wss") and bool(parts.hostname)
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise ConfigurationError(f"the address of a stream must be a wss address, got {url}")
+    if parts.scheme == "ws" and not is_loopback(parts.hostname) and not allow_http:
+        raise ConfigurationError(
+            f"the address of a stream must be a wss address, got {url}: ws shows the token to anyone on the way. "
+            "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
+        )
+    return url
+
+
+class AiohttpWebSocket:
+    """A `WebSocket` over aiohttp, with the session it was opened on if that is its own."""
+
+    __slots__ = ("_owned", "_socket")
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, owned: aiohttp.ClientSession | None) -> None:
+        self._socket = socket
+        self._owned = owned
+
+    async def send(self, message: str) -> None:
+        """Send a message; see `WebSocket.send`."""
+        try:
+            await self._socket.send_str(str(message))
+        except (OSError, RuntimeError) as error:
+            raise ResponseLostError(f"the connection is closed: {error}") from None
+
+    async def receive(self) -> str | bytes:
+        """Return the next message; see `WebSocket.receive`."""
+        message = await self._socket.receive()
+        if message.type <= 2:  # TEXT or BINARY, compared as numbers: this runs for every message
+            data: str | bytes = message.data
+            return data
+        code = self._socket.close_code
+        raise ResponseLostError(f"the service closed the connection (code {code})")
+
+    async def close(self) -> None:
+        """Close the connection, and the session if it is its own."""
+        try:
+            await self._socket.close()
+        finally:
+            if self._owned is not None:
+                await self._owned.close()
+
+
+async def connect(
+    url: str, *, user_agent: str, timeout: float, network: Network, session: aiohttp.ClientSession | None
+) -> WebSocket:
+    """Return an open connection over aiohttp.
+
+    It has a pool of its own, because one that lasts for hours would take a place from the calls; a borrowed ``session``
+    is used as it is.
+
+    Raises:
+        RequestNotSentError: no connection came about.
+    """
+    import aiohttp
+
+    owned = None
+    if session is None:
+        connector = aiohttp.TCPConnector(limit=0, ssl=network.ssl if network.ssl is not None else True)
+        session = owned = aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        )
+    proxy = network.proxy
+    via = {} if proxy is None or proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
+    failure: RequestNotSentError
+    try:
+        async with asyncio.timeout(timeout):
+            socket = await session.ws_connect(
+                url,
+                headers={"User-Agent": user_agent},
+                proxy=None if proxy is None else proxy.url,
+                proxy_headers=via,
+                max_msg_size=MAX_MESSAGE,
+                timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT),
+            )
+        return AiohttpWebSocket(socket, owned)
+    except BaseException as error:
+        if owned is not None:
+            await owned.close()
+        if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+            raise
+        status = getattr(error, "status", None)
+        reason = f"status {status}" if status else str(error) or type(error).__name__
+        failure = RequestNotSentError(f"no connection to {urlsplit(url).netloc}: {reason}", status=status)
+    raise failure  # out here, where the frames of aiohttp do not become its context

@@ -1,0 +1,1 @@
+"""Protocols of the two streams, without I/O: frames and time in, frames and events out."""

@@ -1,0 +1,207 @@
+"""Protocol of the account stream: the client's side of one connection."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+import msgspec
+
+from ..._secrets import Secret
+from ..._values import raw_object, read_epoch
+from ...errors import StreamRefusedError, TransportError
+from ..decoding.issues import Issues
+from ..decoding.lenient import parse, structure_one
+from .events import ACCOUNT_EVENTS, AccountEvent
+from .timing import Timing
+
+__all__ = ["AccountConnection"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+
+CONNECT, HEARTBEAT = "connect", "heartbeat"
+ALERTS, WATCHLISTS = "quote-alerts-subscribe", "public-watchlists-subscribe"
+
+TOKEN_REFUSED = "failed"  # noqa: S105 - the service's word, not a secret
+"""Message of the service for a token that it does not accept."""
+
+
+@attrs.frozen
+class _Pending:
+    action: str
+    due: float
+    accounts: frozenset[str] = frozenset()
+
+
+class AccountConnection:
+    """One connection to the account stream: messages and time in, messages and events out.
+
+    `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
+    sets `must_send`. The accounts go out as a whole each time, because the service has no word for adding one.
+
+    Attributes:
+        accepted: accounts that the service has confirmed.
+        rejected: accounts that were asked for and not confirmed.
+    """
+
+    def __init__(
+        self,
+        accounts: Iterable[str],
+        *,
+        alerts: bool = False,
+        watchlists: bool = False,
+        now: float,
+        timing: Timing | None = None,
+        source: str | None = None,
+        strict: bool = False,
+    ) -> None:
+        self._accounts = frozenset(accounts)
+        self._wanted = {ALERTS} if alerts else set[str]()
+        self._wanted |= {WATCHLISTS} if watchlists else set()
+        self._timing = timing or Timing()
+        self._source = source
+        self._issues = Issues("stream.account", strict)
+        self._asked: frozenset[str] | None = None
+        self._subscribed: set[str] = set()
+        self._pending: dict[int, _Pending] = {}
+        self._count = 0
+        self._last_sent = self._last_received = now
+        self.accepted: frozenset[str] = frozenset()
+        self.rejected: frozenset[str] = frozenset()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that was asked for is confirmed."""
+        return self._asked == self._accounts and not self._wanted - self._subscribed and not self._unconfirmed
+
+    @property
+    def must_send(self) -> bool:
+        """Whether `send` has messages now, heartbeats aside."""
+        return bool(self._next_actions())
+
+    @property
+    def due(self) -> float:
+        """Time at which `send` must be called at the latest."""
+        times = [self._last_received + self._timing.silence, *(each.due for each in self._pending.values())]
+        if self.accepted:
+            times.append(self._last_sent + self._timing.heartbeat)
+        return min(times)
+
+    def want(self, accounts: Iterable[str], *, alerts: bool, watchlists: bool) -> None:
+        """Ask for further accounts, and for alerts and watchlists; the service has no word for ending any of them."""
+        self._accounts |= frozenset(accounts)
+        self._wanted |= {ALERTS} if alerts else set()
+        self._wanted |= {WATCHLISTS} if watchlists else set()
+
+    def send(self, token: str, now: float) -> list[str]:
+        """Return the messages that are due, each with the token, a whole ``Authorization`` value.
+
+        Raises:
+            TransportError: the service is silent, or has not answered in time.
+        """
+        self._check_alive(now)
+        actions = self._next_actions()
+        if not actions and self.accepted and now >= self._last_sent + self._timing.heartbeat:
+            actions = [HEARTBEAT]
+        return [self._message(action, token, now) for action in actions]
+
+    def receive(self, data: str | bytes, now: float) -> list[AccountEvent]:
+        """Return the events of one message.
+
+        Raises:
+            StreamRefusedError: the service refused the token or a request.
+        """
+        self._last_received = now
+        try:
+            frame = parse(data.encode() if isinstance(data, str) else data)
+        except ValueError:
+            frame = None
+        if not isinstance(frame, dict):
+            logger.warning("account stream: message is not a JSON object; ignored")
+            return []
+        if isinstance(frame.get("results"), list):
+            return [self._event(each) for each in frame["results"] if isinstance(each, dict) and "type" in each]
+        if "type" not in frame and ("status" in frame or "action" in frame):
+            self._settle(frame)
+            return []
+        return [self._event(frame)]
+
+    # Requests and their answers
+
+    @property
+    def _unconfirmed(self) -> bool:
+        return any(each.action != HEARTBEAT for each in self._pending.values())
+
+    def _next_actions(self) -> list[str]:
+        if self._asked != self._accounts:
+            return [] if self._unconfirmed else [CONNECT]
+        if not self.accepted:
+            return []
+        return sorted(self._wanted - self._subscribed)
+
+    def _message(self, action: str, token: str, now: float) -> str:
+        self._count += 1
+        message: dict[str, Any] = {"action": action}
+        if action == CONNECT:
+            self._asked = self._accounts
+            message["value"] = sorted(self._accounts)
+        elif action != HEARTBEAT:
+            self._subscribed.add(action)
+        asked = self._accounts if action == CONNECT else frozenset[str]()
+        self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
+        self._last_sent = now
+        message |= {"auth-token": str(token), "request-id": self._count}
+        if self._source is not None:
+            message["source"] = self._source
+        return Secret(msgspec.json.encode(message).decode())
+
+    def _settle(self, frame: dict[str, Any]) -> None:
+        """Take the answer to a request: by its number, else to the oldest one with the same action."""
+        action, number = frame.get("action"), frame.get("request-id")
+        if type(number) is not int or number not in self._pending:
+            same = (key for key, each in self._pending.items() if each.action == action)
+            number = next(same, None)
+        request = self._pending.pop(number, None) if number is not None else None
+        if frame.get("status") == "error":
+            word = frame.get("message")
+            raise StreamRefusedError(f"the account stream refused {action}: {word}", code=str(word))
+        if request is not None and request.action == CONNECT:
+            value = frame.get("value")
+            confirmed = frozenset(map(str, value)) if isinstance(value, list) else request.accounts
+            self.accepted = confirmed
+            self.rejected = request.accounts - confirmed
+            if not self.accepted:
+                raise StreamRefusedError("the account stream accepted none of the accounts", code="no_accounts")
+
+    def _check_alive(self, now: float) -> None:
+        if now >= self._last_received + self._timing.silence:
+            raise TransportError(f"the account stream was silent for {self._timing.silence:g} s")
+        for each in self._pending.values():
+            if now >= each.due:
+                raise TransportError(f"the account stream did not answer {each.action} in {self._timing.answer:g} s")
+
+    # Events
+
+    def _event(self, frame: dict[str, Any]) -> AccountEvent:
+        kind, data = str(frame.get("type", "")), frame.get("data")
+        model = ACCOUNT_EVENTS.get(kind)
+        timestamp, sequence = frame.get("timestamp"), frame.get("ws-sequence")
+        if isinstance(data, dict):
+            data = raw_object(data) if model is None else structure_one(model, data, f"$.{kind}", self._issues)
+        elif data is None and "type" not in frame:
+            data = raw_object(frame)
+        return AccountEvent(
+            type=kind,
+            data=data,
+            timestamp=_moment(timestamp),
+            sequence=sequence if type(sequence) is int else None,
+        )
+
+
+def _moment(raw: object) -> Any:
+    try:
+        return read_epoch(raw) if type(raw) is int else None
+    except ValueError:
+        return None

@@ -1,0 +1,151 @@
+"""Values that consumers of a stream receive, besides the models of market events."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from ..._generated import models
+from ..._values import Model
+
+__all__ = [
+    "ACCOUNT_EVENTS",
+    "INDEXED",
+    "MARKET_EVENTS",
+    "AccountEvent",
+    "EventFlag",
+    "Gap",
+    "MarketEvent",
+    "Snapshot",
+    "UnknownEvent",
+]
+
+MarketEvent = Model
+"""A market event: `Quote`, `Trade`, `Candle` and the like."""
+
+ACCOUNT_EVENTS: Mapping[str, type[Model]] = MappingProxyType(
+    {
+        "Order": models.Order,
+        "ComplexOrder": models.ComplexOrder,
+        "AccountBalance": models.AccountBalance,
+        "CurrentPosition": models.Position,
+        "TradingStatus": models.TradingStatus,
+        "ExternalTransaction": models.ExternalTransaction,
+        "OrderChain": models.OrderChain,
+        "UnderlyingYearGainSummary": models.UnderlyingYearGainSummary,
+        "QuoteAlert": models.QuoteAlert,
+        "PublicWatchlists": models.Watchlist,
+    }
+)
+"""Model of each event type of the account stream; the set is open."""
+
+MARKET_EVENTS: Mapping[str, type[Model]] = MappingProxyType(
+    {
+        model.__name__: model
+        for model in (
+            models.Quote,
+            models.Trade,
+            models.TradeETH,
+            models.Summary,
+            models.Profile,
+            models.Greeks,
+            models.TimeAndSale,
+            models.Candle,
+            models.Underlying,
+            models.TheoPrice,
+            models.Series,
+        )
+    }
+)
+"""Model of each event type of the market-data stream."""
+
+INDEXED: frozenset[type[Model]] = frozenset(
+    {models.Greeks, models.TimeAndSale, models.Candle, models.Underlying, models.TheoPrice, models.Series}
+)
+"""Market events that are rows with an index and flags, and that may come as snapshots."""
+
+
+class EventFlag(enum.IntFlag):
+    """Flags of an indexed market event."""
+
+    TX_PENDING = 0x01
+    """More rows of the same transaction follow."""
+    REMOVE_EVENT = 0x02
+    """The row with this index is removed."""
+    SNAPSHOT_BEGIN = 0x04
+    """First row of a snapshot."""
+    SNAPSHOT_END = 0x08
+    """Last row of a snapshot, which is complete."""
+    SNAPSHOT_SNIP = 0x10
+    """Last row of a snapshot, which was cut at a limit."""
+    SNAPSHOT_MODE = 0x40
+    """Used by publishers only."""
+
+
+@attrs.frozen(kw_only=True)
+class AccountEvent:
+    """Event of the account stream.
+
+    Attributes:
+        type: type of the event, such as ``Order``; an open set.
+        data: the whole object after the change, as the REST API has it: an `Order`, `ComplexOrder`, `AccountBalance`,
+            `Position`, `TradingStatus`, `ExternalTransaction`, `OrderChain`, `UnderlyingYearGainSummary`, `QuoteAlert`
+            or `Watchlist`; raw JSON for an unknown type.
+        timestamp: when the service made the message, which may be later than the change.
+        sequence: ``ws-sequence`` of the message; its meaning is not published.
+    """
+
+    type: str
+    data: Any = attrs.field(hash=False)
+    timestamp: datetime | None = None
+    sequence: int | None = None
+
+    @property
+    def account_number(self) -> str | None:
+        """Account that the event concerns; None for those of the user, such as quote alerts."""
+        if isinstance(self.data, Mapping):
+            number = self.data.get("account-number")
+            return number if isinstance(number, str) else None
+        number = getattr(self.data, "account_number", None)
+        return number if isinstance(number, str) else None
+
+
+@attrs.frozen(kw_only=True)
+class UnknownEvent:
+    """Market event of a type that the schema lacks, as raw JSON by key."""
+
+    type: str
+    fields: Mapping[str, Any] = attrs.field(hash=False)
+
+
+@attrs.frozen(kw_only=True)
+class Gap:
+    """A stream was interrupted and goes on: events since ``since`` may be missing, and none of them is repeated.
+
+    ``since`` is when the last message arrived before, None if there was none. ``reason`` is for people.
+    """
+
+    since: datetime | None
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
+class Snapshot:
+    """All rows of one symbol at one time, such as the candles since a start.
+
+    Attributes:
+        type: model of the events, such as `Candle`.
+        symbol: streamer symbol.
+        events: the rows by ascending index, oldest first.
+        is_partial: whether older rows were cut off at a limit of the service.
+    """
+
+    type: type[MarketEvent]
+    symbol: str
+    events: tuple[Any, ...] = attrs.field(hash=False)
+    is_partial: bool = False

@@ -1,0 +1,1 @@
+"""Streams of the simulator, without I/O: the server's side of both protocols."""

@@ -1,0 +1,182 @@
+"""Values of market events, from the simulated prices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from ..._generated.models import InstrumentType
+from ..market.calendar import local_date
+from ..market.catalogue import Catalogue
+from ..market.instrument import Instrument
+from ..market.prices import PRICE_INTERVAL, Prices
+
+__all__ = ["MAX_CANDLES", "MarketRows"]
+
+MAX_CANDLES = 2_000
+"""Candles of one history; older ones are cut off."""
+
+_NAN = "NaN"
+_OPTION = re.compile(r"\.(?P<root>[A-Z0-9/.]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]+(?:\.[0-9]+)?)")
+_FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A-Z]+")
+_CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 2592000}
+_EPOCH_ORDINAL = 719163
+
+
+class MarketRows:
+    """Rows of market events by streamer symbol, with the names of the protocol; the simulator has no `Series`."""
+
+    def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
+        self._catalogue = catalogue
+        self._prices = prices
+        self._makers: Mapping[str, Callable[[Instrument, float], dict[str, Any]]] = {
+            "Quote": self._quote,
+            "Trade": self._trade,
+            "TradeETH": self._trade,
+            "Summary": self._summary,
+            "Profile": self._profile,
+            "Greeks": self._greeks,
+            "TimeAndSale": self._sale,
+            "TheoPrice": self._theo_price,
+            "Underlying": self._underlying,
+        }
+
+    def rest_symbol(self, streamer_symbol: str) -> str | None:
+        """Return the symbol of the underlying or instrument behind a streamer symbol, None for an unknown form."""
+        instrument = self._instrument(streamer_symbol)
+        return None if instrument is None else instrument.symbol
+
+    def underlying(self, streamer_symbol: str) -> str | None:
+        """Return the underlying whose price moves the events of a symbol."""
+        match = _CANDLE.fullmatch(streamer_symbol)
+        instrument = self._instrument(match["symbol"] if match else streamer_symbol)
+        return None if instrument is None else instrument.underlying
+
+    def rows(self, kind: str, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
+        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state."""
+        if kind == "Candle":
+            yield from self._candles(symbol, from_time, now)
+        elif (row := self.row(kind, symbol, now)) is not None:
+            yield row
+
+    def row(self, kind: str, symbol: str, now: float) -> dict[str, Any] | None:
+        """Return the row of the present state, None where nothing is sent."""
+        if kind == "Candle":
+            return next(self._candles(symbol, None, now), None)
+        instrument = self._instrument(symbol)
+        if instrument is None or kind not in self._makers:
+            return None
+        values: dict[str, Any] = {"eventType": kind, "eventSymbol": symbol, "eventTime": 0}
+        return values | self._makers[kind](instrument, now)
+
+    def _instrument(self, symbol: str) -> Instrument | None:
+        find = self._catalogue.instrument
+        if (option := _OPTION.fullmatch(symbol)) is not None:
+            thousandths = int(Decimal(option["strike"]) * 1000)
+            occ = f"{option['root']:6}{option['day']}{option['kind']}{thousandths:08d}"
+            return find(InstrumentType.EQUITY_OPTION, occ)
+        if (future := _FUTURE.fullmatch(symbol)) is not None:
+            return find(InstrumentType.FUTURE, f"{future['root']}{future['year']}")
+        if ":" in symbol:
+            return find(InstrumentType.CRYPTOCURRENCY, symbol.partition(":")[0])
+        return find(InstrumentType.EQUITY, symbol)
+
+    def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        price = self._prices.price(instrument, now)
+        half = max(instrument.tick, (price * Decimal("0.0001")).quantize(instrument.tick))
+        return {
+            "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(price - half),
+            "bidSize": 100.0, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half), "askSize": 200.0,
+        }  # fmt: skip
+
+    def _trade(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        price, day = self._prices.price(instrument, now), local_date(now).toordinal() - _EPOCH_ORDINAL
+        return {
+            "time": round(now * 1000), "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q", "price": float(price),
+            "change": 0.0, "size": 100, "dayId": day, "dayVolume": 10_000, "dayTurnover": float(price * 10_000),
+            "tickDirection": "ZERO_UP", "extendedTradingHours": False,
+        }  # fmt: skip
+
+    def _summary(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        day = local_date(now).toordinal() - _EPOCH_ORDINAL
+        price = float(self._prices.price(instrument, now))
+        close = float(self._prices.price(instrument, now - 86400))
+        return {
+            "dayId": day, "dayOpenPrice": price, "dayHighPrice": price, "dayLowPrice": price, "dayClosePrice": _NAN,
+            "dayClosePriceType": "REGULAR", "prevDayId": day - 1, "prevDayClosePrice": close,
+            "prevDayClosePriceType": "FINAL", "prevDayVolume": 1_000_000, "openInterest": 0,
+        }  # fmt: skip
+
+    def _profile(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        price = float(self._prices.price(instrument, now))
+        return {
+            "description": instrument.symbol, "shortSaleRestriction": "INACTIVE", "tradingStatus": "ACTIVE",
+            "statusReason": None, "haltStartTime": 0, "haltEndTime": 0, "highLimitPrice": _NAN, "lowLimitPrice": _NAN,
+            "high52WeekPrice": price * 1.2, "low52WeekPrice": price * 0.8, "beta": 1.0, "earningsPerShare": _NAN,
+            "dividendFrequency": _NAN, "exDividendAmount": _NAN, "exDividendDayId": 0, "shares": 1_000_000.0,
+            "freeFloat": _NAN,
+        }  # fmt: skip
+
+    def _greeks(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        is_call = instrument.option_type is None or instrument.option_type == "C"
+        return self._indexed(now) | {
+            "price": float(self._prices.price(instrument, now)), "volatility": 0.2, "delta": 0.5 if is_call else -0.5,
+            "gamma": 0.01, "theta": -0.02, "rho": 0.01, "vega": 0.1,
+        }  # fmt: skip
+
+    def _sale(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        quote = self._quote(instrument, now)
+        return self._indexed(now) | {
+            "timeNanoPart": 0, "exchangeCode": "Q", "price": float(self._prices.price(instrument, now)), "size": 100,
+            "bidPrice": quote["bidPrice"], "askPrice": quote["askPrice"], "exchangeSaleConditions": "@",
+            "tradeThroughExempt": "", "aggressorSide": "BUY", "spreadLeg": False, "extendedTradingHours": False,
+            "validTick": True, "type": "NEW", "buyer": None, "seller": None,
+        }  # fmt: skip
+
+    def _theo_price(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        return self._indexed(now) | {
+            "price": float(self._prices.price(instrument, now)),
+            "underlyingPrice": float(self._prices.underlying_price(instrument.underlying, now)),
+            "delta": 0.5, "gamma": 0.01, "dividend": 0.0, "interest": 0.04,
+        }  # fmt: skip
+
+    def _underlying(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        return self._indexed(now) | {
+            "volatility": 0.2, "frontVolatility": 0.22, "backVolatility": 0.19, "callVolume": 1000.0,
+            "putVolume": 800.0, "putCallRatio": 0.8,
+        }  # fmt: skip
+
+    def _indexed(self, now: float) -> dict[str, Any]:
+        return {"eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0}
+
+    def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
+        """Yield candles, newest first; without a start only the present one, else a snapshot with its marker."""
+        match = _CANDLE.fullmatch(symbol)
+        instrument = None if match is None else self._instrument(match["symbol"])
+        if match is None or instrument is None or match["unit"] not in _UNITS:
+            return
+        step = _UNITS[match["unit"]] * int(match["count"] or 1)
+        start = now // step * step
+        count = 1 if from_time is None else 1 + max(0, int((start - from_time / 1000) // step))
+        is_cut, count = count > MAX_CANDLES, min(count, MAX_CANDLES)
+        for number in range(count):
+            flags = 0 if from_time is None or number else 4
+            yield self._candle(
+                symbol, instrument, start - number * step, min(step, now - start) if not number else step, flags
+            )
+        if from_time is not None:
+            marker = self._candle(symbol, instrument, start - count * step, step, 16 if is_cut else 10)
+            yield marker | dict.fromkeys(("open", "high", "low", "close", "volume", "VWAP"), _NAN)
+
+    def _candle(self, symbol: str, instrument: Instrument, start: float, length: float, flags: int) -> dict[str, Any]:
+        points = [start, start + min(PRICE_INTERVAL, length / 2), start + max(0.0, length - 1)]
+        prices = [float(self._prices.price(instrument, at)) for at in points]
+        return {
+            "eventType": "Candle", "eventSymbol": symbol, "eventTime": 0, "eventFlags": flags,
+            "index": int(start * 1000) << 22, "time": round(start * 1000), "sequence": 0, "count": 10,
+            "open": prices[0], "high": max(prices), "low": min(prices), "close": prices[-1], "volume": 1000.0,
+            "VWAP": sum(prices) / 3, "bidVolume": 500.0, "askVolume": 500.0, "impVolatility": 0.2, "openInterest": _NAN,
+        }  # fmt: skip

@@ -1,0 +1,163 @@
+"""Both streams of one environment: opens sessions, and pushes changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from ..accounts.accounts import Account
+from ..api.order_wires import order_json
+from ..event_queue import ScheduledEvent
+from ..market.alerts import Alert
+from ..market.instrument import Instrument
+from ..market.prices import PRICE_INTERVAL
+from ..state import State
+from ..trading.orders import Order
+from .account_session import AccountSession
+from .account_views import AccountViews
+from .dxlink_session import DxLinkSession
+from .faults import StreamFaults
+from .market_rows import MarketRows
+from .session import Session
+
+__all__ = ["ACCOUNT_PATH", "MARKET_PATH", "StreamServer"]
+
+ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
+
+DELAYS: Mapping[str, float] = {"Order": 0.0, "CurrentPosition": 0.01, "AccountBalance": 0.02, "QuoteAlert": 0.0}
+"""Seconds from a change to its event, by type of the event."""
+
+
+class StreamServer:
+    """Streams of one environment.
+
+    Attributes:
+        faults: faults still to come.
+        delays: seconds from a change to its event, by type of the event.
+        sessions: the open connections.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._rows = MarketRows(state.catalogue, state.prices)
+        self._views = AccountViews(state)
+        self._opened = 0
+        self._tick: ScheduledEvent | None = None
+        self._due_balances: set[str] = set()
+        self.faults: StreamFaults = StreamFaults()
+        self.delays: dict[str, float] = dict(DELAYS)
+        self.sessions: list[Session] = []
+        state.order_store.on_change(self._order_changed)
+        state.exchange.on_fill(self._order_filled)
+        state.prices.on_price(self._price_changed)
+        state.alert_monitor.on_change(self._alert_changed)
+
+    def open(self, path: str, now: float) -> Session | None:
+        """Return a new session for a path, None for an unknown one."""
+        self._opened += 1
+        session: Session
+        if path == MARKET_PATH:
+            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now)
+        elif path == ACCOUNT_PATH:
+            server, accounts = self._state.authorization_server, self._state.accounts
+            session = AccountSession(server, accounts, self.faults, now, self._opened)
+        else:
+            return None
+        self.sessions.append(session)
+        self._schedule(now)
+        return session
+
+    def forget(self, session: Session) -> None:
+        """Drop a session whose connection has ended."""
+        session.is_closed = True
+        if session in self.sessions:
+            self.sessions.remove(session)
+        if not self.sessions and self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+
+    def drop(self) -> None:
+        """Close every connection now."""
+        for session in list(self.sessions):
+            session.close()
+
+    def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
+        """Push an event to all who have connected the account."""
+        message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
+        for session in list(self.sessions):
+            if isinstance(session, AccountSession) and account_number in session.accounts:
+                session.push(message, kind=kind)
+
+    # Time
+
+    def _schedule(self, now: float) -> None:
+        """Look after silent clients and moving prices once a minute, while there are connections."""
+        if self._tick is None:
+            self._tick = self._state.event_queue.at((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._minute)
+
+    def _minute(self, now: float) -> None:
+        self._tick = None
+        for session in list(self.sessions):
+            session.check(now)
+            if isinstance(session, DxLinkSession) and not session.is_closed:
+                session.price_changed(None, now)
+        if self.sessions:
+            self._schedule(now)
+
+    # Changes
+
+    def _later(self, kind: str, now: float, action: Callable[[float], None]) -> None:
+        delay = self.delays.get(kind, 0.0)
+        if delay <= 0:
+            action(now)
+        else:
+            self._state.event_queue.at(now + delay, action)
+
+    def _listens(self, account_number: str) -> bool:
+        return any(isinstance(each, AccountSession) and account_number in each.accounts for each in self.sessions)
+
+    def _order_changed(self, order: Order, now: float) -> None:
+        number = order.account.number
+        if not self._listens(number):
+            return
+        data = msgspec.json.decode(order_json(order, self._state.dialect))
+        self._later("Order", now, lambda at: self.send_account_event(number, "Order", data, at))
+        self._balance_changed(order.account, now)
+
+    def _order_filled(self, order: Order, now: float) -> None:
+        account = order.account
+        if not self._listens(account.number):
+            return
+        for leg in order.legs:
+            self._later("CurrentPosition", now, partial(self._send_position, account, leg.instrument, order))
+
+    def _send_position(self, account: Account, instrument: Instrument, order: Order, now: float) -> None:
+        data = self._views.position(account, instrument, order, now)
+        self.send_account_event(account.number, "CurrentPosition", data, now)
+
+    def _balance_changed(self, account: Account, now: float) -> None:
+        """Push the balance once for all changes of one moment."""
+        if account.number not in self._due_balances:
+            self._due_balances.add(account.number)
+            self._later("AccountBalance", now, partial(self._send_balance, account))
+
+    def _send_balance(self, account: Account, now: float) -> None:
+        self._due_balances.discard(account.number)
+        self.send_account_event(account.number, "AccountBalance", self._views.balance(account, now), now)
+
+    def _alert_changed(self, alert: Alert, now: float) -> None:
+        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
+        message = {"type": "QuoteAlert", "data": data, "timestamp": round(now * 1000)}
+        for session in list(self.sessions):
+            if not isinstance(session, AccountSession) or session.customer != alert.customer:
+                continue
+            if "quote-alerts-subscribe" in session.actions:
+                session.push(message, kind="QuoteAlert")
+
+    def _price_changed(self, symbol: str, now: float) -> None:
+        for session in list(self.sessions):
+            if isinstance(session, DxLinkSession):
+                session.price_changed(symbol, now)

@@ -1,0 +1,25 @@
+"""Push: events of accounts and market data as async iterators, over one connection of each kind.
+
+``client.stream`` is a `Streams`. Streams deliver at most once: watch the lists (``client.watch``) for decisions.
+"""
+
+from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
+from .api import AccountStream, QuoteStream, Streams
+from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
+
+__all__ = [
+    "MARKET_POLICIES",
+    "AccountEvent",
+    "AccountStream",
+    "Conflate",
+    "DropOldest",
+    "EventFlag",
+    "Fail",
+    "Gap",
+    "MarketEvent",
+    "Policy",
+    "QuoteStream",
+    "Snapshot",
+    "Streams",
+    "UnknownEvent",
+]

@@ -1,0 +1,101 @@
+"""Access of the streams to their client: its addresses, tokens, clock and sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from .._generated.endpoints import Endpoints
+from ..config import DEFAULT_USER_AGENT, Environment
+from ..errors import ConfigurationError
+from ..http.session import BrokerageSession
+from ..http.websocket import SocketTransport, WebSocket, check_socket_url
+
+__all__ = ["Connected", "StreamAccess"]
+
+
+class Connected(Protocol):
+    """The part of a client that streams need."""
+
+    @property
+    def session(self) -> BrokerageSession:
+        """The session that makes its calls."""
+        ...
+
+
+class StreamAccess:
+    """Parts of a client that streams use."""
+
+    def __init__(self, session: BrokerageSession) -> None:
+        self._session = session
+        self.endpoints: Endpoints = Endpoints(session)
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the client."""
+        return self._session.engine.environment
+
+    @property
+    def user_agent(self) -> str:
+        """Name and version of the program."""
+        return self._session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a value that does not fit is an error."""
+        return self._session.options.strict
+
+    def enter(self) -> asyncio.AbstractEventLoop:
+        """Return the loop of the client. Raises ConfigurationError when it is closed, or another loop runs."""
+        return self._session.engine.enter()
+
+    def close_with_client(self, resource: Any) -> None:
+        """Await ``resource.aclose()`` when the client is closed."""
+        self._session.close_with_client(resource)
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        return self._session.service_now() or datetime.now(UTC)
+
+    def account_url(self) -> str:
+        """Return the address of the account stream.
+
+        Raises:
+            ConfigurationError: the environment has none, or it is not encrypted.
+        """
+        url = self.environment.streamer_url
+        if url is None:
+            raise ConfigurationError(
+                "Environment.streamer_url must be the address of the account stream, got None: pass streamer_url=, "
+                "or set BROKERAGE_STREAMER_URL"
+            )
+        return self.checked(url)
+
+    def checked(self, url: str) -> str:
+        """Return the address of a stream if a token may be sent there; see `check_socket_url`."""
+        return check_socket_url(url, allow_http=self.environment.base_url.startswith("http:"))
+
+    async def token(self) -> str:
+        """Return a valid ``Authorization`` value."""
+        tokens = self._session.engine.tokens
+        return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
+
+    def invalidate(self, token: str) -> None:
+        """Drop a token that the service has refused."""
+        self._session.engine.tokens.invalidate(token)
+
+    async def open_socket(self, url: str, timeout: float) -> WebSocket:
+        """Return an open connection.
+
+        Raises:
+            ConfigurationError: the transport of the client cannot open WebSockets.
+            RequestNotSentError: no connection came about.
+        """
+        transport = self._session.engine.transport
+        if not isinstance(transport, SocketTransport):
+            raise ConfigurationError(
+                f"transport must have a method open_socket for streams, got {type(transport).__name__}: "
+                "see brokerage_async.http.websocket.SocketTransport"
+            )
+        return await transport.open_socket(url, user_agent=self.user_agent, timeout=timeout)

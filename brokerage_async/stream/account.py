@@ -1,0 +1,120 @@
+"""The account stream: one connection for all accounts that the consumers of a client ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from ..errors import StreamRefusedError
+from ..http.websocket import WebSocket
+from ..protocol.streams.account import AccountConnection
+from ..protocol.streams.events import AccountEvent
+from ..protocol.streams.timing import Backoff, Timing
+from .access import StreamAccess
+from .consumer import Sink
+from .link import CONNECT_TIMEOUT, Link
+from .policies import account_policies
+
+__all__ = ["AccountLink", "AccountSink"]
+
+ALERT, WATCHLIST = "QuoteAlert", "PublicWatchlists"
+
+
+class AccountSink(Sink):
+    """Sink for the events of some accounts, and for alerts and public watchlists if wanted."""
+
+    __slots__ = ("accounts", "alerts", "types", "watchlists")
+
+    def __init__(
+        self,
+        accounts: frozenset[str],
+        *,
+        alerts: bool = False,
+        watchlists: bool = False,
+        limit: int,
+    ) -> None:
+        super().__init__(account_policies(limit))
+        self.accounts: frozenset[str] = accounts
+        self.alerts: bool = alerts
+        self.watchlists: bool = watchlists
+
+    def wants(self, event: AccountEvent) -> bool:
+        """Return whether the consumer asked for the event; those of unknown types go to all."""
+        if event.type == ALERT:
+            return self.alerts
+        if event.type == WATCHLIST:
+            return self.watchlists
+        number = event.account_number
+        return number is None or number in self.accounts
+
+
+class AccountLink(Link[AccountConnection]):
+    """Connection to the account stream."""
+
+    def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff) -> None:
+        super().__init__("account stream", backoff)
+        self._access = access
+        self._timing = timing
+        self._token: str | None = None
+
+    def _enter(self) -> asyncio.AbstractEventLoop:
+        return self._access.enter()
+
+    async def _open(self) -> tuple[WebSocket, AccountConnection]:
+        url = self._access.account_url()
+        await self._access.token()  # fetched before the connection is open, so that it need not wait
+        socket = await self._access.open_socket(url, CONNECT_TIMEOUT)
+        connection = AccountConnection(
+            self._accounts(),
+            alerts=any(sink.alerts for sink in self._all()),
+            watchlists=any(sink.watchlists for sink in self._all()),
+            now=asyncio.get_running_loop().time(),
+            timing=self._timing,
+            source=self._access.user_agent,
+            strict=self._access.strict,
+        )
+        return socket, connection
+
+    async def _messages(self, connection: AccountConnection) -> Sequence[str]:
+        now = asyncio.get_running_loop().time()
+        if not connection.must_send and now < connection.due:
+            return ()
+        self._token = await self._access.token()
+        return connection.send(self._token, asyncio.get_running_loop().time())
+
+    def _dispatch(self, events: list[Any]) -> None:
+        for event in events:
+            for sink in self._all():
+                if sink.wants(event):
+                    sink.put(event)
+
+    def _subscribe(self, sink: Sink) -> None:
+        if self._connection is not None and isinstance(sink, AccountSink):
+            self._connection.want(self._accounts(), alerts=sink.alerts, watchlists=sink.watchlists)
+
+    def _unsubscribe(self, sink: Sink) -> None:
+        """Do nothing: the service has no word for it, and the events of others are not handed on."""
+
+    def _check_ready(self, connection: AccountConnection) -> None:
+        if connection.rejected:
+            for sink in list(self._all()):
+                if missing := sink.accounts & connection.rejected:
+                    names = ", ".join(sorted(missing))
+                    sink.fail(StreamRefusedError(f"the account stream did not accept {names}", code="not_accepted"))
+                    self._remove(sink)
+        super()._check_ready(connection)
+
+    def _refused(self) -> None:
+        if self._token is not None:
+            self._access.invalidate(self._token)
+
+    def _now(self) -> datetime:
+        return self._access.now()
+
+    def _accounts(self) -> frozenset[str]:
+        return frozenset[str]().union(*(sink.accounts for sink in self._all()))
+
+    def _all(self) -> list[AccountSink]:
+        return [sink for sink in self._sinks if isinstance(sink, AccountSink)]

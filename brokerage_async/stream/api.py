@@ -1,0 +1,239 @@
+"""The streams of one client: `Streams`, with one method for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property, partial
+from typing import Any, Self
+
+from .._arguments import check_count, check_flag
+from .._generated import models
+from ..errors import InvalidRequestError
+from ..protocol.streams.channel import Subscription
+from ..protocol.streams.dxlink import DX_TIMING
+from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
+from ..protocol.streams.timing import Backoff, Timing
+from .access import Connected, StreamAccess
+from .account import AccountLink, AccountSink
+from .consumer import EventStream
+from .doorbell import Doorbell, ringing
+from .policies import MARKET_POLICIES, Policy
+from .quotes import QuoteLink, QuoteSink
+from .symbols import candle_symbol, streamer_symbols
+
+__all__ = ["AccountStream", "QuoteStream", "Streams"]
+
+_BACKOFF = Backoff()
+_ACCOUNT_TIMING = Timing()
+
+
+class AccountStream(EventStream[AccountEvent | Gap]):
+    """Async iterator over the events of accounts, from ``client.stream.account``."""
+
+
+class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
+    """Async iterator over market events, from ``client.stream.quotes``."""
+
+    def __init__(
+        self, link: QuoteLink, access: StreamAccess, sink: QuoteSink, plan: SubscriptionPlan, symbols: Sequence[str]
+    ) -> None:
+        super().__init__(link, sink)
+        self._link = link
+        self._access = access
+        self._quotes = sink
+        self._plan = plan
+        self._pending: tuple[str, ...] | None = tuple(symbols)
+        self._symbols: dict[str, str] = {}
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        """Streamer symbol of each symbol that is subscribed."""
+        return dict(self._symbols)
+
+    async def add(self, symbols: Iterable[str]) -> Self:
+        """Subscribe to further symbols.
+
+        Raises:
+            InvalidRequestError: the service does not know a symbol.
+        """
+        found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
+        self._symbols |= found
+        self._link.add(self._quotes, self._plan.of(found.values(), self._access.now()))
+        return self
+
+    async def remove(self, symbols: Iterable[str]) -> Self:
+        """End the subscriptions to symbols; those that wait for the consumer are still delivered."""
+        found = [self._symbols.pop(symbol, symbol) for symbol in symbols]
+        self._link.remove(self._quotes, self._plan.of(found, self._access.now()))
+        return self
+
+    async def _begin(self) -> None:
+        if self._pending is not None:
+            self._access.enter()
+            await self.add(self._pending)
+            self._pending = None
+        await super()._begin()
+
+
+class SubscriptionPlan:
+    """Event types that a stream subscribes to for each symbol."""
+
+    def __init__(
+        self, events: Iterable[str | type[Any]], period: str, start: datetime | None, *, regular_hours: bool
+    ) -> None:
+        if isinstance(events, str | type):
+            raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
+        self._types = tuple(dict.fromkeys(map(_type_name, events)))
+        if not self._types:
+            raise InvalidRequestError("events must name at least one event type, got an empty list")
+        candle_symbol("X", period)
+        if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
+            raise InvalidRequestError(f"start must be a datetime with a time zone, got {start!r}")
+        self._period = period
+        self._start = start
+        self._regular_hours = check_flag("regular_hours", regular_hours)
+
+    def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
+        """Return the subscriptions for streamer symbols; candles without a start begin with the present one."""
+        start = round((self._start or now).timestamp() * 1000)
+        found = []
+        for symbol in symbols:
+            for kind in self._types:
+                if kind == "Candle":
+                    candles = candle_symbol(symbol, self._period, regular_hours=self._regular_hours)
+                    found.append(Subscription(kind, candles, start))
+                else:
+                    from_time = None if self._start is None or kind != "TimeAndSale" else start
+                    found.append(Subscription(kind, symbol, from_time))
+        return found
+
+
+class Streams:
+    """The streams of one client; all streams of one kind share one connection, which opens at the first use."""
+
+    def __init__(self, client: Connected) -> None:
+        self._access = StreamAccess(client.session)
+
+    def account(
+        self, account_numbers: Sequence[str], *, alerts: bool = False, watchlists: bool = False, limit: int = 10_000
+    ) -> AccountStream:
+        """Iterate over the events of accounts: orders, fills, balances, positions.
+
+        ::
+
+            async with client.stream.account([account]) as events:
+                async for event in events:
+                    match event:
+                        case Gap():
+                            ...  # read the lists: events may be missing
+                        case AccountEvent(data=models.Order() as order):
+                            print(order.id, order.status)
+
+        The service sends no initial state, repeats nothing after a lost connection, and may stay silent without a word.
+        For decisions use ``client.watch``, which reads the lists, with ``push=True`` at once after each event.
+
+        Args:
+            account_numbers: the accounts.
+            alerts: whether to receive the user's quote alerts as well.
+            watchlists: whether to receive changes of public watchlists as well.
+            limit: events that may wait for the consumer. None is ever dropped: beyond it the stream ends.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid.
+
+        Raises (while iterating):
+            StreamRefusedError: the service refused the token or an account.
+            SlowConsumerError: more than ``limit`` events wait.
+            TokenError: the grant was revoked.
+            ConfigurationError: the client was closed, or its environment has no ``streamer_url``.
+        """
+        check_flag("alerts", alerts)
+        check_flag("watchlists", watchlists)
+        sink = AccountSink(
+            _check_accounts(account_numbers), alerts=alerts, watchlists=watchlists, limit=check_count("limit", limit)
+        )
+        return AccountStream(self._account_link, sink)
+
+    def quotes(
+        self,
+        symbols: Iterable[str],
+        events: Iterable[str | type[Any]] = (models.Quote,),
+        *,
+        period: str = "1d",
+        start: datetime | None = None,
+        regular_hours: bool = False,
+        policies: Mapping[type[Any], Policy] | None = None,
+    ) -> QuoteStream:
+        """Iterate over market events: quotes, trades, greeks, candles.
+
+        ::
+
+            async for event in client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]):
+                match event:
+                    case models.Quote():
+                        print(event.event_symbol, event.bid_price, event.ask_price)
+
+        Events bear streamer symbols; ``stream.symbols`` has them by the symbols that were given. The rows of a candle
+        history come as one `Snapshot`, later ones singly: a candle with the same ``index`` replaces the one before.
+
+        Args:
+            symbols: symbols as the REST API has them, or streamer symbols. ``add`` and ``remove`` change them later.
+            events: models, such as ``models.Quote``, or their names.
+            period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
+            start: start of the candles; None for the present one only.
+            regular_hours: leave trades outside of regular hours out of the candles.
+            policies: `Conflate`, `DropOldest` or `Fail` for each model, instead of those in ``MARKET_POLICIES``.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid.
+
+        Raises (while iterating):
+            InvalidRequestError: the service does not know a symbol.
+            StreamRefusedError: the service refused the quote token.
+            APIError: the service granted no quote token.
+            ConfigurationError: the client was closed.
+        """
+        if isinstance(symbols, str):
+            raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
+        plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
+        sink = QuoteSink({**MARKET_POLICIES, **(policies or {})})
+        return QuoteStream(self._quote_link, self._access, sink, plan, tuple(symbols))
+
+    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
+        """Return a doorbell that rings after events of these types; None for the accounts of the user.
+
+        Raises:
+            ConfigurationError: the environment has no ``streamer_url``.
+        """
+        self._access.account_url()
+        accounts = None if account_numbers is None else _check_accounts(account_numbers)
+        return partial(ringing, self, self._access, accounts, events)
+
+    @cached_property
+    def _account_link(self) -> AccountLink:
+        link = AccountLink(self._access, timing=_ACCOUNT_TIMING, backoff=_BACKOFF)
+        self._access.close_with_client(link)
+        return link
+
+    @cached_property
+    def _quote_link(self) -> QuoteLink:
+        link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
+        self._access.close_with_client(link)
+        return link
+
+
+def _type_name(event: str | type[Any]) -> str:
+    name = event.__name__ if isinstance(event, type) else event
+    if name not in MARKET_EVENTS:
+        raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
+    return str(name)
+
+
+def _check_accounts(account_numbers: object) -> frozenset[str]:
+    if isinstance(account_numbers, str) or not isinstance(account_numbers, Iterable):
+        raise InvalidRequestError(f"account_numbers must be a list of account numbers, got {account_numbers!r}")
+    found = frozenset(account_numbers)
+    if not found or not all(isinstance(each, str) and each for each in found):
+        raise InvalidRequestError(f"account_numbers must hold at least one account number, got {account_numbers!r}")
+    return found

@@ -1,0 +1,182 @@
+"""The two ends of one consumer: the sink that a connection fills, and the iterator that a user holds."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from ..errors import SlowConsumerError
+from ..protocol.streams.events import Gap
+from .policies import BufferFullError, EventBuffer, Policy
+
+__all__ = ["EventStream", "Sink", "Source"]
+
+E = TypeVar("E")
+
+
+class Sink:
+    """End of one consumer that a connection fills; it outlives the iterator by one turn of the loop at most.
+
+    Attributes:
+        buffer: events that wait for the consumer.
+        error: error that ended the stream.
+        gap: gap to report once the connection is up again.
+        now: clock of the errors.
+    """
+
+    __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "now")
+
+    def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
+        self.buffer: EventBuffer = EventBuffer(policies)
+        self.error: Exception | None = None
+        self.gap: Gap | None = None
+        self.is_closed: bool = False
+        self.now: Callable[[], datetime] = _utc_now
+        self._available = asyncio.Event()
+
+    def put(self, event: Any) -> None:
+        """Add an event; end the stream if none may be lost and it does not fit."""
+        if self.error is not None:
+            return
+        try:
+            self.buffer.put(event)
+        except BufferFullError:
+            self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
+        if not self._available.is_set():
+            self._available.set()
+
+    def lose(self, since: datetime | None, reason: str) -> None:
+        """Note that the connection is lost; the first loss counts until it is up again."""
+        if self.gap is None:
+            self.gap = Gap(since=since, reason=reason)
+
+    def resume(self) -> None:
+        """Report the gap, now that the connection is up again."""
+        if (gap := self.gap) is not None:
+            self.gap = None
+            self.buffer.put_gap(gap)
+            self._available.set()
+
+    def fail(self, error: Exception) -> None:
+        """End the stream with an error, after the events that wait."""
+        if self.error is None:
+            self.error = error
+        self._available.set()
+
+    def close(self) -> None:
+        """End the stream now, and drop the events that wait."""
+        self.is_closed = True
+        self.buffer.clear()
+        self._available.set()
+
+    async def wait(self) -> None:
+        """Wait for an event or the end."""
+        self._available.clear()
+        await self._available.wait()
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Source(Protocol):
+    """Connection as consumers see it."""
+
+    def attach(self, sink: Sink) -> None:
+        """Fill ``sink`` from now on; connect if it is the first."""
+        ...
+
+    def detach(self, sink: Sink) -> None:
+        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
+        ...
+
+    async def wait_ready(self, sink: Sink) -> None:
+        """Wait until everything that the consumers asked for is subscribed."""
+        ...
+
+    async def join(self) -> None:
+        """Wait until a connection without consumers is closed."""
+        ...
+
+
+class EventStream(Generic[E]):
+    """Async iterator over the events of a stream, with a `Gap` wherever some may be missing.
+
+    It connects at the first use, and receives events from then on: enter it with ``async with`` to receive them before
+    iterating. Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled
+    ``anext`` loses no event. All streams of one kind share one connection.
+    """
+
+    def __init__(self, source: Source, sink: Sink) -> None:
+        self._source = source
+        self._sink = sink
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    @property
+    def dropped(self) -> int:
+        """Events that were dropped because the consumer was too slow; conflated ones do not count."""
+        return self._sink.buffer.dropped
+
+    @property
+    def waiting(self) -> int:
+        """Events that wait for the consumer."""
+        return len(self._sink.buffer)
+
+    async def ready(self) -> Self:
+        """Wait until the service has taken every subscription: events from then on are received.
+
+        Raises:
+            StreamError, TokenError, ConfigurationError: the stream ended.
+        """
+        await self._begin()
+        await self._source.wait_ready(self._sink)
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        sink = self._sink
+        buffer = sink.buffer
+        try:
+            if self._finalizer is None:
+                await self._begin()
+            while True:
+                if buffer:
+                    event: E = buffer.get()
+                    return event
+                if sink.is_closed:
+                    raise StopAsyncIteration
+                if sink.error is not None:
+                    raise sink.error
+                await sink.wait()
+        except BaseException:
+            del self  # a traceback keeps its frames, and with this one the stream of a cancelled task would live on
+            raise
+
+    async def aclose(self) -> None:
+        """End the iteration now, even while it waits. The last stream of a connection closes it."""
+        self._sink.close()
+        if self._finalizer is not None:
+            self._finalizer()
+            await self._source.join()
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _begin(self) -> None:
+        """Attach to the connection, once."""
+        if self._finalizer is None and not self._sink.is_closed:
+            self._source.attach(self._sink)
+            self._finalizer = weakref.finalize(self, self._source.detach, self._sink)
+            self._finalizer.atexit = False

@@ -1,0 +1,323 @@
+"""Life of one connection, however many consumers it has: connect, keep alive, reconnect, and close.
+
+`Link` decides nothing about the protocol; its two kinds do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, Protocol, TypeVar
+
+from .._arguments import running_loop
+from ..errors import (
+    AuthenticationError,
+    BrokerageError,
+    ConfigurationError,
+    RateLimitError,
+    ResponseDecodeError,
+    ServerError,
+    StreamRefusedError,
+    TokenError,
+    TransportError,
+)
+from ..http.websocket import WebSocket
+from ..protocol.streams.timing import Backoff
+from .consumer import Sink
+
+__all__ = ["CONNECT_TIMEOUT", "Connection", "Link", "RenewalDue"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+
+CONNECT_TIMEOUT = 15.0
+"""Seconds to open a connection."""
+
+SEND_TIMEOUT = 10.0
+"""Seconds to hand a message to the network."""
+
+MAX_REFUSALS = 3
+"""Refusals in a row, each with a fresh token, after which the streams end."""
+
+
+class Connection(Protocol):
+    """Protocol of one connection, as `AccountConnection` and `DxLinkConnection` have it."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything asked for is subscribed."""
+        ...
+
+    @property
+    def must_send(self) -> bool:
+        """Whether messages are due now."""
+        ...
+
+    @property
+    def due(self) -> float:
+        """Time at which messages are due at the latest."""
+        ...
+
+    def receive(self, data: str | bytes, now: float) -> list[Any]:
+        """Return the events of one message."""
+        ...
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
+    """The connection must be opened once more with a fresh token."""
+
+
+class Link(ABC, Generic[C]):
+    """One connection of a client for all consumers of its kind.
+
+    It is open while there are consumers. After a loss it is opened once more, after a pause that doubles, and every
+    consumer gets a `Gap`.
+    """
+
+    def __init__(self, name: str, backoff: Backoff) -> None:
+        self._name = name
+        self._backoff = backoff
+        self._sinks: dict[Sink, None] = {}
+        self._connection: C | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = self._is_ready = False
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._last_received: float | None = None
+        self._ready_at: float | None = None
+
+    # Consumers
+
+    def attach(self, sink: Sink) -> None:
+        """Fill ``sink`` from now on; connect if it is the first.
+
+        Raises:
+            ConfigurationError: the client is closed, or used in another event loop.
+        """
+        self._loop = self._enter()
+        if self._closed:
+            raise ConfigurationError("the client is closed")
+        self._sinks[sink] = None
+        sink.now = self._now
+        self._is_ready = False
+        self._subscribe(sink)
+        self._wake.set()
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._run(self._ending), name=f"brokerage_async {self._name}")
+
+    def detach(self, sink: Sink) -> None:
+        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            return
+        try:
+            is_here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            is_here = False
+        if is_here:
+            self._remove(sink)
+        else:
+            loop.call_soon_threadsafe(self._remove, sink)
+
+    async def wait_ready(self, sink: Sink) -> None:
+        """Wait until everything that the consumers asked for is subscribed."""
+        while not self._is_ready:
+            if sink.error is not None:
+                raise sink.error
+            if sink.is_closed:
+                raise ConfigurationError("the stream is closed")
+            await self._changed.wait()
+
+    async def join(self) -> None:
+        """Wait until a connection without consumers is closed."""
+        task = self._ending
+        if task is not None and not task.done() and task is not asyncio.current_task():
+            await asyncio.wait({task})
+
+    async def aclose(self) -> None:
+        """End every stream, because the client is closed."""
+        self._closed = True
+        self._fail_all(ConfigurationError("the client is closed"))
+        await self.join()
+
+    # Kinds of links
+
+    @abstractmethod
+    def _enter(self) -> asyncio.AbstractEventLoop:
+        """Return the loop of the client."""
+
+    @abstractmethod
+    async def _open(self) -> tuple[WebSocket, C]:
+        """Return a new connection and its protocol, with the subscriptions of all consumers."""
+
+    @abstractmethod
+    async def _messages(self, connection: C) -> Sequence[str]:
+        """Return the messages that are due. Raise `RenewalDue` when the connection must be renewed."""
+
+    @abstractmethod
+    def _dispatch(self, events: list[Any]) -> None:
+        """Hand events to the sinks that want them."""
+
+    @abstractmethod
+    def _subscribe(self, sink: Sink) -> None:
+        """Subscribe to what a new consumer wants."""
+
+    @abstractmethod
+    def _unsubscribe(self, sink: Sink) -> None:
+        """End the subscriptions that no other consumer wants."""
+
+    def _refused(self) -> None:
+        """Drop a token that the service has refused."""
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def _next_due(self, connection: C) -> float:
+        return connection.due
+
+    # Life
+
+    async def _run(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        failures = refusals = 0
+        while self._sinks:
+            reason = "the connection was lost"
+            try:
+                await self._serve()
+            except RenewalDue:
+                failures, reason = -1, "the token was renewed"
+            except Exception as error:
+                failures = 0 if self._was_stable() else failures
+                refusals = 0 if self._ready_at is not None else refusals
+                refusals += isinstance(error, StreamRefusedError | AuthenticationError)
+                if _is_fatal(error) or refusals >= MAX_REFUSALS:
+                    self._fail_all(error)
+                    return
+                if isinstance(error, StreamRefusedError):
+                    self._refused()
+                reason = _describe(error)
+            failures += 1
+            if self._ready_at is not None:
+                self._lose(reason)
+            if failures:
+                chance = random.random()  # noqa: S311 - spreads load, guards no secret
+                pause = self._backoff.pause(failures, chance)
+                logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
+                await asyncio.sleep(pause)
+
+    async def _serve(self) -> None:
+        """Keep one connection until it is lost."""
+        self._is_ready, self._ready_at = False, None
+        socket, connection = await self._open()
+        self._connection = connection
+        reader = asyncio.ensure_future(self._read(socket, connection))
+        reader.add_done_callback(lambda _: self._wake.set())
+        try:
+            while not reader.done():
+                self._wake.clear()
+                await self._send(socket, connection)
+                self._check_ready(connection)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(self._next_due(connection)):
+                        await self._wake.wait()
+            await reader
+        finally:
+            self._connection = None
+            self._is_ready = False
+            reader.cancel()
+            await asyncio.wait({reader})
+            if not reader.cancelled():
+                reader.exception()
+            await socket.close()
+
+    async def _read(self, socket: WebSocket, connection: C) -> None:
+        clock = running_loop().time
+        while True:
+            data = await socket.receive()
+            self._last_received = now = clock()
+            events = connection.receive(data, now)
+            if events:
+                self._resume()
+                self._dispatch(events)
+            if connection.must_send or not self._is_ready:
+                self._wake.set()
+
+    async def _send(self, socket: WebSocket, connection: C) -> None:
+        for message in await self._messages(connection):
+            try:
+                async with asyncio.timeout(SEND_TIMEOUT):
+                    await socket.send(message)
+            except TimeoutError:
+                raise TransportError(f"the network took no message for {SEND_TIMEOUT:g} s") from None
+
+    def _check_ready(self, connection: C) -> None:
+        if connection.is_ready and not self._is_ready:
+            self._is_ready = True
+            if self._ready_at is None:
+                self._ready_at = running_loop().time()
+            self._resume()
+            self._announce()
+
+    def _was_stable(self) -> bool:
+        """Return whether the last connection was ready, and for so long that the next loss is another one."""
+        now = running_loop().time()
+        return self._ready_at is not None and now - self._ready_at >= self._backoff.maximum
+
+    def _lose(self, reason: str) -> None:
+        """Note the loss of a connection for every consumer."""
+        since = None
+        if self._last_received is not None:
+            since = self._now() - timedelta(seconds=running_loop().time() - self._last_received)
+        for sink in self._sinks:
+            sink.lose(since, reason)
+
+    def _resume(self) -> None:
+        for sink in self._sinks:
+            if sink.gap is not None:
+                sink.resume()
+
+    def _announce(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _remove(self, sink: Sink) -> None:
+        if sink not in self._sinks:
+            return
+        del self._sinks[sink]
+        self._unsubscribe(sink)
+        self._announce()
+        self._wake.set()
+        if not self._sinks and self._task is not None:
+            self._ending, self._task = self._task, None
+            if self._ending is not asyncio.current_task():
+                self._ending.cancel()
+
+    def _fail_all(self, error: Exception) -> None:
+        for sink in list(self._sinks):
+            sink.fail(error)
+            self._remove(sink)
+
+
+def _is_fatal(error: Exception) -> bool:
+    """Return True if connecting once more cannot help."""
+    if isinstance(error, TokenError):
+        return not error.transient
+    transient = (
+        TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError,
+        AuthenticationError,
+    )  # fmt: skip
+    return not isinstance(error, transient)
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, BrokerageError) else type(error).__name__

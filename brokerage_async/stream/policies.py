@@ -1,0 +1,130 @@
+"""Policies for slow consumers, and the buffer that applies them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from .._arguments import check_count, validator
+from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot, UnknownEvent
+
+__all__ = [
+    "MARKET_POLICIES",
+    "BufferFullError",
+    "Conflate",
+    "DropOldest",
+    "EventBuffer",
+    "Fail",
+    "Policy",
+    "account_policies",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Conflate:
+    """Keep the latest event of each symbol: a slow consumer skips those between."""
+
+
+@attrs.frozen(kw_only=True)
+class DropOldest:
+    """Keep the latest ``limit`` events of the type; ``stream.dropped`` counts those that were dropped."""
+
+    limit: int = attrs.field(default=10_000, validator=validator(check_count))
+
+
+@attrs.frozen(kw_only=True)
+class Fail:
+    """Keep all events; the stream ends with `SlowConsumerError` when more than ``limit`` of them wait."""
+
+    limit: int = attrs.field(default=10_000, validator=validator(check_count))
+
+
+Policy = Conflate | DropOldest | Fail
+"""Policy for the events of one type when their consumer is slow."""
+
+_QUEUED = frozenset({"Trade", "TradeETH", "TimeAndSale", "Candle", "Series"})
+
+MARKET_POLICIES: Mapping[type[Any], Policy] = {
+    **{model: DropOldest() if name in _QUEUED else Conflate() for name, model in MARKET_EVENTS.items()},
+    Snapshot: DropOldest(limit=1_000),
+    UnknownEvent: DropOldest(limit=1_000),
+}
+"""Policy of each type of market event: trades, candles and series are queued, all others conflated by symbol."""
+
+
+class BufferFullError(Exception):
+    """A buffer is full that may drop nothing."""
+
+
+class EventBuffer:
+    """Bounded buffer of one consumer.
+
+    Attributes:
+        dropped: events that were dropped by `DropOldest`.
+    """
+
+    __slots__ = ("_latest", "_order", "_policies", "_queues", "dropped")
+
+    def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
+        self._policies = policies
+        self._order: deque[Any] = deque()
+        self._latest: dict[Any, Any] = {}
+        self._queues: dict[type[Any], deque[Any]] = {
+            kind: deque() for kind, policy in policies.items() if not isinstance(policy, Conflate)
+        }
+        self.dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def put(self, event: Any) -> None:
+        """Add an event.
+
+        Raises:
+            BufferFullError: the policy forbids to drop any, and the buffer is full.
+        """
+        kind = event.__class__
+        policy = self._policies[kind]
+        if policy.__class__ is Conflate:
+            key = (kind, event.event_symbol)
+            if key not in self._latest:
+                self._order.append(key)
+            self._latest[key] = event
+            return
+        queue = self._queues[kind]
+        if len(queue) < policy.limit:  # type: ignore[union-attr]
+            self._order.append(kind)
+        elif policy.__class__ is Fail:
+            raise BufferFullError
+        else:
+            queue.popleft()
+            self.dropped += 1
+        queue.append(event)
+
+    def put_gap(self, gap: Gap) -> None:
+        """Add a gap; one that follows another gap directly extends it."""
+        if not (self._order and self._order[-1].__class__ is Gap):
+            self._order.append(gap)
+
+    def get(self) -> Any:
+        """Return the next event. Raises IndexError when there is none."""
+        entry = self._order.popleft()
+        kind = entry.__class__
+        if kind is tuple:
+            return self._latest.pop(entry)
+        return entry if kind is Gap else self._queues[entry].popleft()
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._order.clear()
+        self._latest.clear()
+        for queue in self._queues.values():
+            queue.clear()
+
+
+def account_policies(limit: int) -> Mapping[type[Any], Policy]:
+    """Return the policy of account events, none of which is ever dropped."""
+    return {AccountEvent: Fail(limit=limit)}

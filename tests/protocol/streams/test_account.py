@@ -1,0 +1,190 @@
+"""The account stream, message by message."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import models
+from brokerage_async.errors import StreamRefusedError, TransportError
+from brokerage_async.protocol.streams.account import AccountConnection
+from brokerage_async.protocol.streams.events import AccountEvent
+from brokerage_async.protocol.streams.timing import Timing
+
+TOKEN = "Bearer AAA"
+ORDER: dict[str, Any] = {"id": 700100, "account-number": "9ZZ00001", "status": "Live", "updated-at": 1783344600133}
+
+
+def connection(*accounts: str, **options: Any) -> AccountConnection:
+    return AccountConnection(accounts or ["9ZZ00001"], now=0.0, **options)
+
+
+def sent(stream: AccountConnection, now: float, token: str = TOKEN) -> list[dict[str, Any]]:
+    return [json.loads(str(message)) for message in stream.send(token, now)]
+
+
+def receive(stream: AccountConnection, now: float, **message: Any) -> list[AccountEvent]:
+    return stream.receive(json.dumps({key.replace("_", "-"): value for key, value in message.items()}), now)
+
+
+def ready(**options: Any) -> AccountConnection:
+    """Return a connection at second 0 whose ``connect`` and subscriptions are confirmed."""
+    stream = connection(**options)
+    while stream.must_send:
+        for message in sent(stream, 0.0):
+            answer = {"value": message["value"]} if "value" in message else {}
+            receive(stream, 0.0, status="ok", action=message["action"], request_id=message["request-id"], **answer)
+    assert stream.is_ready
+    return stream
+
+
+def test_connect_goes_first_then_the_subscriptions() -> None:
+    stream = connection("B", "A", alerts=True, watchlists=True, source="demo/1")
+    assert sent(stream, 0.0) == [
+        {"action": "connect", "value": ["A", "B"], "auth-token": TOKEN, "request-id": 1, "source": "demo/1"}
+    ]
+    assert not stream.must_send
+    assert sent(stream, 1.0) == []
+    receive(stream, 1.0, status="ok", action="connect", value=["A", "B"], request_id=1)
+    assert [message["action"] for message in sent(stream, 1.0)] == [
+        "public-watchlists-subscribe",
+        "quote-alerts-subscribe",
+    ]
+    assert not stream.is_ready
+    receive(stream, 1.0, status="ok", action="quote-alerts-subscribe")  # no request-id: the oldest of that action
+    receive(stream, 1.0, status="ok", action="public-watchlists-subscribe")
+    assert stream.is_ready
+
+
+def test_another_account_is_connected_with_all_the_others() -> None:
+    stream = ready()
+    stream.want(["9ZZ00001", "9ZZ00002"], alerts=False, watchlists=False)
+    assert stream.must_send
+    assert sent(stream, 3.0)[0]["value"] == ["9ZZ00001", "9ZZ00002"]
+
+
+def test_account_that_is_not_confirmed_is_rejected() -> None:
+    stream = connection("A", "B")
+    sent(stream, 0.0)
+    receive(stream, 0.0, status="ok", action="connect", value=["A"], request_id=1)
+    assert (stream.accepted, stream.rejected) == ({"A"}, {"B"})
+
+
+def test_heartbeat_counts_from_the_last_message_and_carries_the_new_token() -> None:
+    stream = ready()
+    assert stream.due == 20.0
+    assert sent(stream, 19.9) == []
+    assert sent(stream, 20.0, "Bearer BBB") == [{"action": "heartbeat", "auth-token": "Bearer BBB", "request-id": 2}]
+    receive(stream, 20.1, status="ok", action="heartbeat", ws_sequence=7)
+    assert stream.due == 40.0
+
+
+@pytest.mark.parametrize(
+    ("now", "timing", "reason"),
+    [(10.0, Timing(), "did not answer connect in 10 s"), (60.0, Timing(answer=90.0), "was silent for 60 s")],
+)
+def test_service_that_does_not_answer_is_lost(now: float, timing: Timing, reason: str) -> None:
+    stream = connection(timing=timing)
+    sent(stream, 0.0)
+    assert stream.due == now
+    assert stream.send(TOKEN, now - 0.1) == []
+    with pytest.raises(TransportError, match=reason):
+        stream.send(TOKEN, now)
+
+
+@pytest.mark.parametrize("message", ["failed", "not-implemented", "connect-not-completed", "something new"])
+def test_error_is_a_refusal(message: str) -> None:
+    stream = connection()
+    sent(stream, 0.0)
+    with pytest.raises(StreamRefusedError, match=f"refused connect: {message}") as caught:
+        receive(stream, 0.1, status="error", action="connect", message=message)
+    assert caught.value.code == message
+
+
+def test_order_event_has_the_model_and_the_time_of_the_message() -> None:
+    [event] = receive(ready(), 1.0, type="Order", data=ORDER, timestamp=1783344600140, ws_sequence=4)
+    assert event.data == models.Order(
+        id="700100", account_number="9ZZ00001", status=models.OrderStatus.LIVE,
+        updated_at=datetime(2026, 7, 6, 13, 30, 0, 133000, tzinfo=UTC),
+    )  # fmt: skip
+    assert (event.type, event.account_number, event.sequence) == ("Order", "9ZZ00001", 4)
+    assert event.timestamp == datetime(2026, 7, 6, 13, 30, 0, 140000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ("CurrentPosition", {"symbol": "ACME", "quantity": 7}, models.Position(symbol="ACME", quantity=Decimal(7))),
+        ("AccountBalance", {"cash-balance": "1.5"}, models.AccountBalance(cash_balance=Decimal("1.5"))),
+        ("QuoteAlert", {"symbol": "ACME", "expires-at": 5}, models.QuoteAlert(symbol="ACME", expires_at="5")),
+        ("PublicWatchlists", {"name": "Tech", "order-index": 3}, models.Watchlist(name="Tech", order_index=3)),
+        (
+            "OrderChain",
+            {"id": 3, "computed-data": {"total-fees": "1.2"}, "lite-nodes": [{"node-type": "order", "roll": False}]},
+            models.OrderChain(
+                id="3",
+                computed_data=models.OrderChainTotals(total_fees=Decimal("1.2")),
+                lite_nodes=(models.OrderChainNode(node_type="order", roll=False),),
+            ),
+        ),
+        ("UnderlyingYearGainSummary", {"year": "2026"}, models.UnderlyingYearGainSummary(year=2026)),
+        ("ExternalTransaction", {"amount": 5}, models.ExternalTransaction(amount=Decimal(5))),
+        ("UserMessage", {"hello": [1]}, {"hello": [1]}),
+        ("TradingStatus", {"brand-new": 1}, models.TradingStatus(extra={"brand-new": 1})),
+        ("Order", None, None),
+    ],
+)  # fmt: skip
+def test_event_of_each_type(kind: str, data: Any, expected: Any) -> None:
+    [event] = receive(ready(), 1.0, type=kind, data=data)
+    assert (event.type, event.data) == (kind, expected)
+
+
+def test_results_are_unpacked() -> None:
+    events = receive(ready(), 1.0, results=[{"type": "Order", "data": ORDER}, 7, {"type": "Order", "data": ORDER}])
+    assert [event.data.id for event in events] == ["700100", "700100"]
+
+
+def test_unknown_message_is_kept_raw() -> None:
+    [event] = receive(ready(), 1.0, news="all")
+    assert (event.type, event.data) == ("", {"news": "all"})
+
+
+def test_message_that_is_no_object_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    stream = ready()
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        assert stream.receive(b"\xff", 1.0) == stream.receive("[1]", 1.0) == []
+    assert "not a JSON object" in caplog.text
+
+
+def test_token_shows_in_no_representation() -> None:
+    [message] = connection().send("Bearer hush", 0.0)
+    assert "hush" not in repr(message)
+    assert "hush" in str(message)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["type", "data", "status", "action", "request-id", "results", "value", "timestamp", "id", "legs", "x"]
+    ), inner, max_size=5),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(st.lists(JSON | st.fixed_dictionaries({"type": st.sampled_from(["Order", "QuoteAlert", "?"]), "data": JSON})))
+def test_no_message_breaks_the_connection_but_a_refusal(messages: list[Any]) -> None:
+    stream = ready()
+    for number, message in enumerate(messages):
+        try:
+            events = stream.receive(json.dumps(message), float(number) / 1000)
+        except StreamRefusedError:
+            return
+        assert all(isinstance(event, AccountEvent) for event in events)
+    assert stream.due >= 20.0

@@ -1,0 +1,325 @@
+"""The market-data stream, message by message."""
+
+from __future__ import annotations
+
+import json
+import logging
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import models
+from brokerage_async.errors import StreamRefusedError, TransportError
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Subscription
+from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
+from brokerage_async.protocol.streams.events import Snapshot
+from brokerage_async.protocol.streams.feed_data import default_columns
+
+QUOTE, CANDLE = Subscription("Quote", "ACME"), Subscription("Candle", "ACME{=m}", 1783344480000)
+
+
+def sent(link: DxLinkConnection, now: float = 0.0) -> list[dict[str, Any]]:
+    return [json.loads(str(message)) for message in link.send(now)]
+
+
+def receive(link: DxLinkConnection, kind: str, channel: int = 0, now: float = 0.0, **values: Any) -> list[Any]:
+    return link.receive(json.dumps({"type": kind, "channel": channel, **values}), now)
+
+
+def authorized(*subscriptions: Subscription) -> DxLinkConnection:
+    link = DxLinkConnection("dG9rZW4=", now=0.0)
+    link.add(subscriptions)
+    sent(link)
+    receive(link, "SETUP", version="1.0-9.9.9", keepaliveTimeout=60, acceptKeepaliveTimeout=60)
+    sent(link)
+    receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+    receive(link, "AUTH_STATE", state="AUTHORIZED", userId="u-demo")
+    return link
+
+
+def opened(*subscriptions: Subscription) -> DxLinkConnection:
+    """Return a connection with a channel for each type of the subscriptions: 1, 3 and so on."""
+    link = authorized(*subscriptions)
+    for message in sent(link):
+        receive(link, "CHANNEL_OPENED", message["channel"], service="FEED", parameters={"contract": "AUTO"})
+    sent(link)
+    assert link.is_ready
+    return link
+
+
+def test_handshake_in_the_recorded_order() -> None:
+    link = DxLinkConnection("dG9rZW4=", now=0.0, aggregation=0.5)
+    link.add([QUOTE, CANDLE])
+    setup = {"type": "SETUP", "channel": 0, "version": VERSION, "keepaliveTimeout": 60, "acceptKeepaliveTimeout": 60}
+    assert sent(link) == [setup]
+    receive(link, "SETUP", version="1.0-9.9.9")
+    assert sent(link) == [{"type": "AUTH", "channel": 0, "token": "dG9rZW4="}]
+    receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+    assert sent(link) == []
+    receive(link, "AUTH_STATE", state="AUTHORIZED")
+    assert link.must_send
+    request = {"type": "CHANNEL_REQUEST", "service": "FEED", "parameters": {"contract": "AUTO"}}
+    assert sent(link) == [{**request, "channel": 1}, {**request, "channel": 3}]
+    receive(link, "CHANNEL_OPENED", 3)
+    columns = list(default_columns("Candle"))
+    assert sent(link) == [
+        {"type": "FEED_SETUP", "channel": 3, "acceptAggregationPeriod": 0.5, "acceptDataFormat": "COMPACT",
+         "acceptEventFields": {"Candle": columns}},
+        {"type": "FEED_SUBSCRIPTION", "channel": 3, "reset": True,
+         "add": [{"type": "Candle", "symbol": "ACME{=m}", "fromTime": 1783344480000}]},
+    ]  # fmt: skip
+    assert "VWAP" in columns
+    assert "vwap" not in columns
+    assert not link.is_ready
+
+
+def test_server_that_asks_for_the_token_first_gets_it() -> None:
+    link = DxLinkConnection("t", now=0.0)
+    sent(link)
+    receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+    assert [message["type"] for message in sent(link)] == ["AUTH"]
+
+
+def test_compact_rows_follow_the_announced_columns() -> None:
+    link = opened(QUOTE)
+    columns = ["eventType", "eventSymbol", "bidPrice", "askPrice", "bidSize", "askSize"]
+    receive(link, "FEED_CONFIG", 1, dataFormat="COMPACT", aggregationPeriod=0.1)
+    receive(link, "FEED_CONFIG", 1, dataFormat="COMPACT", eventFields={"Quote": columns})
+    values = ["Quote", "ACME", 51.2, 51.3, 300.0, 200.0, "Quote", ".ACME270115C52.5", "NaN", 2.15, "NaN", 11.0]
+    assert receive(link, "FEED_DATA", 1, data=["Quote", values]) == [
+        models.Quote(
+            event_symbol="ACME", bid_price=Decimal("51.2"), ask_price=Decimal("51.3"), bid_size=Decimal("300.0"),
+            ask_size=Decimal("200.0"),
+        ),
+        models.Quote(event_symbol=".ACME270115C52.5", ask_price=Decimal("2.15"), ask_size=Decimal("11.0")),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(["Quote", ["ACME", 51.2, "B", 7]], id="concatenated"),
+        pytest.param(["Quote", [["ACME", 51.2], ["B", 7]]], id="a list per row"),
+        pytest.param(["Quote", ["ACME", 51.2], "Quote", ["B", 7]], id="several blocks"),
+        pytest.param([["Quote", ["bidPrice", "eventSymbol"]], [51.2, "ACME", 7, "B"]], id="columns beside the rows"),
+        pytest.param([{"eventType": "Quote", "eventSymbol": "ACME", "bidPrice": 51.2},
+                      {"eventType": "Quote", "eventSymbol": "B", "bidPrice": 7}], id="full"),
+    ],
+)  # fmt: skip
+def test_rows_of_each_form(data: list[Any]) -> None:
+    link = opened(QUOTE)
+    receive(link, "FEED_CONFIG", 1, eventFields={"Quote": ["eventSymbol", "bidPrice"], "Trade": [], "Greeks": 7})
+    assert receive(link, "FEED_DATA", 1, data=data) == [
+        models.Quote(event_symbol="ACME", bid_price=Decimal("51.2")),
+        models.Quote(event_symbol="B", bid_price=Decimal(7)),
+    ]
+
+
+def test_rows_without_announced_columns_have_those_asked_for() -> None:
+    link = opened(QUOTE)
+    row = ["ACME", 0, 0, 0, "Q", 51.2, 300.0, 0, "Z", 51.3, 200.0]
+    [quote] = receive(link, "FEED_DATA", 1, data=["Quote", row])
+    assert (quote.event_symbol, quote.bid_price, quote.ask_exchange_code) == ("ACME", Decimal("51.2"), "Z")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"Quote": []}, ["Quote"], ["Quote", 7], [7, ["ACME"]], ["Quote", ["ACME"]], [["Quote", [7]], ["ACME"]], None, "x"],
+    ids=str,
+)
+def test_rows_that_cannot_be_read_are_left_out(data: Any) -> None:
+    link = opened(QUOTE)
+    receive(link, "FEED_CONFIG", 1, eventFields={"Quote": ["eventSymbol", "bidPrice"]})
+    assert receive(link, "FEED_DATA", 1, data=data) == []
+
+
+def test_unknown_event_type_is_kept_raw() -> None:
+    link = opened(QUOTE)
+    receive(link, "FEED_CONFIG", 1, eventFields={"Mood": ["eventSymbol", "level"]})
+    for data in (["Mood", ["ACME", 3]], [{"eventType": "Mood", "eventSymbol": "ACME", "level": 3}]):
+        [event] = receive(link, "FEED_DATA", 1, data=data)
+        assert (event.type, event.fields) == ("Mood", {"eventSymbol": "ACME", "level": 3})
+    [event] = receive(link, "FEED_DATA", 1, data=["Weather", [1, 2]])
+    assert event.fields == {"values": [1, 2]}
+
+
+def test_candle_snapshot_is_delivered_whole() -> None:
+    link = opened(CANDLE)
+    columns = ["eventSymbol", "eventFlags", "index", "time", "close"]
+    receive(link, "FEED_CONFIG", 1, eventFields={"Candle": columns})
+    rows = [
+        "ACME{=m}",
+        4,
+        7659406734498201600,
+        1783344600000,
+        51.25,
+        "ACME{=m}",
+        0,
+        7659406476800163840,
+        1783344540000,
+        51.0,
+    ]
+    assert receive(link, "FEED_DATA", 1, data=["Candle", rows]) == []
+    [snapshot] = receive(link, "FEED_DATA", 1, data=["Candle", ["ACME{=m}", 10, 7659406219102126080, 0, "NaN"]])
+    assert isinstance(snapshot, Snapshot)
+    assert [candle.close for candle in snapshot.events] == [Decimal("51.0"), Decimal("51.25")]
+    update = ["ACME{=m}", 0, 7659406734498201600, 1783344600000, 51.55]
+    assert [candle.close for candle in receive(link, "FEED_DATA", 1, data=["Candle", update])] == [Decimal("51.55")]
+
+
+def test_subscriptions_change_on_an_open_channel() -> None:
+    link = opened(QUOTE)
+    link.add([Subscription("Quote", "B")])
+    link.remove([QUOTE, Subscription("Quote", "UNKNOWN"), Subscription("Trade", "ACME")])
+    assert sent(link) == [
+        {"type": "FEED_SUBSCRIPTION", "channel": 1, "remove": [{"type": "Quote", "symbol": "ACME"}]},
+        {"type": "FEED_SUBSCRIPTION", "channel": 1, "add": [{"type": "Quote", "symbol": "B"}]},
+    ]
+
+
+def test_subscription_removed_before_the_channel_opens_never_goes_out() -> None:
+    link = authorized(QUOTE, Subscription("Quote", "B"))
+    [request] = sent(link)
+    link.remove([QUOTE])
+    receive(link, "CHANNEL_OPENED", request["channel"])
+    assert sent(link)[1]["add"] == [{"type": "Quote", "symbol": "B"}]
+
+
+def test_many_subscriptions_go_out_in_parts() -> None:
+    link = opened(*(Subscription("Quote", f"SYMBOL{number}") for number in range(1000)))
+    link.add(Subscription("Quote", f"OTHER{number}") for number in range(1000))
+    messages = link.send(1.0)
+    assert max(map(len, messages)) < MAX_MESSAGE + 200
+    assert sum(len(json.loads(str(message))["add"]) for message in messages) == 1000
+    assert len(messages) > 3
+
+
+def test_closed_channel_is_opened_once_more_under_a_new_number() -> None:
+    link = opened(QUOTE, CANDLE)
+    receive(link, "CHANNEL_CLOSED", 1)
+    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
+    receive(link, "CHANNEL_OPENED", 5)
+    assert sent(link)[1] == {
+        "type": "FEED_SUBSCRIPTION", "channel": 5, "reset": True, "add": [{"type": "Quote", "symbol": "ACME"}],
+    }  # fmt: skip
+
+
+def test_error_of_a_channel_is_logged_and_leaves_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    link = opened(QUOTE)
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        receive(link, "ERROR", 1, error="BAD_ACTION", message="subscription size is too big")
+    assert "Quote: BAD_ACTION: subscription size is too big" in caplog.text
+    assert link.is_ready
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("AUTH_STATE", {"state": "UNAUTHORIZED"}), ("ERROR", {"error": "UNAUTHORIZED", "message": "token"})],
+)
+def test_refused_token(kind: str, values: dict[str, Any]) -> None:
+    for link in (authorized(), opened(QUOTE)):
+        with pytest.raises(StreamRefusedError, match="refused the quote token"):
+            receive(link, kind, **values)
+
+
+def test_second_unauthorized_before_any_authorized_is_a_refusal() -> None:
+    link = DxLinkConnection("t", now=0.0)
+    sent(link)
+    receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+    sent(link)
+    with pytest.raises(StreamRefusedError):
+        receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+
+
+def test_error_of_the_connection_ends_it() -> None:
+    with pytest.raises(TransportError, match="reported TIMEOUT: no keepalive"):
+        receive(opened(QUOTE), "ERROR", error="TIMEOUT", message="no keepalive")
+
+
+def test_keepalive_counts_from_the_last_message() -> None:
+    link = opened(QUOTE)
+    assert link.due == 30.0
+    assert sent(link, 29.9) == []
+    assert sent(link, 30.0) == [{"type": "KEEPALIVE", "channel": 0}]
+    receive(link, "KEEPALIVE", now=30.0)
+    assert link.due == 60.0
+
+
+def test_silence_and_missing_answers_lose_the_connection() -> None:
+    with pytest.raises(TransportError, match="silent for 60 s"):
+        opened(QUOTE).send(60.0)
+    link = DxLinkConnection("t", now=0.0)
+    sent(link)
+    with pytest.raises(TransportError, match="did not answer in 10 s"):
+        link.send(10.0)
+    link = authorized(QUOTE)
+    sent(link)
+    assert link.due == 10.0
+    with pytest.raises(TransportError, match="did not answer in 10 s"):
+        link.send(10.0)
+
+
+@pytest.mark.parametrize("message", [b"\xff", "[]", '"FEED_DATA"', '{"type": "FEED_DATA", "channel": "x"}', "{", "7"])
+def test_message_that_is_not_of_the_protocol_is_ignored(message: str | bytes) -> None:
+    assert opened(QUOTE).receive(message, 0.0) == []
+
+
+def test_unknown_message_is_ignored() -> None:
+    link = opened(QUOTE)
+    assert receive(link, "WEATHER", 1, data={}) == receive(link, "CHANNEL_OPENED", 99) == []
+    assert link.is_ready
+
+
+def test_token_shows_in_no_representation() -> None:
+    link = DxLinkConnection("hush", now=0.0)
+    sent(link)
+    receive(link, "SETUP")
+    [message] = link.send(0.0)
+    assert "hush" in str(message)
+    assert "hush" not in repr(message) + repr(vars(link))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["Quote", "ACME", "NaN"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["eventType", "x"]), inner, max_size=3),
+    max_leaves=12,
+)  # fmt: skip
+MESSAGES = st.fixed_dictionaries(
+    {"type": st.sampled_from(["FEED_DATA", "FEED_CONFIG", "CHANNEL_OPENED", "CHANNEL_CLOSED", "KEEPALIVE", "?"])},
+    optional={"channel": st.sampled_from([0, 1, 3, 2, None]), "data": JSON, "eventFields": JSON, "state": JSON},
+)
+
+
+@given(st.lists(MESSAGES))
+def test_no_message_breaks_the_connection(messages: list[Any]) -> None:
+    link = opened(QUOTE, CANDLE)
+    for number, message in enumerate(messages):
+        link.receive(json.dumps(message), 0.0)
+        sent(link, number / 1000)
+    assert link.due > 0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ABCD")), max_size=30), st.lists(st.booleans(), max_size=30))
+def test_server_ends_up_with_the_wanted_subscriptions(changes: list[tuple[bool, str]], flushes: list[bool]) -> None:
+    link, wanted, present = authorized(QUOTE), {"ACME"}, set[str]()
+
+    def serve() -> None:
+        while link.must_send:
+            for message in sent(link):
+                if message["type"] == "CHANNEL_REQUEST":
+                    receive(link, "CHANNEL_OPENED", message["channel"])
+                if message.get("reset"):
+                    present.clear()
+                present.difference_update(each["symbol"] for each in message.get("remove", ()))
+                present.update(each["symbol"] for each in message.get("add", ()))
+
+    for number, (adds, symbol) in enumerate(changes):
+        (link.add if adds else link.remove)([Subscription("Quote", symbol)])
+        (wanted.add if adds else wanted.discard)(symbol)
+        if number < len(flushes) and flushes[number]:
+            serve()
+    serve()
+    assert present == wanted

@@ -1,0 +1,81 @@
+"""Rows that belong together are delivered together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import models
+from brokerage_async.protocol.streams import snapshots
+from brokerage_async.protocol.streams.events import Snapshot
+from brokerage_async.protocol.streams.snapshots import SnapshotAssembler
+
+PENDING, REMOVE, BEGIN, END, SNIP = 1, 2, 4, 8, 16
+
+
+def candle(index: int, flags: int = 0, symbol: str = "ACME{=m}") -> models.Candle:
+    return models.Candle(event_symbol=symbol, index=index, event_flags=flags)
+
+
+def summary(items: list[Any]) -> list[Any]:
+    """Return indexes: a list for a snapshot, with '+' if it is partial."""
+    return [
+        ([each.index for each in item.events], item.is_partial) if isinstance(item, Snapshot) else item.index
+        for item in items
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "delivered"),
+    [
+        pytest.param([(9, BEGIN), (8, 0), (7, REMOVE | END)], [([8, 9], False)], id="recorded: marker at the end"),
+        pytest.param([(9, BEGIN | END)], [([9], False)], id="one row"),
+        pytest.param([(9, BEGIN | END | REMOVE)], [([], False)], id="empty"),
+        pytest.param([(9, BEGIN), (8, SNIP)], [([8, 9], True)], id="snipped"),
+        pytest.param([(9, BEGIN), (9, 0), (8, END)], [([8, 9], False)], id="row replaced within"),
+        pytest.param([(9, BEGIN), (8, 0)], [], id="incomplete"),
+        pytest.param([(9, BEGIN | PENDING), (8, END | PENDING), (9, 0)], [([8, 9], False)],
+                     id="pending across the end"),
+        pytest.param([(9, BEGIN), (5, BEGIN), (4, END)], [([4, 5], False)], id="begun once more"),
+        pytest.param([(9, 0), (9, 0)], [9, 9], id="updates"),
+        pytest.param([(9, PENDING), (8, PENDING), (7, 0)], [9, 8, 7], id="transaction"),
+        pytest.param([(9, PENDING), (8, PENDING)], [], id="pending transaction"),
+        pytest.param([(9, REMOVE)], [9], id="removal"),
+        pytest.param([(9, END)], [9], id="end without a beginning"),
+    ],
+)  # fmt: skip
+def test_rows_are_delivered_together(rows: list[tuple[int, int]], delivered: list[Any]) -> None:
+    assembler = SnapshotAssembler(models.Candle)
+    assert summary(assembler.add([candle(*row) for row in rows])) == delivered
+
+
+def test_symbols_do_not_wait_for_one_another() -> None:
+    assembler = SnapshotAssembler(models.Candle)
+    assert summary(assembler.add([candle(9, BEGIN), candle(1, 0, "B{=m}")])) == [1]
+    [snapshot] = assembler.add([candle(8, END)])
+    assert (snapshot.type, snapshot.symbol) == (models.Candle, "ACME{=m}")
+
+
+def test_endless_snapshot_is_delivered_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
+    assembler = SnapshotAssembler(models.Candle)
+    rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
+    assert summary(assembler.add(rows)) == [([7, 8, 9], True)]
+
+
+def test_drop_forgets_what_is_held_back() -> None:
+    assembler = SnapshotAssembler(models.Candle)
+    assembler.add([candle(9, BEGIN)])
+    assembler.drop("ACME{=m}")
+    assert summary(assembler.add([candle(8, 0)])) == [8]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 31), st.sampled_from("AB"))), st.integers(1, 5))
+def test_every_row_is_delivered_or_held_back_however_it_is_cut(rows: list[tuple[int, int, str]], size: int) -> None:
+    events = [candle(*row) for row in rows]
+    whole, parts = SnapshotAssembler(models.Candle), SnapshotAssembler(models.Candle)
+    pieces = [item for start in range(0, len(events), size) for item in parts.add(events[start : start + size])]
+    assert pieces == whole.add(events)

@@ -1,0 +1,129 @@
+"""Market-data stream of the simulator: handshake, channels, both formats, and the errors of a strict server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
+from brokerage_async.simulator.streams.server import MARKET_PATH
+from tests.simulator.harness import Harness
+
+FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
+
+
+class Peer:
+    """Client of one session."""
+
+    def __init__(self) -> None:
+        self.harness = Harness()
+        session = self.harness.brokerage.streams.open(MARKET_PATH, self.harness.now)
+        assert isinstance(session, DxLinkSession)
+        self.session = session
+        self.received: list[dict[str, Any]] = []
+        self.closed = False
+        session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def send(self, kind: str, channel: Any = 0, **values: Any) -> list[dict[str, Any]]:
+        """Send a message and return the answers."""
+        self.received.clear()
+        self.session.receive(json.dumps({"type": kind, "channel": channel, **values}), self.harness.now)
+        return list(self.received)
+
+    def authorize(self) -> None:
+        self.send("SETUP", version="0.1-tests")
+        token = self.harness.state.quote_tokens.issue(self.harness.state.owner, self.harness.now)
+        [state] = self.send("AUTH", token=token)
+        assert state["state"] == "AUTHORIZED"
+
+    def open(self, data_format: str = "COMPACT") -> None:
+        self.authorize()
+        self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
+        [config] = self.send("FEED_SETUP", 1, acceptDataFormat=data_format, acceptEventFields={"Quote": FIELDS})
+        assert "eventFields" not in config
+
+
+@pytest.fixture
+def peer() -> Peer:
+    return Peer()
+
+
+def test_setup_is_answered_with_a_demand_for_the_token(peer: Peer) -> None:
+    setup, state = peer.send("SETUP", version="0.1-tests", keepaliveTimeout=60, acceptKeepaliveTimeout=60)
+    assert (setup["type"], state["state"]) == ("SETUP", "UNAUTHORIZED")
+    [refused] = peer.send("AUTH", token="wrong")
+    assert refused["state"] == "UNAUTHORIZED"
+
+
+def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
+    peer.open()
+    add = [{"type": "Quote", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPY"}]
+    config, data = peer.send("FEED_SUBSCRIPTION", 1, add=add)
+    assert config["eventFields"] == {"Quote": FIELDS}
+    kind, values = data["data"]
+    assert (kind, values[1], values[6], values[4], len(values)) == ("Quote", "AAPL", "SPY", "NaN", 10)
+    [data] = peer.send("FEED_SUBSCRIPTION", 1, add=add[:1])
+    assert len(data["data"][1]) == 5
+    peer.send("FEED_SUBSCRIPTION", 1, remove=add[1:])
+    peer.received.clear()
+    peer.harness.sim.set_price("SPY", 7)
+    assert peer.received == []
+    peer.harness.sim.set_price("AAPL", 7)
+    assert [message["data"][1][1] for message in peer.received] == ["AAPL"]
+
+
+def test_full_rows_are_objects(peer: Peer) -> None:
+    peer.open("FULL")
+    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+    [row] = data["data"]
+    assert (row["eventType"], row["eventSymbol"]) == ("Trade", "AAPL")
+
+
+def test_candles_come_newest_first_with_a_marker_at_the_end(peer: Peer) -> None:
+    peer.open("FULL")
+    start = round(peer.harness.now * 1000) - 180_000
+    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
+    assert [row["eventFlags"] for row in data["data"]] == [4, 0, 0, 0, 10]
+    times = [row["time"] for row in data["data"]]
+    assert times == sorted(times, reverse=True)
+    assert data["data"][-1]["close"] == "NaN"
+
+
+@pytest.mark.parametrize(
+    ("kind", "channel", "error"),
+    [("CHANNEL_REQUEST", 2, "BAD_ACTION"), ("CHANNEL_REQUEST", 1, "BAD_ACTION"), ("FEED_SETUP", 9, "BAD_ACTION"),
+     ("FEED_SETUP", "x", "INVALID_MESSAGE")],
+)  # fmt: skip
+def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: str) -> None:
+    peer.open()
+    [answer] = peer.send(kind, channel)
+    assert (answer["type"], answer["error"]) == ("ERROR", error)
+
+
+def test_channels_wait_for_the_authorization(peer: Peer) -> None:
+    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
+    assert peer.send("SETUP", version="7")[0]["error"] == "UNSUPPORTED_PROTOCOL"
+
+
+def test_channel_is_closed_on_request(peer: Peer) -> None:
+    peer.open()
+    assert peer.send("CHANNEL_CANCEL", 1) == [{"type": "CHANNEL_CLOSED", "channel": 1}]
+    assert peer.send("KEEPALIVE") == [{"type": "KEEPALIVE", "channel": 0}]
+
+
+def test_silent_client_is_told_why_it_is_disconnected(peer: Peer) -> None:
+    peer.session.check(peer.harness.now + 60)
+    assert (peer.received[-1]["error"], peer.closed) == ("TIMEOUT", True)
+
+
+@pytest.mark.parametrize("symbol", ["AAPL", ".AAPL260619C200", "/ESU26:XCME", "BTC/USD:CXTALP", "AAPL{=5m}"])
+def test_symbols_of_each_kind_are_served(peer: Peer, symbol: str) -> None:
+    peer.open("FULL")
+    kind = "Candle" if "{" in symbol else "Quote"
+    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": kind, "symbol": symbol}])
+    assert data["data"][0]["eventSymbol"] == symbol

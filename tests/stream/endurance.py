@@ -1,0 +1,71 @@
+"""A day of quotes of 500 symbols with 1,000 reconnects, on virtual time: memory stays flat.
+
+    python -m tests.stream.endurance [--symbols 500] [--reconnects 1000]
+
+It compares the traced memory after a quarter of the day with that at the end, and exits with 1 if it has grown by more
+than 2 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import sys
+import tracemalloc
+
+from brokerage_async import models
+from brokerage_async.simulator import Simulator
+from brokerage_async.stream import Gap
+from tests.loops import on_virtual_time
+
+DAY = 24 * 3600
+LIMIT = 2_000_000
+
+
+async def day(symbols: int, reconnects: int) -> tuple[int, int, int, int]:
+    """Return the memory after a quarter and at the end, and the numbers of quotes and gaps."""
+    simulator = Simulator(equities=symbols + 50, equity_options=50, chain_rows=50)
+    quotes = gaps = early = 0
+    async with simulator.client() as client:
+        listed = await client.instruments.equities().collect(max_items=symbols)
+        async with client.stream.quotes([str(each.symbol) for each in listed], [models.Quote]) as stream:
+            await stream.ready()
+            loop = asyncio.get_running_loop()
+            start, dropped = loop.time(), 0
+            async for event in stream:
+                passed = loop.time() - start
+                if isinstance(event, Gap):
+                    gaps += 1
+                else:
+                    quotes += 1
+                if not stream.waiting and passed * reconnects / DAY > dropped:
+                    dropped += 1
+                    simulator.streams.drop()
+                if not early and passed > DAY / 4:
+                    early = traced()
+                if passed > DAY:
+                    break
+            return early, traced(), quotes, gaps
+
+
+def traced() -> int:
+    """Bytes in use."""
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.stream.endurance")
+    parser.add_argument("--symbols", type=int, default=500)
+    parser.add_argument("--reconnects", type=int, default=1000)
+    options = parser.parse_args()
+    tracemalloc.start()
+    early, late, quotes, gaps = on_virtual_time(day)(options.symbols, options.reconnects)
+    print(f"{quotes} quotes, {gaps} gaps; {early / 1e6:.2f} MB after 6 hours, {late / 1e6:.2f} MB after 24")
+    return 0 if late - early < LIMIT and gaps >= options.reconnects * 0.9 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

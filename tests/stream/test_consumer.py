@@ -1,0 +1,45 @@
+"""Sinks: order of events, gaps, errors and the end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from brokerage_async.errors import SlowConsumerError
+from brokerage_async.protocol.streams.events import AccountEvent, Gap
+from brokerage_async.stream.consumer import Sink
+from brokerage_async.stream.policies import account_policies
+
+NOW = datetime(2026, 6, 10, tzinfo=UTC)
+
+
+def event(number: int) -> AccountEvent:
+    return AccountEvent(type="Order", data=number)
+
+
+def test_first_loss_counts_until_the_connection_is_up_again() -> None:
+    sink = Sink(account_policies(10))
+    sink.resume()
+    sink.put(event(1))
+    sink.lose(NOW, "first")
+    sink.lose(None, "second")
+    sink.resume()
+    sink.resume()
+    assert [sink.buffer.get() for _ in range(len(sink.buffer))] == [event(1), Gap(since=NOW, reason="first")]
+
+
+def test_full_sink_keeps_its_events_and_its_first_error() -> None:
+    sink = Sink(account_policies(1))
+    sink.now = lambda: NOW
+    for number in range(3):
+        sink.put(event(number))
+    sink.fail(ValueError("later"))
+    assert isinstance(sink.error, SlowConsumerError)
+    assert sink.error.since == NOW
+    assert sink.buffer.get() == event(0)
+
+
+def test_closed_sink_is_empty() -> None:
+    sink = Sink(account_policies(1))
+    sink.put(event(1))
+    sink.close()
+    assert (sink.is_closed, len(sink.buffer)) == (True, 0)

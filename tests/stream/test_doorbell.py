@@ -1,0 +1,140 @@
+"""Watchers with push: sooner than polling, as good as polling when the stream is down, and never with more polls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, models
+from brokerage_async.simulator import Simulator
+from tests.loops import on_virtual_time
+from tests.stream.world import buy, drain, within, world
+
+
+def polls(sim: Simulator, operation: str = "orders.live") -> int:
+    return sum(record.operation == operation for record in sim.ledger.requests)
+
+
+async def first_with_status(watcher: Any, status: str) -> Any:
+    async for change in watcher:
+        if change.after is not None and change.after.status == status:
+            return change
+    raise AssertionError("the watcher ended")
+
+
+async def until_quantity(watcher: Any, quantity: int) -> Any:
+    async for change in watcher:
+        if change.after is not None and change.after.quantity == quantity:
+            return change
+    raise AssertionError("the watcher ended")
+
+
+async def time_to_fill(client: Client, sim: Simulator, *, push: bool, interval: float = 30.0) -> float:
+    """Return the seconds from a fill to its report."""
+    account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+    async with client.watch.orders("me", [account], interval=interval, push=push) as watcher:
+        waiting = asyncio.ensure_future(first_with_status(watcher, "Filled"))
+        await asyncio.sleep(1)
+        sim.set_price("AAPL", 100)
+        placed = (await client.orders.submit(account, buy(price="90.00"))).order
+        assert placed is not None
+        await asyncio.sleep(20)
+        sim.set_price("AAPL", 89)
+        while not any(event.order_id == placed.id and event.after == "Filled" for event in sim.ledger.events):
+            await asyncio.sleep(0.01)
+            sim.settle()
+        filled = loop.time()
+        await waiting
+        return loop.time() - filled
+
+
+@on_virtual_time
+async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
+    async with world() as (sim, client):
+        assert await time_to_fill(client, sim, push=True) < 0.03
+    async with world() as (sim, client):
+        assert await time_to_fill(client, sim, push=False) > 1
+
+
+@on_virtual_time
+async def test_dead_socket_leaves_the_polls_as_they_are() -> None:
+    async with world() as (sim, client):
+        sim.streams.faults.is_half_open = True
+        delay, seen = await time_to_fill(client, sim, push=True), polls(sim)
+    async with world() as (other, client):
+        assert await time_to_fill(client, other, push=False) == pytest.approx(delay, abs=0.05)
+        assert polls(other) == seen
+
+
+@on_virtual_time
+async def test_quiet_hour_costs_no_more_polls_and_events_one_each() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
+            task = asyncio.ensure_future(drain(watcher, 10_000))
+            await asyncio.sleep(3600)
+            quiet = polls(sim)
+            assert quiet <= 61
+            sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
+            sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
+            await asyncio.sleep(0.5)
+            assert polls(sim) == quiet + 1
+            sim.streams.send_account_event(account, "AccountBalance", {}, sim.clock.now())
+            await asyncio.sleep(0.5)
+            assert polls(sim) == quiet + 1
+            task.cancel()
+        await asyncio.sleep(1)
+        assert sim.streams.sessions == []
+
+
+@on_virtual_time
+async def test_positions_balances_and_alerts_ring_too() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        positions = client.watch.positions([account], interval=3600, push=True)
+        balances = client.watch.balances([account], interval=3600, push=True)
+        alerts = client.watch.quote_alerts(interval=3600, push=True)
+        alert = asyncio.ensure_future(within(60, alerts))
+        held = asyncio.ensure_future(until_quantity(positions, 5))
+        first = await within(60, balances)
+        await asyncio.sleep(1)
+        await client.orders.submit(account, buy(quantity=5))
+        assert (await asyncio.wait_for(held, 5)).after.symbol == "AAPL"
+        assert (await within(5, balances)).after.cash_balance < first.after.cash_balance
+        await client.quote_alerts.create(
+            models.NewQuoteAlert(
+                symbol="SPY",
+                field=models.AlertField.LAST,
+                operator=models.AlertOperator.GREATER_THAN,
+                threshold=Decimal(5000),
+            )
+        )
+        sim.set_price("SPY", 5001)
+        assert (await alert).after.symbol == "SPY"
+        for watcher in (positions, balances, alerts):
+            await watcher.aclose()
+
+
+@on_virtual_time
+async def test_wait_for_one_order_uses_push() -> None:
+    async with world() as (sim, client):
+        account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+        placed = await client.orders.submit(account, buy())
+        assert placed.order is not None
+        start = loop.time()
+        order = await client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
+        assert order.status == "Filled"
+        assert loop.time() - start < 5
+
+
+@on_virtual_time
+async def test_stream_that_is_refused_leaves_polling_alone(caplog: pytest.LogCaptureFixture) -> None:
+    async with world() as (sim, client):
+        sim.streams.faults.refusals = 3
+        with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+            assert await time_to_fill(client, sim, push=True, interval=2) < 4
+        assert "push is not available, polling goes on alone" in caplog.text

@@ -1,0 +1,160 @@
+"""The market-data stream: subscriptions of several consumers over one connection."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async.protocol.streams.events import MARKET_EVENTS
+from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
+from tests.loops import on_virtual_time
+from tests.stream.world import drain, within, world
+
+
+def symbols(events: list[Any]) -> set[str]:
+    return {event.event_symbol for event in events}
+
+
+@on_virtual_time
+async def test_quotes_follow_the_prices() -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL", "SPY"]) as stream:
+        await stream.ready()
+        assert symbols(await drain(stream)) == {"AAPL", "SPY"}
+        sim.set_price("AAPL", "123.45")
+        quote = await within(1, stream)
+        assert isinstance(quote, models.Quote)
+        assert quote.bid_price is not None
+        assert quote.ask_price is not None
+        assert quote.bid_price < Decimal("123.45") < quote.ask_price
+
+
+@on_virtual_time
+async def test_symbols_of_the_rest_api_are_translated() -> None:
+    async with world() as (_, client):
+        [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
+        given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
+        async with client.stream.quotes(given) as stream:
+            await stream.ready()
+            assert stream.symbols == {
+                "AAPL  260619C00200000": ".AAPL260619C200", "BTC/USD": "BTC/USD:CXTALP", "AAPL": "AAPL",
+                "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
+            }  # fmt: skip
+            assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
+
+
+@on_virtual_time
+async def test_unknown_symbol_is_an_error() -> None:
+    async with world() as (_, client):
+        with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
+            await anext(client.stream.quotes(["/NOPEZ6"]))
+
+
+@on_virtual_time
+async def test_symbols_are_added_and_removed() -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL"]) as stream:
+        await stream.ready()
+        await stream.add(["SPY", "MSFT"])
+        await stream.remove(["AAPL"])
+        await stream.ready()
+        await drain(stream)
+        for symbol in ("AAPL", "SPY", "MSFT"):
+            sim.set_price(symbol, 99)
+        assert symbols(await drain(stream)) == {"SPY", "MSFT"}
+        assert dict(stream.symbols) == {"SPY": "SPY", "MSFT": "MSFT"}
+
+
+@on_virtual_time
+async def test_later_consumer_gets_the_last_quote_at_once() -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL", "SPY"]) as first:
+        await first.ready()
+        await drain(first)
+        async with client.stream.quotes(["AAPL"]) as second:
+            assert symbols([await within(0.001, second)]) == {"AAPL"}
+            assert await drain(first) == []
+        sim.set_price("AAPL", 50)
+        assert symbols(await drain(first)) == {"AAPL"}
+        assert len(sim.streams.sessions) == 1
+
+
+@on_virtual_time
+async def test_candles_begin_with_a_snapshot_from_the_start() -> None:
+    async with world() as (sim, client):
+        start = sim.clock.time - timedelta(minutes=10)
+        async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
+            snapshot = await within(1, stream)
+            assert isinstance(snapshot, Snapshot)
+            assert (snapshot.type, snapshot.symbol) == (models.Candle, "AAPL{=m}")
+            times = [candle.time for candle in snapshot.events]
+            assert times == sorted(times)
+            assert len(times) == 11
+            sim.set_price("AAPL", 77)
+            candle = await within(1, stream)
+            assert isinstance(candle, models.Candle)
+            assert (candle.index, candle.close) == (snapshot.events[-1].index, Decimal("77.0"))
+            earlier = sim.clock.time - timedelta(minutes=30)
+            async with client.stream.quotes(["AAPL"], ["Candle"], period="m", start=earlier) as second:
+                whole = await within(1, second)
+                assert isinstance(whole, Snapshot)
+                assert len(whole.events) == 31
+
+
+@pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
+def test_events_of_each_type(kind: str) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with world() as (_, client), client.stream.quotes(["AAPL"], [kind]) as stream:
+            assert type(await within(1, stream)) is MARKET_EVENTS[kind]
+
+    run()
+
+
+@on_virtual_time
+async def test_slow_consumer_skips_quotes_and_counts_dropped_trades() -> None:
+    async with world() as (sim, client):
+        policies = {models.Trade: DropOldest(limit=2)}
+        async with client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies) as stream:
+            await stream.ready()
+            await asyncio.sleep(0.1)
+            for price in range(100, 110):
+                sim.set_price("AAPL", price)
+                await asyncio.sleep(0.1)
+            events = await drain(stream)
+            assert [type(event).__name__ for event in events].count("Quote") == 1
+            assert [event.price for event in events if isinstance(event, models.Trade)] == [108, 109]
+            assert stream.dropped == 9
+
+
+@on_virtual_time
+async def test_quote_token_is_renewed_before_its_day_ends() -> None:
+    async with world() as (sim, client):
+        loop, gaps = asyncio.get_running_loop(), []
+        stream = client.stream.quotes(["AAPL"], policies={models.Quote: Conflate()})
+        while loop.time() < 24 * 3600:
+            event = await within(3600, stream)
+            if isinstance(event, Gap):
+                gaps.append((event.reason, loop.time() // 3600))
+        await stream.aclose()
+        assert gaps == [("the token was renewed", 23)]
+        assert sum(record.operation == "market_data.quote_token" for record in sim.ledger.requests) == 2
+
+
+@on_virtual_time
+async def test_refused_quote_token_ends_the_stream_in_the_end() -> None:
+    async with world() as (sim, client):
+        sim.streams.faults.refusals = 3
+        with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
+            await within(100, client.stream.quotes(["AAPL"]))
+
+
+@on_virtual_time
+async def test_service_that_grants_no_quote_token_ends_the_stream() -> None:
+    async with world() as (sim, client):
+        sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
+        sim.faults.add("GET", "/api-quote-tokens", "status(403)")
+        with pytest.raises(errors.PermissionDeniedError):
+            await within(1000, client.stream.quotes(["AAPL"]))

@@ -1,0 +1,15 @@
+"""A few histories of streams and watchers by seed; ``nox -s streams`` runs 1,000."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stream.seeds import run_seed
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_history_of_a_seed(seed: int) -> None:
+    history = run_seed(seed)
+    assert history.problems == []
+    assert history.counts["gaps"] > 3
+    assert history.counts["changes"] > 20

@@ -1,0 +1,54 @@
+"""A small brokerage in memory with a client, for tests of streams on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from brokerage_async import Client, models
+from brokerage_async.simulator import Simulator
+
+T = TypeVar("T")
+
+SMALL: dict[str, Any] = {"equities": 50, "equity_options": 50, "chain_rows": 50, "warrants": 3}
+
+
+@asynccontextmanager
+async def world(seed: int = 1, **options: Any) -> AsyncIterator[tuple[Simulator, Client]]:
+    """Yield a simulator and a client of it; ``options`` are the client's."""
+    sim = Simulator(seed=seed, **SMALL)
+    async with sim.client(**options) as client:
+        await client.market_time.equity_holidays()  # the first answer shows the time of the service
+        yield sim, client
+
+
+async def within(seconds: float, stream: Any) -> Any:
+    """Return the next event of a stream."""
+    return await asyncio.wait_for(anext(stream), seconds)
+
+
+async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
+    """Return all events that come until nothing comes for a while."""
+    found = []
+    while True:
+        try:
+            found.append(await within(seconds, stream))
+        except TimeoutError:
+            return found
+
+
+def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:
+    """Return a market order, or a limit order at a price."""
+    leg = models.NewOrderLeg(
+        instrument_type=models.InstrumentType.EQUITY, symbol=symbol, quantity=Decimal(quantity),
+        action=models.LegAction.BUY_TO_OPEN,
+    )  # fmt: skip
+    if price is None:
+        return models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg])
+    return models.NewOrder(
+        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, legs=[leg], price=Decimal(price),
+        price_effect=models.PriceEffect.DEBIT,
+    )  # fmt: skip
