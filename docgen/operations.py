@@ -142,11 +142,8 @@ def _rule(rule: Rule) -> str:
 
 
 def _on_host(operation: Operation) -> str:
-    return (
-        ""
-        if operation.host is None
-        else f" on host {code(operation.host)}, whose address `Environment(hosts=...)` gives"
-    )
+    host = operation.host
+    return "" if host is None else f" on host {code(host)}, whose address `Environment(hosts=...)` gives"
 
 
 def _result(operation: Operation) -> str:

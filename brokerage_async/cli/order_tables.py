@@ -47,6 +47,7 @@ def placement_json(placement: Placement) -> dict[str, Any]:
         "opened-at": placement.opened_at.isoformat() if placement.opened_at else None,
         "note": placement.note,
         "order": raw(placement.order),
+        "complex-order": raw(placement.complex_order),
         "warnings": [raw(warning) for warning in placement.warnings],
         "body": json.loads(placement.body) if placement.body else None,
     }
@@ -128,7 +129,7 @@ def order_row(order: Order) -> dict[str, str]:
         "status": str(order.status or ""),
         "what": legs_of(order),
         "type": str(order.order_type or ""),
-        "price": plain(order.price),
+        "price": plain(order.stop_trigger if order.price is None else order.price),
         "filled": filled(order),
         "external identifier": order.external_identifier or "",
     }
@@ -144,7 +145,7 @@ def placement_table(placements: Iterable[Placement]) -> Table:
             placement.outcome.value,
             placement.account_number,
             placement.external_identifier,
-            (placement.order.id or "") if placement.order else "",
+            placement.order_id,
             f"{placement.opened_at:%Y-%m-%d %H:%M:%S}" if placement.opened_at else "",
             placement.note,
         )

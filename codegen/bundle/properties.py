@@ -22,7 +22,7 @@ _PATTERNS = {
 }
 
 #: Strings that stand for a missing value, by wire form.
-_WORDS = {"nan": "NaN", "empty": ""}
+_WORDS = {"nan": ["NaN"], "non-finite": ["NaN", "Infinity", "-Infinity"], "empty": [""]}
 
 #: Keys of the YAML that the type of the bundled schema replaces.
 _REPLACED = ("$ref", "type", "format", "items", "pattern")
@@ -77,14 +77,14 @@ def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:
         schema["format"] = format_
     if kind in _PATTERNS and "string" in types:
         schema["pattern"] = _PATTERNS[kind]
-    words = [word for form, word in _WORDS.items() if form in forms]
+    words = [word for form, listed in _WORDS.items() if form in forms for word in listed]
     return {"anyOf": [schema, *({"type": "string", "enum": [word]} for word in words)]} if words else schema
 
 
 def _further_types(kind: str, forms: set[str]) -> list[str]:
     if forms & {"integer", "number"} and (kind == "decimal" or "number" in forms):
         return ["number"]  # a quantity that arrives as an integer has a fraction as soon as shares do
-    if forms & {"integer", "epoch-ms", "minus-one"}:
+    if forms & {"integer", "epoch-ms", "epoch-day", "zero", "minus-one"}:
         return ["integer"]
     return ["string"] if "string" in forms else []
 

@@ -137,6 +137,19 @@ class TestJson:
         assert change_json(lost) == {"outcome": "unknown", "order": None, "error": "no"}
         assert raw(None) is None
 
+    def test_a_placement_of_a_complex_order(self) -> None:
+        placement = Placement(
+            outcome=Outcome.PLACED,
+            account_number="A1",
+            external_identifier="x",
+            order_id="9",
+            complex_order=models.ComplexOrder(id="9"),
+        )
+        found = placement_json(placement)
+        assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
+        (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+        assert list(column.cells) == ["9"]
+
 
 class TestTables:
     HOSTILE = "x[/y][red]:smile:"
@@ -173,6 +186,11 @@ class TestTables:
     @pytest.mark.parametrize("width", [1, 5, 20, 80])
     def test_any_width_will_do(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
         assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
+
+    def test_an_order_without_a_limit_shows_its_trigger(self) -> None:
+        orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
+        (column,) = (each for each in order_table(orders).columns if each.header == "price")
+        assert list(column.cells) == ["180.5", "1"]
 
     def test_a_preview_shows_what_it_was_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
         effect = models.BuyingPowerEffect(

@@ -47,3 +47,4 @@ def test_page_in_the_documentation_has_no_failure() -> None:
         assert f"## {client} " in written
     assert Outcome.FAILED not in written
     assert "| passed | passed |" in written
+    assert "does not serve" not in written

@@ -95,8 +95,9 @@ def takes(schema: dict[str, Any], value: Any) -> bool:
 #: A value of each scalar that a wire struct decodes, and of each wire form that the schema declares.
 SCALARS = {"decimal": "1.5", "int": 7, "bool": True, "date": "2026-06-12", "datetime": "2026-06-12T14:30:00Z"}
 FORMS = {
-    "integer": 7, "number": 7.5, "nan": "NaN", "empty": "", "epoch-ms": 1773068402125, "minus-one": -1,
-    "loose": "2026-03-02 14:35:00+00", "date-text": "2026-06-12 and later", "mapping": {"AAPL": {}},
+    "integer": 7, "number": 7.5, "nan": "NaN", "non-finite": "-Infinity", "empty": "", "epoch-ms": 1773068402125,
+    "epoch-day": 20455, "zero": 0, "minus-one": -1, "loose": "2026-03-02 14:35:00+00",
+    "date-text": "2026-06-12 and later", "mapping": {"AAPL": {}},
 }  # fmt: skip
 
 
@@ -106,7 +107,7 @@ def wire_values(field: WireField, declared: list[str]) -> list[Any]:
         return [[{}]] if field.many else [{}]
     word = "7" if "int" in field.scalars else "true" if "bool" in field.scalars else "x"
     scalars = {**SCALARS, "str": word}
-    if "datetime" in field.scalars and not {"epoch-ms", "minus-one"} & set(declared):
+    if "datetime" in field.scalars and not {"epoch-ms", "zero", "minus-one"} & set(declared):
         del scalars["int"]  # decoded by the struct of every loose date-time
     forms = [scalars[scalar] for scalar in field.scalars if scalar in scalars]
     forms = [[form] for form in forms] if field.array else forms

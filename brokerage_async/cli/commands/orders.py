@@ -1,4 +1,4 @@
-"""``brokerage-async orders dry-run | place | replace | cancel | list | recover``."""
+"""``brokerage-async orders dry-run | place | bracket | replace | cancel | list | recover``."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ Duration = Annotated[str | None, typer.Option("--tif", help="time in force: Day 
 Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="good till this day")]
 FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
+OwnName = Annotated[str | None, typer.Option(help="identifier of your own for the order")]
+Resubmit = Annotated[int, typer.Option(help="send again so often when the order is found absent")]
+VisibilityDelay = Annotated[float | None, typer.Option(help="seconds within which an order is listed")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
 
 
@@ -37,6 +40,7 @@ def register(app: typer.Typer) -> None:
     )
     orders.command("dry-run")(dry_run)
     orders.command("place", short_help="Place an order at most once, after asking.")(place)
+    orders.command("bracket", short_help="Place an entry with two exits, after asking.")(bracket)
     orders.command("replace", short_help="Change the terms of a working order, after asking.")(replace)
     orders.command("cancel", short_help="Ask for the cancellation of an order.")(cancel)
     orders.command("list", short_help="List the orders of an account, newest first.")(list_orders)
@@ -76,10 +80,10 @@ def place(
     tif: Duration = None,
     until: Until = None,
     order: FromFile = None,
-    external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None,
+    external_identifier: OwnName = None,
     allow_warnings: AllowWarnings = False,
-    resubmit: Annotated[int, typer.Option(help="send again so often when the order is found absent")] = 0,
-    visibility_delay: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None,
+    resubmit: Resubmit = 0,
+    visibility_delay: VisibilityDelay = None,
     account: Account = None,
     journal: JournalAt = None,
     yes: Yes = False,
@@ -99,6 +103,49 @@ def place(
         visibility_delay=visibility_delay,
     )
     run(place(trading, words, submission))
+
+
+def bracket(
+    profit: Annotated[str, typer.Option(help="limit price that takes the profit")],
+    loss: Annotated[str, typer.Option(help="price that sets off the exit with a loss")],
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    loss_limit: Annotated[str | None, typer.Option(help="limit price of that exit; without it a market order")] = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    tif: Duration = None,
+    until: Until = None,
+    exit_tif: Annotated[str, typer.Option(help="time in force of the exits: GTC, Day, ...")] = "GTC",
+    order: FromFile = None,
+    external_identifier: OwnName = None,
+    allow_warnings: AllowWarnings = False,
+    resubmit: Resubmit = 0,
+    visibility_delay: VisibilityDelay = None,
+    account: Account = None,
+    journal: JournalAt = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Place a bracket (OTOCO) at most once: show its effects, ask, submit, and report the outcome.
+
+    The fill of the entry releases both exits, and the fill of one exit cancels the other. ACTION opens the position.
+    """
+    from ..brackets import Exits, bracket
+    from ..console import run
+    from ..orders import Submission, Trading, Words
+
+    words = Words(action, symbol, quantity, limit, stop, None, tif, until, order)
+    trading = Trading(account=account, journal=journal, yes=yes, as_json=as_json, simulated=simulated)
+    exits = Exits(profit=profit, loss=loss, loss_limit=loss_limit, tif=exit_tif)
+    submission = Submission(
+        external_identifier=external_identifier,
+        allow_warnings=allow_warnings,
+        resubmit=resubmit,
+        visibility_delay=visibility_delay,
+    )
+    run(bracket(trading, words, exits, submission))
 
 
 def replace(
