@@ -17,11 +17,17 @@ Each test has a simulator of its own with the same history. Markers pass options
     async def test_something(brokerage_client): ...
 
 See `Simulator` for faults, prices and the clock.
+
+A whole program runs on virtual time, in a test function without ``async``::
+
+    def test_my_bot_is_flat_at_the_close(trading_day):
+        assert trading_day(my_bot, start="2026-06-10T09:25-04:00", until="2026-06-10T16:00-04:00") == 0
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .simulator import Simulator
 
-__all__ = ["brokerage_client", "brokerage_simulator"]
+__all__ = ["brokerage_client", "brokerage_simulator", "trading_day"]
 
 _MARKERS = (
     "brokerage_simulator(**options): options of the Simulator of this test",
@@ -79,6 +85,16 @@ def brokerage_client(request: pytest.FixtureRequest) -> Client:
     """Provide an open `Client` of the test's simulator."""
     client: Client = _variant(request, "brokerage_client")
     return client
+
+
+@pytest.fixture
+def trading_day(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Provide `brokerage_async.simulator.run`, with the options of the markers as defaults."""
+    from .simulator import run
+
+    return partial(
+        run, client_options=_options(request, "brokerage_client"), **_options(request, "brokerage_simulator")
+    )
 
 
 def _simulator_fixture() -> Callable[..., Any]:

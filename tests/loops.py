@@ -1,73 +1,18 @@
-"""Event loops for tests: an ordinary one, and one on virtual time.
-
-On virtual time, when every task waits, the clock jumps to the next timer. Hours pass in milliseconds, and nothing
-depends on the machine: the same program has the same history. Sockets and threads do not work there.
-"""
+"""Event loops for tests: an ordinary one, and the simulator's on virtual time."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import selectors
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
+
+from brokerage_async.simulator.virtual_loop import DeadlockError, VirtualLoop
+
+__all__ = ["DeadlockError", "VirtualLoop", "on_real_time", "on_virtual_time", "run_in"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-MAX_TURNS = 200_000
-"""Maximum iterations of a virtual loop without time passing."""
-
-
-class DeadlockError(RuntimeError):
-    """Every task waits without a timer that could end it, or a task spins and time stands still."""
-
-
-class _JumpingSelector(selectors.BaseSelector):
-    """Selector that never watches anything. Instead of waiting, it advances the clock."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._turns = 0
-        self._keys: dict[Any, selectors.SelectorKey] = {}
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        self._keys[fileobj] = key = selectors.SelectorKey(fileobj, fileobj, events, data)
-        return key
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._keys.pop(fileobj)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._keys
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise DeadlockError("every task waits without a timer")
-        self._turns = 0 if timeout > 0 else self._turns + 1
-        if self._turns > MAX_TURNS:
-            self._turns = 0
-            raise DeadlockError("time stands still: a task spins")
-        self.now += max(timeout, 0.0)
-        return []
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Event loop on virtual time, which starts at second 0."""
-
-    def __init__(self) -> None:
-        self._jumping = _JumpingSelector()
-        super().__init__(self._jumping)
-        self._clock_resolution = 1e-9
-        self.set_debug(False)  # under -X dev each of millions of steps would record its stack
-
-    def time(self) -> float:
-        return self._jumping.now
-
-    def jump(self, seconds: float) -> None:
-        """Advance the clock without running anything, as a suspended machine does."""
-        self._jumping.now += seconds
 
 
 def on_virtual_time(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

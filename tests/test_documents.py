@@ -30,8 +30,8 @@ def test_every_block_is_found_under_its_mark() -> None:
     assert [len(blocks(ROOT / "docs" / "synchronous.md", mark)) for mark in ("", "notebook")] == [2, 4]
 
 
-def test_there_are_seven_programs() -> None:
-    assert len(blocks(ROOT / "docs" / "programs.md")) == 7
+def test_there_are_eight_programs() -> None:
+    assert len(blocks(ROOT / "docs" / "programs.md")) == 8
     assert "fetch_to_file" in program("A nightly fetch into Parquet")
     with pytest.raises(ValueError, match="Another"):
         program("Another")

@@ -75,6 +75,25 @@ async def test_fixtures_run_in_the_loop_of_the_test(brokerage_simulator, brokera
     assert brokerage_simulator.ledger.count("watchlists.list") == 1
 """
 
+DAY = """
+import asyncio
+
+import pytest
+
+
+async def main(client, simulator):
+    await asyncio.sleep(6 * 3600)
+    assert not await client.watchlists.list()
+    return simulator.clock.time.isoformat(), simulator.brokerage.settings.seed, client.environment.is_production
+
+
+@pytest.mark.brokerage_simulator(seed=8, start="2026-06-10T09:00-04:00")
+def test_a_day_has_the_options_of_the_markers(trading_day):
+    assert trading_day(main) == ("2026-06-10T19:00:00+00:00", 8, False)
+    assert trading_day(main, seed=9, environment="production")[1:] == (9, True)
+
+"""
+
 WRONG = """
 import pytest
 
@@ -97,12 +116,13 @@ def run_program(folder: Path, program: str, mode: str = "strict", *options: str)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_module_in_the_documentation_runs_as_it_stands(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "testing.md").read_text("utf-8")
+@pytest.mark.parametrize(("name", "count"), [("testing.md", 3), ("simulator.md", 1)])
+def test_the_module_in_the_documentation_runs_as_it_stands(tmp_path: Path, name: str, count: int) -> None:
+    page = (Path(__file__).parents[1] / "docs" / name).read_text("utf-8")
     (program,) = re.findall(r"^<!-- pytest -->\n```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     done = run_program(tmp_path, program)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    assert f"{count} passed" in done.stdout
 
 
 @pytest.mark.parametrize("mode", ["strict", "auto"])
@@ -129,6 +149,12 @@ def test_the_fixtures_run_in_the_loop_that_is_the_default_of_tests(tmp_path: Pat
 
 def test_the_fixtures_work_with_the_plugin_of_anyio(tmp_path: Path) -> None:
     done = run_program(tmp_path, ANYIO)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_a_trading_day_runs_on_virtual_time(tmp_path: Path) -> None:
+    done = run_program(tmp_path, DAY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 

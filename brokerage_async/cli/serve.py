@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -14,30 +14,33 @@ from .console import say
 __all__ = ["serve"]
 
 
-async def serve(**options: Any) -> None:
+async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: Any) -> None:
     """Serve a simulator and print how to reach it.
+
+    Args:
+        speed: simulated seconds per second.
+        faults: faults of the form ``METHOD PATH FAULT``, or a fault alone for every request.
+        options: arguments of the simulator.
 
     Raises:
         ConfigurationError: an option is invalid, or the address is not available.
     """
     try:
         simulator = Simulator(**options)
+        simulator.clock.speed = speed
+        for fault in faults:
+            method, path, name = fault.split() if " " in fault.strip() else ("*", ".*", fault)
+            simulator.faults.add(method, path, name, None)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     async with listening(simulator) as server:
-        exports = {
-            "BROKERAGE_BASE_URL": server.base_url,
-            "BROKERAGE_ENVIRONMENT": server.environment.name,
-            "BROKERAGE_CLIENT_ID": server.client_id,
-            "BROKERAGE_CLIENT_SECRET": server.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": server.refresh_token,
-            "BROKERAGE_ACCOUNT": server.account_numbers[0],
-        }
-        for name, value in exports.items():
+        for name, value in server.environ.items():
             say(f"export {name}={value}")
         accounts = ", ".join(server.account_numbers)
+        page = f"; page {server.page_url}" if server.page_url else ""
         say(
-            f"# customer {server.customer_id}, accounts {accounts}; {server.clock.time:%Y-%m-%d %H:%M}Z; Ctrl-C ends it"
+            f"# customer {server.customer_id}, accounts {accounts}; {server.clock.time:%Y-%m-%d %H:%M}Z{page}; "
+            "Ctrl-C ends it"
         )
         await asyncio.Event().wait()
 

@@ -1,11 +1,31 @@
 """Simulated brokerage for tests, demonstrations and development.
 
 `Simulator` serves the whole interface over HTTP on a loopback port, or in memory. It has a settable clock, scriptable
-faults and a ledger of every request and order. The same seed gives the same history.
+faults and a ledger of every request and order. The same seed gives the same history. `run` puts a whole program and the
+brokerage on one virtual clock: a trading day in seconds.
 """
 
+from .control.api import ROUTES as CONTROL_ROUTES
 from .faults import Fault
 from .ledger import Ledger
+from .market.price_files import read_prices
+from .market.price_path import PricePath
+from .market.quotes import PriceSource
+from .market.random_walk import RandomWalk
 from .simulator import Simulator
+from .virtual_loop import DeadlockError, VirtualTimeError
+from .virtual_run import run
 
-__all__ = ["Fault", "Ledger", "Simulator"]
+__all__ = [
+    "CONTROL_ROUTES",
+    "DeadlockError",
+    "Fault",
+    "Ledger",
+    "PricePath",
+    "PriceSource",
+    "RandomWalk",
+    "Simulator",
+    "VirtualTimeError",
+    "read_prices",
+    "run",
+]

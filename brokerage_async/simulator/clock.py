@@ -17,6 +17,9 @@ _YEARS = range(1972, 2191)
 """Years to start in: calendars and past transactions are computed for a few years around them."""
 
 
+_MAX_SPEED = 86400.0
+
+
 def _loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
@@ -37,6 +40,7 @@ class Clock:
             raise ValueError(f"start must be in the years {_YEARS[0]} to {_YEARS[-1]}, got {start.isoformat()}")
         self._base = self._latest = start.timestamp()
         self._origin: float | None = None
+        self._speed = 1.0
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
         self.on_advance: Callable[[], None] | None = None
 
@@ -53,13 +57,28 @@ class Clock:
             self._base = self._latest
             self._origin = tick
             self._loop = None if loop is None else weakref.ref(loop)
-        self._latest = max(self._latest, self._base + (tick - self._origin))
+        self._latest = max(self._latest, self._base + (tick - self._origin) * self._speed)
         return self._latest
 
     @property
     def time(self) -> datetime:
         """Simulated time as a datetime in UTC."""
         return datetime.fromtimestamp(self.now(), UTC)
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds per second; 0 stops the clock."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        if not 0 <= speed <= _MAX_SPEED:
+            raise ValueError(f"speed must be from 0 to {_MAX_SPEED:g}, got {speed!r}")
+        self._base, self._origin = self.now(), None
+        self._speed = float(speed)
+        self.now()
+        if self.on_advance is not None:
+            self.on_advance()
 
     def advance(self, seconds: float) -> None:
         """Move the clock forward.
@@ -74,6 +93,11 @@ class Clock:
         self._latest += seconds
         if self.on_advance is not None:
             self.on_advance()
+
+    def restore(self, now: float) -> None:
+        """Set the clock to ``now`` (epoch seconds), which may have passed: the state of that time is restored."""
+        self._base = self._latest = now
+        self._origin = None
 
     def set(self, moment: datetime) -> None:
         """Move the clock forward to ``moment``.

@@ -227,6 +227,10 @@ class FaultPlan:
         """Remove every fault still to come."""
         self._rules.clear()
 
+    def rules(self) -> list[tuple[str, str, str, int | None]]:
+        """Return method, path pattern, fault and remaining times of every fault still to come."""
+        return [(rule.method, rule.path.pattern, rule.fault.name, rule.left) for rule in self._rules]
+
     @property
     def pending(self) -> int:
         """Number of faults still to come, not counting those without a limit."""

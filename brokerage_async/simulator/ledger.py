@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import attrs
@@ -116,6 +117,15 @@ class Ledger:
             replaces_order_id=replaces_order_id,
             created_at=now,
         )
+
+    def history(self) -> str:
+        """Return every request and transition as JSON lines, in order of time.
+
+        Two runs with the same seed, program and times give the same `str`.
+        """
+        entries: list[RequestRecord | OrderEvent] = [*self.requests, *self.events]
+        entries.sort(key=lambda entry: entry.at)  # stable: requests come first
+        return "".join(json.dumps(attrs.asdict(entry)) + "\n" for entry in entries)
 
     def orders(self, *, external_identifier: str | None = None, account_number: str | None = None) -> list[OrderRecord]:
         """Return all matching orders, oldest first."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
@@ -15,10 +17,16 @@ from .api.versions import InterfaceVersions
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
+from .control.api import ControlApi
+from .control.server import ControlServer
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.catalogue import Sizes
+from .market.quotes import PriceSource
+from .people import People
+from .recording import Snapshot
 from .state import Settings
+from .state_file import StateFile
 from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulator"]
 
 
-class Simulator:
+class Simulator(People):
     """Simulated brokerage that follows the service document to the letter.
 
     It keeps everything in memory and opens no connections. Enter it to serve HTTP::
@@ -54,6 +62,13 @@ class Simulator:
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
         rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
+        prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
+            others follow a random walk of the seed.
+        state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
+            the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
+            for a new file only.
+        control_port: port of the control API and its page, on the loopback interface; 0 lets the system choose. None:
+            there is none.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
         withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
@@ -81,6 +96,9 @@ class Simulator:
         cash: Decimal | int = 10_000_000,
         latency: Latency = 0.0,
         rate_limit: float | None = None,
+        prices: Mapping[str, PriceSource] | None = None,
+        state: str | os.PathLike[str] | None = None,
+        control_port: int | None = None,
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
@@ -88,12 +106,20 @@ class Simulator:
             raise ValueError(f"environment must be sandbox or production, got {environment!r}")
         self.clock: Clock = Clock(start)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
+        file = None if state is None else StateFile(state)
+        if file is not None:
+            start = _continued(file, start, environment=environment, seed=seed, sizes=sizes, cash=cash, wire=wire)
+            self.clock = Clock(start)
         settings = Settings(
             environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
         )
         self.brokerage: Brokerage = Brokerage(
-            settings, wire=wire, rate_limit=rate_limit, withdrawn_versions=withdrawn_versions
+            settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions
         )
+        self._keep_to(file)
+        self.control_token: str = secrets.token_urlsafe(24)
+        api = ControlApi(self.brokerage, self.clock, self.control_token)
+        self._control = None if control_port is None else ControlServer(api, control_port)
         self.latency: Latency = latency
         self._pump = Pump(self.brokerage, self.clock)
         self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names, pump=self._pump)
@@ -102,6 +128,12 @@ class Simulator:
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
         await self._server.start()
+        if self._control is not None:
+            try:
+                await self._control.start()
+            except BaseException:
+                await self._server.stop()
+                raise
         self._set_stream_urls()
         return self
 
@@ -109,6 +141,10 @@ class Simulator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.stop()
+        if self._control is not None:
+            await self._control.stop()
+        if self._file is not None:
+            self._file.close()
 
     # Addresses and credentials
 
@@ -123,6 +159,31 @@ class Simulator:
         return f"https://{self.brokerage.settings.environment}.simulator.invalid"
 
     @property
+    def control_url(self) -> str | None:
+        """Address of the control API, None without one."""
+        return None if self._control is None else self._control.url
+
+    @property
+    def page_url(self) -> str | None:
+        """Address of the page with its token, None without a control API."""
+        return None if self._control is None else f"{self._control.url}/#{self.control_token}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Variables with which a program in another process reaches this simulator: ``os.environ | sim.environ``."""
+        variables = {
+            "BROKERAGE_BASE_URL": self.base_url,
+            "BROKERAGE_ENVIRONMENT": self.brokerage.settings.environment,
+            "BROKERAGE_CLIENT_ID": self.client_id,
+            "BROKERAGE_CLIENT_SECRET": self.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
+            "BROKERAGE_ACCOUNT": self.account_numbers[0],
+        }
+        if self.control_url is not None:
+            variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
+        return variables
+
+    @property
     def streamer_url(self) -> str:
         """Address of the account stream."""
         return f"ws{self.base_url.removeprefix('http')}{ACCOUNT_PATH}"
@@ -131,53 +192,6 @@ class Simulator:
     def auth_page_url(self) -> str:
         """Address of the authorization page, which redirects back with a code, as `authorize` does."""
         return f"{self.base_url}{AUTH_PAGE}"
-
-    @property
-    def client_id(self) -> str:
-        """Identifier of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_id
-
-    @property
-    def client_secret(self) -> str:
-        """Secret of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_secret
-
-    @property
-    def redirect_uri(self) -> str:
-        """Redirect address of the registered application."""
-        return self.brokerage.state.authorization_server.application.redirect_uris[0]
-
-    @property
-    def refresh_token(self) -> str:
-        """Refresh token of the owner's personal grant."""
-        return self.brokerage.state.authorization_server.personal.refresh_token
-
-    @property
-    def customer_id(self) -> str:
-        """Identifier of the owner."""
-        return str(self.brokerage.state.owner.number)
-
-    @property
-    def account_numbers(self) -> tuple[str, ...]:
-        """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
-        state = self.brokerage.state
-        return tuple(account.number for account in state.accounts.of(state.owner))
-
-    @property
-    def foreign_account_number(self) -> str:
-        """Account of another customer."""
-        state = self.brokerage.state
-        return state.accounts.of(state.other_customer)[0].number
-
-    @property
-    def foreign_customer_id(self) -> str:
-        """Identifier of the other customer."""
-        return str(self.brokerage.state.other_customer.number)
-
-    @property
-    def complex_order_ids(self) -> dict[str, str]:
-        """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
-        return dict(self.brokerage.state.complex_order_ids)
 
     @property
     def environment(self) -> Environment:
@@ -259,26 +273,52 @@ class Simulator:
         return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency.
+        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
 
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
-        self.settle()
-        self.brokerage.state.prices.set_price(symbol, Decimal(price), self.clock.now())
+        self._act("set_price", symbol=symbol, price=str(Decimal(price)))
+
+    def set_source(self, symbol: str, source: PriceSource) -> None:
+        """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""
+        self._act("set_source", symbol=symbol, source=source)
+
+    def release_price(self, symbol: str) -> None:
+        """Let a price that `set_price` holds follow its source again."""
+        self._act("release_price", symbol=symbol)
 
     def authorize(self, address: str) -> str:
         """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
-        state = self.brokerage.state
-        return state.authorization_server.authorize(address, state.owner, self.clock.now())
+        redirect: str = self._act("authorize", address=address)
+        return redirect
 
     def expire_tokens(self) -> None:
         """Invalidate every access token issued so far; refreshing still works."""
-        self.brokerage.state.authorization_server.expire_tokens()
+        self._act("expire_tokens")
 
     def revoke(self) -> None:
         """Delete the owner's personal grant: its tokens are rejected and cannot be refreshed any more."""
-        self.brokerage.state.authorization_server.personal.revoked = True
+        self._act("revoke")
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state, for `restore`."""
+        return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state and time of a snapshot of this simulator.
+
+        Scripted faults stay as they are. Connections of streams are dropped.
+        """
+        self.brokerage.streams.drop()
+        self._pump.check()
+        self.brokerage.replay(snapshot.entries)
+        self._set_stream_urls()
+        self.clock.restore(snapshot.at)
+        self.settle()
+        if self._file is not None:
+            self._file.replace(snapshot.entries)
+            self.brokerage.recording.on_entry = self._file.add
 
     async def restart(self) -> None:
         """Drop every connection and listen again on the same port, with all state kept."""
@@ -289,9 +329,37 @@ class Simulator:
         """Stop listening: connections are refused until `restart`."""
         await self._server.stop()
 
+    def _act(self, name: str, **arguments: Any) -> Any:
+        return self.brokerage.act(name, self.clock.now(), **arguments)
+
+    def _keep_to(self, file: StateFile | None) -> None:
+        """Repeat the entries of the state file, and write further ones to it."""
+        self._file = file
+        if file is None:
+            return
+        try:
+            entries = file.entries()
+            self.brokerage.replay(entries)
+        except BaseException:
+            file.close()
+            raise
+        if entries:
+            self.clock.restore(entries[-1].at)
+        self.brokerage.recording.on_entry = file.add
+
     def _set_stream_urls(self) -> None:
         self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency
         return latency(request) if callable(latency) else latency
+
+
+def _continued(file: StateFile, start: datetime, **options: object) -> datetime:
+    """Return the start of the simulation that a state file keeps, ``start`` for a new file."""
+    settings = {"start": start.isoformat(), **{name: str(value) for name, value in options.items()}}
+    try:
+        return datetime.fromisoformat(file.check_settings(settings)["start"])
+    except BaseException:
+        file.close()
+        raise

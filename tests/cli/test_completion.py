@@ -47,7 +47,8 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_console_script_prints_candidates_and_does_nothing_else() -> None:
     assert run("orders", "can").stdout == "cancel\n"
-    assert run("simulator", "").stdout.strip() == ""
+    assert run("simulator", "").stdout == "ctl\n"
+    assert run("demo", "").stdout.strip() == ""
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)

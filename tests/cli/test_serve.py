@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -34,7 +35,7 @@ def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
     )  # fmt: skip
     try:
         assert server.stdout is not None
-        lines = [server.stdout.readline() for _ in range(7)]
+        lines = [server.stdout.readline() for _ in range(9)]
         yield lines, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
     finally:
         server.send_signal(signal.SIGINT)
@@ -46,7 +47,7 @@ def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
 def test_what_it_prints_is_all_that_another_process_needs() -> None:
     with serving("--environment", "production", "--seed", "3") as (lines, settings):
-        assert len(settings) == 6
+        assert len(settings) == 8
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
         call = subprocess.run(
             [sys.executable, "-m", "brokerage_async", "call", "watchlists.list"],
@@ -135,3 +136,28 @@ def test_an_address_that_cannot_be_had_is_one_message() -> None:
     assert result.stderr.startswith("ConfigurationError: cannot listen there: ")
     assert "choose another --host or --port" in result.stderr
     assert "Traceback" not in result.output
+
+
+def control(settings: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "brokerage_async", "simulator", "ctl", *arguments],
+        env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
+def test_ctl_steers_a_running_simulator() -> None:
+    with serving("--speed", "0", "--fault", "GET /watchlists$ status(503)") as (_, settings):
+        changed = control(settings, "set-price", "symbol=AAPL", "price=150.25")
+        assert json.loads(changed.stdout)["last"] == "150.25", changed.stderr
+        state = json.loads(control(settings, "state").stdout)
+        assert (state["clock"]["speed"], state["faults"][0]["fault"]) == (0, "status(503)")
+        refused = control(settings, "fill-order", "order_id=7")
+        assert (refused.returncode, "fill-order: unknown order 7" in refused.stderr) == (1, True)
+        wrong = control(settings | {"BROKERAGE_CONTROL_TOKEN": "x"}, "state")
+        assert (wrong.returncode, "send the printed token" in wrong.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("wrong", [("--speed", "-1"), ("--fault", "nonsense")])
+def test_impossible_speed_and_fault_are_refused(wrong: tuple[str, str]) -> None:
+    assert CliRunner().invoke(app, ["simulator", *wrong]).exit_code in (1, 2)

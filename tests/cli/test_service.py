@@ -114,4 +114,6 @@ def test_every_variable_that_configures_a_client_is_known() -> None:
 
     settings_from_env(Recording(dict.fromkeys(REQUIRED, "https://a.example")))
     assert read <= set(KNOWN)
-    assert set(KNOWN) - read == {"BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL"}
+    assert set(KNOWN) - read == {
+        "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL", "BROKERAGE_CONTROL_URL", "BROKERAGE_CONTROL_TOKEN",
+    }  # fmt: skip

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from brokerage_async.simulator.clock import DEFAULT_START, Clock
+from tests.loops import VirtualLoop, run_in
 
 
 def test_clock_starts_at_the_first_reading_and_can_be_advanced() -> None:
@@ -53,3 +54,31 @@ def test_clock_continues_in_another_loop() -> None:
         readings.append(loop.run_until_complete(read()))
         loop.close()
     assert readings[0] <= readings[1] < readings[0] + 1
+
+
+def test_speed_scales_stops_and_never_jumps() -> None:
+    async def main() -> list[float]:
+        clock, start = Clock(), DEFAULT_START.timestamp()
+        clock.now()
+        readings = []
+        for speed in (60.0, 0.0, 1.0):
+            clock.speed = speed
+            readings.append(clock.now() - start)
+            await asyncio.sleep(10)
+            readings.append(clock.now() - start)
+        return readings
+
+    assert run_in(VirtualLoop(), main()) == [0, 600, 600, 600, 600, 610]
+
+
+@pytest.mark.parametrize("speed", [-1, 1e9, float("nan")])
+def test_invalid_speed_raises(speed: float) -> None:
+    with pytest.raises(ValueError, match="speed must be from 0 to 86400"):
+        Clock().speed = speed
+
+
+def test_restored_clock_goes_on_from_there() -> None:
+    clock = Clock()
+    clock.advance(3600)
+    clock.restore(DEFAULT_START.timestamp() + 60)
+    assert DEFAULT_START.timestamp() + 60 <= clock.now() < DEFAULT_START.timestamp() + 61

@@ -1,3 +1,6 @@
+import json
+
+from brokerage_async.simulator.ledger import Ledger
 from tests.simulator.harness import Harness, limit, market
 
 
@@ -27,3 +30,14 @@ def test_requests_are_counted_by_operation(harness: Harness) -> None:
     assert (ledger.count("orders.submit"), ledger.count("watchlists.list"), ledger.count("oauth.token")) == (1, 1, 1)
     assert [entry.operation for entry in ledger.processed()] == ["oauth.token", "orders.submit"]
     assert list(ledger.processed("watchlists.list")) == []
+
+
+def test_history_has_requests_and_transitions_by_time_as_json_lines() -> None:
+    ledger = Ledger()
+    moved = {"order_id": "7", "account_number": "A", "external_identifier": None, "before": None, "after": "Received"}
+    ledger.record_request(2.0, "GET", "/b")
+    ledger.transition(now=1.5, terminal=False, **moved)
+    ledger.transition(now=1.0, terminal=False, **moved)
+    ledger.record_request(1.0, "GET", "/a")
+    lines = [json.loads(line) for line in ledger.history().splitlines()]
+    assert [(line["at"], line.get("target")) for line in lines] == [(1.0, "/a"), (1.0, None), (1.5, None), (2.0, "/b")]

@@ -19,7 +19,7 @@ from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import money
 from ..market.future_products import FUTURES
 from ..market.instrument import Instrument
-from ..market.prices import PRICE_INTERVAL, Prices
+from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
@@ -151,7 +151,7 @@ class MarginCalculator:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._cache: dict[str, tuple[tuple[int, int, int], Decimal]] = {}
+        self._cache: dict[str, tuple[tuple[int, tuple[int, float]], Decimal]] = {}
 
     def pricer(self, now: float, agreed: Mapping[str, Decimal] | None = None) -> PriceOf:
         """Return a price function for ``now``: ``agreed`` prices by symbol, market prices otherwise."""
@@ -191,8 +191,7 @@ class MarginCalculator:
 
     def buying_power(self, account: Account, now: float) -> Decimal:
         """Return the remaining buying power of an account, to the cent."""
-        # Prices move once a minute, or when one is set.
-        key = (int(now // PRICE_INTERVAL), account.version, self._prices.version)
+        key = account.version, self._prices.stamp(now)
         cached = self._cache.get(account.number)
         if cached is None or cached[0] != key:
             cached = key, self.equity(account, now) - self.total_required(account, now)

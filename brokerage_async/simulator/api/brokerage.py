@@ -19,9 +19,12 @@ from ...operation import Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
+from ..actions import ACTIONS
 from ..authorization_server import AUTH_PAGE, Identity
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
+from ..market.quotes import PriceSource
+from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
 from .orders import broken_rules_error
@@ -77,20 +80,29 @@ class Brokerage:
         *,
         wire: WireForm = "observed",
         rate_limit: float | None = None,
+        sources: Mapping[str, PriceSource] | None = None,
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
-        dialect = Dialect(wire)
+        self._dialect = dialect = Dialect(wire)
         self.settings: Settings = settings
-        self.ledger: Ledger = Ledger()
         self.faults: FaultPlan = FaultPlan()
-        self.state: State = State(settings, self.ledger, dialect)
-        self.streams: StreamServer = StreamServer(self.state)
+        self.sources: Mapping[str, PriceSource] = dict(sources or {})
         self.rate_limit: float | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
         self._accepted: deque[float] = deque()
         self._request_parser = RequestParser(REQUEST_MODELS, dialect)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
+        self.recording: Recording = Recording()
+        self._build()
+
+    def _build(self) -> None:
+        """Create the initial state."""
+        self.ledger: Ledger = Ledger()
+        self.state: State = State(self.settings, self.ledger, self._dialect)
+        self.streams: StreamServer = StreamServer(self.state)
+        for symbol, source in self.sources.items():
+            self.state.prices.set_source(symbol, source, self.settings.start)
         namespaces = self.state.namespaces()
         self._handlers: Mapping[str, Handler] = {
             name: _handler(namespaces, name) for name in OPERATIONS if name not in UNSERVED
@@ -100,7 +112,9 @@ class Brokerage:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         record.delivered = True
-        return self._process(request, now, record)
+        response = self._process(request, now, record)
+        self._keep(request, record)
+        return response
 
     def serve(self, request: Request, now: float, fault: Fault | None) -> ServedRequest:
         """Serve a request that meets ``fault``, if any.
@@ -108,10 +122,12 @@ class Brokerage:
         The delays of the fault have already passed.
         """
         record = self.ledger.record_request(now, request.method, request_target(request.url))
+        response: Response | None = None
         if fault is None:
-            return ServedRequest(self._process(request, now, record), ConnectionAction.DELIVER, record)
+            response = self._process(request, now, record)
+            self._keep(request, record)
+            return ServedRequest(response, ConnectionAction.DELIVER, record)
         record.fault = fault.name
-        response = None
         if fault.processed:
             response = self._process(request, now, record)
         else:
@@ -119,11 +135,62 @@ class Brokerage:
         if fault.answer is not None:
             response = fault.answer(response)
             record.status = response.status
+        self._keep(request, record)
         return ServedRequest(response, fault.connection_action, record)
 
     def advance(self, now: float) -> None:
         """Run everything that is due by ``now``, as the next request would."""
         self.state.event_queue.run(now)
+
+    def act(self, name: str, now: float, **arguments: Any) -> Any:
+        """Do one of `ACTIONS` at ``now``, record it, and return its result.
+
+        Raises:
+            ValueError, LookupError: the arguments are not valid, or the state does not allow the action.
+        """
+        self.advance(now)
+        result = ACTIONS[name](self.state, now, **arguments)
+        self.recording.add(ActionEntry(at=now, name=name, arguments=arguments))
+        return result
+
+    def replay(self, entries: Iterable[Entry]) -> None:
+        """Return to the initial state and repeat everything that was recorded.
+
+        Raises:
+            StateError: a request creates other orders than it did.
+        """
+        rate_limit, versions = self.rate_limit, self.versions
+        self.rate_limit, self.versions, self.recording = None, InterfaceVersions(()), Recording()
+        self._build()
+        try:
+            for entry in entries:
+                if isinstance(entry, ActionEntry):
+                    self.act(entry.name, entry.at, **entry.arguments)
+                else:
+                    self._repeat(entry)
+        finally:
+            self.rate_limit, self.versions = rate_limit, versions
+
+    def _repeat(self, entry: RequestEntry) -> None:
+        old = entry.record
+        record = self.ledger.record_request(old.at, old.method, old.target)
+        if entry.url is not None:
+            request = Request(method=old.method, url=entry.url, headers=entry.headers, body=entry.body)
+            self._process(request, old.at, record)
+            if record.order_ids != old.order_ids:
+                raise StateError(f"{old.method} {old.target} created other orders than before: use the same version")
+        for name in ("operation", "effect", "processed", "status", "delivered", "fault"):
+            setattr(record, name, getattr(old, name))
+        self.recording.add(attrs.evolve(entry, record=record))
+
+    def _keep(self, request: Request, record: RequestRecord) -> None:
+        """Record a request, whole if it may have changed the state."""
+        changes = record.processed and record.method != "GET"
+        if changes or split_target(record.target)[0] == AUTH_PAGE:
+            headers = dict(request.headers)
+            self.recording.add(RequestEntry(record=record, url=request.url, headers=headers, body=request.body))
+        else:
+            self.recording.add(RequestEntry(record=record))
 
     # Steps of processing
 

@@ -17,8 +17,8 @@ from .wire import RefusedError, dumps, item, items, money, timestamp
 
 __all__ = ["MarketData"]
 
-_HALF_SPREAD = Decimal("0.0001")
-_SIZE = "100.0"
+_ANY_SIZE = Decimal(100)
+"""Size that is shown where any quantity trades."""
 _INDEX = InstrumentType.INDEX
 
 
@@ -80,12 +80,17 @@ class MarketData:
         instrument = self._catalogue.instrument(instrument_type, symbol)
         if instrument is None:
             return None
-        last = self._prices.price(instrument, now)
-        half = max(instrument.tick, (last * _HALF_SPREAD).quantize(instrument.tick))
-        wire.bid, wire.ask = money(max(last - half, Decimal(0))), money(last + half)
-        wire.bid_size = wire.ask_size = _SIZE
-        wire.last = wire.mark = wire.mid = money(last)
+        quote = self._prices.market(instrument, now)
+        wire.bid, wire.ask = money(quote.bid), money(quote.ask)
+        wire.bid_size, wire.ask_size = _size(quote.bid_size), _size(quote.ask_size)
+        wire.last = wire.mark = wire.mid = money(quote.last)
+        wire.volume = None if quote.volume is None else _size(quote.volume)
         wire.prev_close = money(self._prices.price(instrument, previous.close))
         wire.is_trading_halted = instrument.halted
         wire.tick_size = money(instrument.tick)
         return wire
+
+
+def _size(size: Decimal | None) -> str:
+    """Return a quantity as recorded, with one decimal."""
+    return f"{_ANY_SIZE if size is None else size:.1f}"

@@ -15,7 +15,7 @@ from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
 from ..event_queue import EventQueue, ScheduledEvent
 from ..keyed_random import KeyedRandom
-from .prices import PRICE_INTERVAL, Prices
+from .prices import Prices
 
 __all__ = ["Alert", "AlertMonitor"]
 
@@ -122,7 +122,7 @@ class AlertMonitor:
     def _schedule(self, alert: Alert, now: float) -> None:
         if alert.next_check is not None:
             alert.next_check.cancel()
-        when = min((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, alert.expires_at)
+        when = min(self._prices.next_change(alert.symbol, now), alert.expires_at)
         alert.next_check = self._event_queue.at(when, lambda at: self._check_quote(alert, at))
 
     def _check_quote(self, alert: Alert, now: float) -> None:

@@ -51,7 +51,7 @@ class Catalogue:
     def __init__(self, sizes: Sizes, random: KeyedRandom, opened: float) -> None:
         self._sizes = sizes
         self._random = random
-        self._opened = opened
+        self.opened: float = opened
         self._chains: dict[str, FutureOptionChain] = {}
         self._futures: tuple[date, RowTable[Contract]] | None = None
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
@@ -59,13 +59,13 @@ class Catalogue:
     @property
     def today(self) -> date:
         """Start date of the simulation; expirations are relative to it."""
-        return local_date(self._opened)
+        return local_date(self.opened)
 
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """All equities."""
         definitions = equities(self._sizes.equities, self._random)
-        return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self._opened))
+        return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self.opened))
 
     @cached_property
     def equity_options(self) -> RowTable[OptionDefinition]:

@@ -1,7 +1,7 @@
 """Simulated market prices.
 
-The price of an underlying changes once a minute and stays within 0.2 % of its level, unless ``set_price`` fixes it.
-Options are priced from their underlying by a simple rule. All prices are a function of seed and time.
+Every underlying has a source of quotes, by default a random walk that changes once a minute, unless ``set_price`` holds
+its price. Options are priced from their underlying by a simple rule. All prices are functions of seed, sources, time.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
+import attrs
+
 from ..._generated.models import OptionType
-from ..keyed_random import KeyedRandom, key_of
+from ..keyed_random import KeyedRandom
 from .calendar import local_date
 from .catalogue import Catalogue
 from .instrument import Instrument
+from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
+from .random_walk import RandomWalk
 
 __all__ = ["IMPLIED_VOLATILITY", "PRICE_INTERVAL", "Prices"]
 
-PRICE_INTERVAL = 60.0
-"""Seconds between two price changes."""
+PRICE_INTERVAL: float = 60.0
+"""Seconds between two changes of a random walk."""
 
 _MONTH_VALUE = 0.02
 """Time value of an option at the money with 30 days left, as a part of the spot price."""
@@ -26,9 +30,11 @@ _MONTH_VALUE = 0.02
 IMPLIED_VOLATILITY: float = _MONTH_VALUE / 0.4 * (365 / 30) ** 0.5
 """Annual volatility that all option prices imply, as a fraction: 0.4 * volatility * spot * sqrt(years) at the money."""
 
-_SWING = 0.002
-_PRICE_LIMIT = 10**9
-_SPREAD = Decimal("0.0002")
+_DEFAULT = RandomWalk()
+_HALF_SPREAD = Decimal("0.0001")
+_OPTION_LOTS = 20
+"""Shares at the market of an underlying for each option contract at that of its options."""
+_CACHE_SIZE = 4096
 
 
 class Prices:
@@ -37,47 +43,105 @@ class Prices:
     def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
         self._catalogue = catalogue
         self._random = random
-        self._levels: dict[str, Decimal] = {}
-        self._fixed: dict[str, list[tuple[float, Decimal]]] = {}
+        self._start = catalogue.opened
+        self._listings: dict[str, Listing] = {}
+        self._sources: dict[str, PriceSource] = {}
+        self._held: dict[str, list[tuple[float, Quote | None]]] = {}
+        self._walks: dict[tuple[str, int], Quote] = {}
         self._listeners: list[Callable[[str, float], None]] = []
         self.version: int = 0
-        """Number of times a price was set."""
+        """Number of times a price or source was set."""
+
+    # Control
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency.
+        """Set and hold the price of an equity, future or cryptocurrency, at which any quantity trades.
 
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
-        if not price.is_finite() or not 0 < price < _PRICE_LIMIT:
-            raise ValueError(f"price must be positive and below {_PRICE_LIMIT}, got {price}")
-        self._fixed.setdefault(symbol, []).append((now, price))
+        check_price("price", price)
+        tick = Decimal(1).scaleb(-places_of(price))
+        half = max(tick, (price * _HALF_SPREAD).quantize(tick))
+        quote = Quote(since=now, last=price, bid=price - half if price > half else price, ask=price + half)
+        self._held.setdefault(symbol, []).append((now, quote))
+        self._changed(symbol, now)
+
+    def release(self, symbol: str, now: float) -> None:
+        """Give a held price back to its source."""
+        if self._held_quote(symbol, now) is not None:
+            self._held[symbol].append((now, None))
+            self._changed(symbol, now)
+
+    def set_source(self, symbol: str, source: PriceSource, now: float) -> None:
+        """Take the quotes of an underlying from ``source``, from now on."""
+        self._sources[symbol] = source
+        if symbol in self._held:
+            self._held[symbol].append((now, None))
+        self._changed(symbol, now)
+
+    def on_price(self, listener: Callable[[str, float], None]) -> None:
+        """Call ``listener(symbol, now)`` whenever a price or source is set."""
+        self._listeners.append(listener)
+
+    def _changed(self, symbol: str, now: float) -> None:
         self.version += 1
         for listener in self._listeners:
             listener(symbol, now)
 
-    def on_price(self, listener: Callable[[str, float], None]) -> None:
-        """Call ``listener(symbol, now)`` whenever a price is set."""
-        self._listeners.append(listener)
+    def _held_quote(self, symbol: str, now: float) -> Quote | None:
+        """Return the held quote of a time, None where the source is followed."""
+        for since, quote in reversed(self._held.get(symbol, ())):
+            if since <= now:
+                return quote
+        return None
+
+    @property
+    def held(self) -> dict[str, Decimal]:
+        """Held prices by symbol."""
+        latest = {symbol: quotes[-1][1] for symbol, quotes in self._held.items()}
+        return {symbol: quote.last for symbol, quote in latest.items() if quote is not None}
+
+    # Quotes
 
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""
         return self._catalogue.is_underlying(symbol)
 
+    def underlying_quote(self, symbol: str, now: float) -> Quote:
+        """Return the quote of an underlying at any time."""
+        held = self._held_quote(symbol, now)
+        if held is not None:
+            return held
+        source = self._sources.get(symbol)
+        if source is not None:
+            return source.quote(self._listing(symbol), now)
+        key = symbol, int(now // PRICE_INTERVAL)
+        quote = self._walks.get(key)
+        if quote is None:
+            if len(self._walks) >= _CACHE_SIZE:
+                self._walks.clear()
+            quote = self._walks[key] = _DEFAULT.quote(self._listing(symbol), now)
+        return quote
+
+    def next_change(self, symbol: str, now: float) -> float:
+        """Return when the price of an underlying may change next, by itself; at most a day later."""
+        if self._held_quote(symbol, now) is not None:
+            return next_minute(now)
+        source = self._sources.get(symbol)
+        change = next_minute(now) if source is None else source.next_change(self._listing(symbol), now)
+        return min(change, now + 86400.0)
+
+    def stamp(self, now: float) -> tuple[int, float]:
+        """Return a value that differs between two times unless all prices are the same."""
+        return self.version, now if self._sources else now // PRICE_INTERVAL
+
     def underlying_price(self, symbol: str, now: float) -> Decimal:
-        """Return the price of an underlying at any time: to the cent, with more places below 2 dollars."""
-        for since, price in reversed(self._fixed.get(symbol, ())):
-            if since <= now:
-                return price
-        level = self._levels.get(symbol)
-        if level is None:
-            level = self._levels[symbol] = self._catalogue.base_price(symbol)
-        swing = self._random.between(-_SWING, _SWING, key_of(symbol), int(now // PRICE_INTERVAL))
-        places = _places(level)
-        return Decimal(round(float(level) * (1 + swing), places)).quantize(Decimal(1).scaleb(-places))
+        """Return the last price of an underlying."""
+        return self.underlying_quote(symbol, now).last
 
     def price(self, instrument: Instrument, now: float) -> Decimal:
-        """Return the price of an instrument, per share or per unit of the underlying."""
+        """Return the last price of an instrument, per share or per unit of the underlying."""
         spot = self.underlying_price(instrument.underlying, now)
         if instrument.strike is None or instrument.expires is None:
             return spot
@@ -86,24 +150,52 @@ class Prices:
         distance = float(abs(inside)) / float(spot)
         time_value = float(spot) * _MONTH_VALUE * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)
         worth = float(max(inside, Decimal(0))) + time_value
-        places = _places(spot)
+        places = places_of(spot)
         least = Decimal(1).scaleb(-places)
         return max(least, Decimal(round(worth, places)).quantize(least))
 
+    def market(self, instrument: Instrument, now: float) -> Quote:
+        """Return the quote of an instrument. That of an option surrounds its price, that of a future is on ticks."""
+        quote = self.underlying_quote(instrument.underlying, now)
+        if not instrument.is_option and (not instrument.is_future or instrument.underlying in self._sources):
+            return quote
+        last = self.price(instrument, now)
+        if instrument.is_future:
+            half = max(instrument.tick, quote.ask - quote.last)
+            return attrs.evolve(quote, bid=last - half, ask=last + half)
+        half = max(instrument.tick, (last * _HALF_SPREAD).quantize(instrument.tick))
+        return Quote(
+            since=quote.since,
+            last=last,
+            bid=max(last - half, Decimal(0)),
+            ask=last + half,
+            bid_size=_contracts(quote.bid_size),
+            ask_size=_contracts(quote.ask_size),
+        )
+
+    def trade_price(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal:
+        """Return the price at which an order trades: ask or bid, or the held price itself."""
+        if self._held_quote(instrument.underlying, now) is not None:
+            return self.price(instrument, now)
+        quote = self.market(instrument, now)
+        return quote.ask if buys or not quote.bid else quote.bid
+
     def quote(self, symbol: str, field: str, now: float) -> Decimal | None:
         """Return a quote field of an underlying (Last, Mark, Bid or Ask), None for other fields."""
-        last = self.underlying_price(symbol, now)
-        match field:
-            case "Last" | "Mark":
-                return last
-            case "Bid":
-                return (last * (1 - _SPREAD)).quantize(last)
-            case "Ask":
-                return (last * (1 + _SPREAD)).quantize(last)
-            case _:
-                return None
+        quote = self.underlying_quote(symbol, now)
+        return {"Last": quote.last, "Mark": quote.last, "Bid": quote.bid, "Ask": quote.ask}.get(field)
+
+    def _listing(self, symbol: str) -> Listing:
+        listing = self._listings.get(symbol)
+        if listing is None:
+            if len(self._listings) >= _CACHE_SIZE:
+                self._listings.clear()
+            level = self._catalogue.base_price(symbol)
+            listing = self._listings[symbol] = Listing(
+                symbol=symbol, level=level, start=self._start, random=self._random
+            )
+        return listing
 
 
-def _places(level: Decimal) -> int:
-    """Return the decimal places of prices around a level."""
-    return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7
+def _contracts(shares: Decimal | None) -> Decimal | None:
+    return None if shares is None else max(Decimal(1), shares // _OPTION_LOTS)

@@ -14,8 +14,9 @@ from ..event_queue import EventQueue
 from ..keyed_random import KeyedRandom
 from ..market import trading_hours
 from ..market.calendar import CALENDARS, local_epoch
-from ..market.prices import PRICE_INTERVAL, Prices
+from ..market.prices import Prices
 from .bookkeeping import Bookkeeping
+from .liquidity import Liquidity
 from .order_store import OrderStore
 from .orders import Leg, Order
 
@@ -51,6 +52,7 @@ class Exchange:
         self._order_store = order_store
         self._bookkeeping = bookkeeping
         self._prices = prices
+        self._liquidity = Liquidity(prices)
         self._event_queue = event_queue
         self._random = random
         self._live: dict[int, Order] = {}
@@ -152,7 +154,7 @@ class Exchange:
             last, collection = terms.gtc_date, instrument.collection
             session = None if collection is None else CALENDARS[collection].session(last)
             end = max(end, local_epoch(last, 24) if session is None else session.close)
-        self._schedule(order, "expiry", end, self._expired)
+        self._schedule(order, "expiry", end, self.expire)
 
     # Steps of an order
 
@@ -168,13 +170,17 @@ class Exchange:
         self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
+        self.make_live(order, now)
+        self.evaluate(order, now)
+
+    def make_live(self, order: Order, now: float) -> None:
+        """Let an order that was routed work from now on."""
         self._live[order.number] = order
         # An order that is being replaced works until it is cancelled, without another status.
         if order.status is OrderStatus.ROUTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
-        self._evaluate(order, now)
 
-    def _evaluate(self, order: Order, now: float) -> None:
+    def evaluate(self, order: Order, now: float) -> None:
         """Schedule the next step of a live order.
 
         That is a fill if the order is marketable, another evaluation otherwise.
@@ -183,15 +189,15 @@ class Exchange:
         instrument = order.legs[0].instrument
         extended = order.terms.is_extended
         if not trading_hours.is_open(instrument, now, extended=extended):
-            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self._evaluate)
-        elif self.is_marketable(order, now):
+            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self.evaluate)
+        elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._evaluate)
+            self._schedule(order, "evaluate", self._prices.next_change(order.underlying, now), self.evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``.
@@ -213,7 +219,7 @@ class Exchange:
         Negative when it brings money in.
         """
         units = order.units
-        prices = ((leg, self._prices.price(leg.instrument, now)) for leg in order.legs)
+        prices = ((leg, self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)) for leg in order.legs)
         if len(order.legs) == 1:
             leg, price = next(prices)
             return price * leg.sign
@@ -222,12 +228,22 @@ class Exchange:
     def _traded(self, order: Order, now: float) -> None:
         is_open = trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended)
         if not is_open or not self.is_marketable(order, now):
-            self._evaluate(order, now)
+            self.evaluate(order, now)
             return
         units = order.units
-        part = self._part(order, units)
+        part = min(self._part(order, units), self._liquidity.units(order, now))
+        if part == 0:  # others took the size
+            self.evaluate(order, now)
+            return
+        self.fill(order, part, now)
+        if not order.is_terminal:
+            self.evaluate(order, now)
+
+    def fill(self, order: Order, part: int, now: float, price: Decimal | None = None) -> None:
+        """Execute some of the remaining units of an order, at ``price`` or at market prices."""
+        units = order.units
         for leg in order.legs:
-            self._execute(order, leg, leg.remaining * part / units, now)
+            self._execute(order, leg, leg.remaining * part / units, now, price)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         for listener in self._fill_listeners:
@@ -235,9 +251,8 @@ class Exchange:
         if all(leg.remaining == 0 for leg in order.legs):
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.FILLED, now)
-            return
-        self._order_store.changed(order, now)
-        self._evaluate(order, now)
+        else:
+            self._order_store.changed(order, now)
 
     def _part(self, order: Order, units: int) -> int:
         """Return how many of the remaining units are filled this time."""
@@ -247,15 +262,18 @@ class Exchange:
             return units
         return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float) -> None:
-        price = self._prices.price(leg.instrument, now)
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float, price: Decimal | None) -> None:
+        if price is None:
+            price = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)
+        self._liquidity.take(leg.instrument, quantity, now, buys=leg.sign > 0)
         leg.remaining -= quantity
         leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
     def _confirmed(self, order: Order, now: float) -> None:
         self._order_store.move(order, OrderStatus.CANCELLED, now)
 
-    def _expired(self, order: Order, now: float) -> None:
+    def expire(self, order: Order, now: float) -> None:
+        """Expire an order, unless it is about to be cancelled."""
         if order.status is OrderStatus.CANCEL_REQUESTED:
             return
         self._live.pop(order.number, None)
@@ -269,7 +287,7 @@ class Exchange:
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in [order for order in self._live.values() if order.underlying == symbol]:
             if order.status is OrderStatus.LIVE:
-                self._evaluate(order, now)
+                self.evaluate(order, now)
 
     # Conditions
 
@@ -284,7 +302,8 @@ class Exchange:
             if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
-            self._schedule(order, "evaluate", (now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._watch_conditions)
+            changes = [self._prices.next_change(each.symbol or order.underlying, now) for each in conditions]
+            self._schedule(order, "evaluate", min(changes), self._watch_conditions)
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:

@@ -84,6 +84,10 @@ class OrderStore:
         order = self._orders.get(identifier)
         return order if order is not None and order.account is account else None
 
+    def find(self, identifier: str) -> Order | None:
+        """Return an order of any account by its identifier, or None."""
+        return self._orders.get(identifier)
+
     def of(self, accounts: Iterable[Account]) -> list[Order]:
         """Return orders of accounts, oldest first."""
         lists = [self._by_account.get(account.number, []) for account in accounts]

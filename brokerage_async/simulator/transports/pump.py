@@ -53,7 +53,8 @@ class Pump:
             now = self._clock.now()
             self._brokerage.advance(now)
             due = queue.next_due
-            nap = MAX_NAP if due is None else min(MAX_NAP, max(0.0, due - now))
+            speed = self._clock.speed
+            nap = MAX_NAP if due is None or not speed else min(MAX_NAP, max(0.0, due - now) / speed)
             try:
                 async with asyncio.timeout(nap):
                     await self._wake.wait()

@@ -1,0 +1,80 @@
+"""Actions of tests and of the control API on the state: each is recorded, and replayed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from .market.quotes import PriceSource
+from .state import State
+
+__all__ = ["ACTIONS"]
+
+
+def _decimal(name: str, value: object) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
+    if not number.is_finite() or number <= 0:
+        raise ValueError(f"{name} must be positive, got {value}")
+    return number
+
+
+def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
+    """Set and hold the price of an underlying."""
+    state.prices.set_price(symbol, _decimal("price", price), now)
+
+
+def release_price(state: State, now: float, *, symbol: str) -> None:
+    """Let a held price follow its source again."""
+    state.prices.release(symbol, now)
+
+
+def set_source(state: State, now: float, *, symbol: str, source: PriceSource) -> None:
+    """Take the prices of an underlying from a source."""
+    state.prices.set_source(symbol, source, now)
+
+
+def authorize(state: State, now: float, *, address: str) -> str:
+    """Consent as the owner to an authorization request and return the redirect address."""
+    return state.authorization_server.authorize(address, state.owner, now)
+
+
+def expire_tokens(state: State, now: float) -> None:
+    """Invalidate every access token issued so far."""
+    state.authorization_server.expire_tokens()
+
+
+def revoke(state: State, now: float) -> None:
+    """Delete the owner's personal grant."""
+    state.authorization_server.personal.revoked = True
+
+
+def fill_order(
+    state: State, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None
+) -> None:
+    """Fill an order at once, whole or in part, at its market price or at ``price``."""
+    order = state.interventions.find(order_id)
+    wanted = None if quantity is None else _decimal("quantity", quantity)
+    state.interventions.fill(order, wanted, None if price is None else _decimal("price", price), now)
+
+
+def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
+    """Reject an order that is not live yet."""
+    state.interventions.reject(state.interventions.find(order_id), reason, now)
+
+
+def expire_order(state: State, now: float, *, order_id: str) -> None:
+    """Expire a working order."""
+    state.interventions.expire(state.interventions.find(order_id), now)
+
+
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        set_price, release_price, set_source, authorize, expire_tokens, revoke, fill_order, reject_order, expire_order,
+    )
+}  # fmt: skip
+"""Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

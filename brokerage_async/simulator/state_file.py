@@ -1,0 +1,117 @@
+"""State file: the recording of a brokerage in SQLite, written before each response.
+
+It survives the death of the process at any moment, not that of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+
+from .ledger import RequestRecord
+from .recording import ActionEntry, Entry, RequestEntry, StateError
+
+__all__ = ["StateFile"]
+
+_FORMAT = "1"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entries (
+    seq INTEGER PRIMARY KEY, at REAL NOT NULL, action TEXT, content TEXT NOT NULL, body BLOB
+);
+"""
+
+
+class StateFile:
+    """Recording in a file. It belongs to one simulator at a time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._connection = sqlite3.connect(self._path, timeout=0.2, isolation_level=None)
+            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=OFF")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StateError(f"cannot open the state file {self._path}: {error}") from None
+
+    def close(self) -> None:
+        """Close the file. Safe to call twice."""
+        self._connection.close()
+
+    def check_settings(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Return the settings that the file was begun with; ``settings`` if it is new.
+
+        Raises:
+            StateError: they differ in anything but the start.
+        """
+        wanted = {"format": _FORMAT, **settings}
+        stored = dict(self._connection.execute("SELECT name, value FROM settings"))
+        if not stored:
+            self._connection.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
+            return wanted
+        for name in sorted((wanted.keys() | stored.keys()) - {"start"}):
+            if wanted.get(name) != stored.get(name):
+                raise StateError(
+                    f"{name} must be {stored.get(name)} for the state file {self._path}, got {wanted.get(name)}: "
+                    "use the same options, or another file"
+                )
+        return stored
+
+    def entries(self) -> list[Entry]:
+        """Return all entries."""
+        rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
+        try:
+            return [_entry(*row) for row in rows]
+        except (msgspec.DecodeError, TypeError, KeyError) as error:
+            raise StateError(f"the state file {self._path} is damaged: {error}") from None
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry; it is safe once this returns."""
+        self._connection.execute("INSERT INTO entries (at, action, content, body) VALUES (?, ?, ?, ?)", _row(entry))
+
+    def replace(self, entries: Iterable[Entry]) -> None:
+        """Replace all entries."""
+        connection = self._connection
+        connection.execute("BEGIN")
+        try:
+            connection.execute("DELETE FROM entries")
+            connection.executemany(
+                "INSERT INTO entries (at, action, content, body) VALUES (?, ?, ?, ?)", map(_row, entries)
+            )
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
+    if isinstance(entry, ActionEntry):
+        try:
+            return entry.at, entry.name, msgspec.json.encode(entry.arguments).decode(), None
+        except TypeError:
+            raise StateError(
+                f"{entry.name} cannot be kept in a state file: pass prices= to the constructor instead"
+            ) from None
+    content: dict[str, Any] = {"record": attrs.asdict(entry.record)}
+    if entry.url is not None:
+        content |= {"url": entry.url, "headers": {name: str(value) for name, value in entry.headers.items()}}
+    return entry.at, None, msgspec.json.encode(content).decode(), None if entry.body is None else bytes(entry.body)
+
+
+def _entry(at: float, action: str | None, content: str, body: bytes | None) -> Entry:
+    read = msgspec.json.decode(content)
+    if action is not None:
+        return ActionEntry(at=at, name=action, arguments=read)
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in read["record"].items()
+    }
+    return RequestEntry(record=RequestRecord(**fields), url=read.get("url"), headers=read.get("headers", {}), body=body)

@@ -1,0 +1,101 @@
+"""The bot of docs/programs.md on virtual time: the same day every time, and the same decisions over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client
+from brokerage_async.simulator import Simulator, run
+from tests.documents import ROOT, program
+from tests.loops import run_in
+from tests.simulation.quick_loop import QuickLoop
+
+SOURCE = program("A trading day in a second")
+START, SEED = "2026-06-10T09:25-04:00", 7
+
+MODULE: dict[str, Any] = {"__name__": "bot"}
+exec(SOURCE[: SOURCE.rindex("\nrun(")], MODULE)
+
+
+async def history(client: Client, simulator: Simulator) -> str:
+    await MODULE["trade"](client, simulator.account_numbers[0])
+    simulator.settle()
+    return simulator.ledger.history()
+
+
+def day(until: str = "2026-06-10T16:00-04:00") -> str | None:
+    return run(history, start=START, until=until, seed=SEED, environment="production")
+
+
+def test_program_has_the_same_day_in_every_process() -> None:
+    outputs = []
+    for hash_seed in ("1", "2"):
+        source = SOURCE.replace("at {simulator", "{simulator.ledger.history()} {simulator").replace("T09:25", "T14:00")
+        assert source != SOURCE
+        settings = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hash_seed}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", source], env=os.environ | settings,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert int(outputs[0].split()[0]) > 2
+    assert outputs[0].count('"after": "Filled"') > 2
+
+
+@pytest.mark.slow
+def test_twenty_days_are_identical_and_short() -> None:
+    began = time.process_time()
+    days = {day() for _ in range(20)}
+    assert (time.process_time() - began) / 20 < 5
+    assert len(days) == 1
+    assert None not in days
+
+
+def decisions(simulator: Simulator) -> list[tuple[str, str, int]]:
+    """Return number, status and minute of every order of the account."""
+    account = simulator.account_numbers[0]
+    return [
+        (order.order_id, order.status, int(order.created_at // 60))
+        for order in simulator.ledger.orders(account_number=account)
+    ]
+
+
+async def trade_until(client: Client, simulator: Simulator, end: str) -> list[tuple[str, str, int]]:
+    left = datetime.fromisoformat(end).timestamp() - simulator.clock.now()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(left):
+            await MODULE["trade"](client, simulator.account_numbers[0])
+    return decisions(simulator)
+
+
+@pytest.mark.slow
+def test_bot_decides_the_same_over_http() -> None:
+    """The loop over HTTP waits a small fraction of the time, and each response counts as a wait."""
+    end = "2026-06-10T11:00:00-04:00"
+
+    async def in_memory(client: Client, simulator: Simulator) -> list[tuple[str, str, int]]:
+        return await trade_until(client, simulator, end)
+
+    async def over_http() -> list[tuple[str, str, int]]:
+        start = datetime.fromisoformat(START)
+        async with (
+            Simulator(environment="production", seed=SEED, start=start) as simulator,
+            simulator.client() as client,
+        ):
+            return await trade_until(client, simulator, end)
+
+    expected = run(in_memory, start=START, seed=SEED, environment="production")
+    assert expected is not None
+    assert len(expected) > 4
+    assert run_in(QuickLoop(300), over_http()) == expected

@@ -1,0 +1,150 @@
+import json
+from typing import Any
+
+import pytest
+
+from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.control.api import ROUTES, ControlApi
+from tests.simulator.harness import Harness, limit, market
+
+TOKEN = "made-up"
+
+
+class Remote:
+    """Control API of a harness whose clock stands still."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+        harness.sim.clock.speed = 0
+        self.api = ControlApi(harness.brokerage, harness.sim.clock, TOKEN)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        status, content = self.api.handle(method, path, b"" if body is None else json.dumps(body).encode())
+        assert status == 200, content
+        self.harness.now = self.harness.sim.clock.now()
+        return json.loads(content)
+
+    def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        status, content = self.api.handle(method, path, b"" if body is None else json.dumps(body).encode())
+        return status, json.loads(content)["error"]["message"]
+
+
+@pytest.fixture
+def remote(harness: Harness) -> Remote:
+    return Remote(harness)
+
+
+def test_clock_is_advanced_stopped_and_sped_up(remote: Remote) -> None:
+    assert remote.call("GET", "/clock") == {"time": "2026-06-10T14:00:00.000+00:00", "speed": 0.0}
+    assert remote.call("PATCH", "/clock", {"advance": 90})["time"] == "2026-06-10T14:01:30.000+00:00"
+    assert remote.call("PATCH", "/clock", {"speed": 60})["speed"] == 60
+    assert remote.refused("PATCH", "/clock", {"advance": -1})[0] == 422
+    assert remote.refused("PATCH", "/clock", {"speed": 1e9})[0] == 422
+
+
+def test_advanced_clock_runs_what_is_due(remote: Remote) -> None:
+    identifier = remote.harness.place(market())
+    remote.call("PATCH", "/clock", {"advance": 30})
+    assert remote.harness.history(identifier)[-1] == "Filled"
+
+
+def test_price_is_held_and_given_back(remote: Remote) -> None:
+    walk = remote.call("GET", "/prices/BRK%2FB")
+    assert walk["is_held"] is False
+    held = remote.call("PUT", "/prices/BRK%2FB", {"price": "12.50"})
+    assert (held["last"], held["is_held"]) == ("12.50", True)
+    assert remote.call("PUT", "/prices/BRK%2FB", {"price": None}) == walk
+    assert remote.refused("PUT", "/prices/AAPL", {"price": "-1"}) == (422, "price must be positive, got -1")
+    assert remote.refused("PUT", "/prices/NO.SUCH", {"price": "1"}) == (404, "unknown underlying NO.SUCH")
+
+
+def test_faults_are_added_listed_and_cleared(remote: Remote) -> None:
+    rule = {"fault": "status(503)", "method": "GET", "path": "/watchlists", "times": 2}
+    assert remote.call("POST", "/faults", rule) == [rule]
+    fault = remote.harness.brokerage.faults.take("GET", "/watchlists")
+    assert fault is not None
+    assert remote.call("GET", "/faults") == [{**rule, "times": 1}]
+    assert remote.call("DELETE", "/faults") == []
+    assert remote.refused("POST", "/faults", {"fault": "status(503)", "path": "("})[0] == 422
+    assert "unknown fault: 'zap'" in remote.refused("POST", "/faults", {"fault": "zap"})[1]
+
+
+def test_rate_limit_is_set_and_lifted(remote: Remote) -> None:
+    remote.call("PUT", "/rate-limit", {"requests_per_second": 0})
+    assert remote.harness.ask("GET", "/watchlists").status == 429
+    remote.call("PUT", "/rate-limit", {"requests_per_second": None})
+    assert remote.harness.ask("GET", "/watchlists").status == 200
+    assert remote.refused("PUT", "/rate-limit", {"requests_per_second": -1})[0] == 422
+
+
+def test_orders_are_filled_in_part_rejected_and_expired(remote: Remote) -> None:
+    filled, rejected, expired = (remote.harness.place(limit("100.00")) for _ in range(3))
+    remote.call("POST", f"/orders/{filled}/fill", {"quantity": "4", "price": "99"})
+    remote.call("POST", f"/orders/{rejected}/reject", {"reason": "no"})
+    orders = {order["id"]: order for order in remote.call("POST", f"/orders/{expired}/expire")}
+    assert [orders[each]["status"] for each in (filled, rejected, expired)] == ["Live", "Rejected", "Expired"]
+    assert (orders[filled]["filled"], orders[filled]["size"]) == ("4", "10")
+    assert remote.refused("POST", f"/orders/{expired}/fill", {})[0] == 422
+    assert remote.refused("POST", "/orders/7/fill", {}) == (404, "unknown order 7")
+
+
+def test_ledger_shows_requests_and_transitions(remote: Remote) -> None:
+    identifier = remote.harness.place(limit("100.00"))
+    ledger = remote.call("GET", "/ledger")
+    assert ledger["requests"][-1]["operation"] == "orders.submit"
+    assert [event["after"] for event in ledger["events"] if event["order_id"] == identifier] == ["Received"]
+
+
+def test_tokens_expire_and_the_grant_is_revoked(remote: Remote) -> None:
+    assert remote.call("POST", "/tokens/expire") is None
+    assert remote.harness.ask("GET", "/watchlists").status == 401
+    remote.call("POST", "/tokens/revoke")
+    assert remote.harness.token().status == 400
+
+
+def test_state_has_all_of_it(remote: Remote) -> None:
+    remote.harness.alert(">", "250.00")
+    remote.harness.place(market(), remote.harness.accounts[1])
+    remote.call("PATCH", "/clock", {"advance": 30})
+    state = remote.call("GET", "/state")
+    assert {price["symbol"] for price in state["prices"]} >= {"AAPL", "MSFT", "SPY"}
+    assert [account["number"] for account in state["accounts"]] == list(remote.harness.accounts)
+    assert {position["symbol"] for position in state["accounts"][1]["positions"]} >= {"AAPL"}
+    assert state["alerts"][0]["condition"] == "Last > 250.00"
+    assert state["orders"][0]["status"] == "Filled"
+    assert state["orders"][0]["description"] == "Market, Day: Buy to Open 10 AAPL"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/nope", None, 404),
+        ("PUT", "/faults", None, 405),
+        ("PATCH", "/clock", {"zap": 1}, 422),
+        ("PATCH", "/clock", {"advance": "soon"}, 422),
+        ("POST", "/faults", {}, 422),
+    ],
+)
+def test_wrong_request_is_refused(remote: Remote, method: str, path: str, body: Any, status: int) -> None:
+    assert remote.refused(method, path, body)[0] == status
+
+
+def test_broken_json_is_refused(remote: Remote) -> None:
+    assert remote.api.handle("PATCH", "/clock", b"{")[0] == 422
+
+
+def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
+    snapshot = remote.harness.sim.snapshot()
+    identifier = remote.harness.place(limit("100.00"))
+    remote.call("POST", f"/orders/{identifier}/fill", {})
+    later = remote.harness.sim.snapshot()
+    for each, held in ((snapshot, 0), (later, 10)):
+        remote.harness.sim.restore(each)
+        assert remote.harness.sim.brokerage.state.accounts.get(remote.harness.account).held("AAPL") == held
+
+
+def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
+    sim = Simulator()
+    api = ControlApi(sim.brokerage, sim.clock, TOKEN)
+    assert all(callable(getattr(api, f"_do_{route.name}")) for route in ROUTES)
+    assert [api.is_token(token) for token in (TOKEN, "made-u", "", "é")] == [True, False, False, False]

@@ -1,0 +1,123 @@
+"""Control server: who may call it, and that another language can."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from brokerage_async import errors
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit
+from tests.trading import SMALL
+
+
+@pytest.fixture
+async def simulator() -> AsyncIterator[Simulator]:
+    async with Simulator(control_port=0, **SMALL) as sim:
+        yield sim
+
+
+async def ask(sim: Simulator, method: str, path: str, **options: Any) -> tuple[int, bytes, Any]:
+    headers = {"Authorization": f"Bearer {sim.control_token}", **options.pop("headers", {})}
+    address = f"{sim.control_url}{path}"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, address, headers=headers, **options) as answer,
+    ):
+        return answer.status, await answer.read(), answer.headers
+
+
+async def test_token_opens_the_api(simulator: Simulator) -> None:
+    status, body, headers = await ask(simulator, "GET", "/clock")
+    assert (status, json.loads(body)["speed"]) == (200, 1.0)
+    assert headers["Cache-Control"] == "no-store"
+    for wrong in ("Bearer x", "", f"Basic {simulator.control_token}"):
+        assert (await ask(simulator, "GET", "/clock", headers={"Authorization": wrong}))[0] == 401
+        assert (await ask(simulator, "GET", "/openapi.json", headers={"Authorization": wrong}))[0] == 401
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+async def test_web_page_is_refused_even_with_the_token(simulator: Simulator, headers: dict[str, str]) -> None:
+    for path in ("/clock", "/"):
+        assert (await ask(simulator, "GET", path, headers=headers))[0] == 403
+    origin = {"Origin": simulator.control_url or ""}
+    assert (await ask(simulator, "PATCH", "/clock", headers=origin, json={"advance": 1}))[0] == 200
+
+
+async def test_large_body_is_refused(simulator: Simulator) -> None:
+    assert (await ask(simulator, "POST", "/faults", data=b" " * 70_000))[0] == 413
+
+
+async def test_page_needs_no_token_and_holds_no_secret(simulator: Simulator) -> None:
+    for path, kind in (("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")):
+        status, body, headers = await ask(simulator, "GET", path, headers={"Authorization": ""})
+        assert (status, headers["Content-Type"].partition(";")[0]) == (200, kind)
+        assert simulator.control_token.encode() not in body
+        assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert simulator.page_url == f"{simulator.control_url}/#{simulator.control_token}"
+
+
+async def test_environ_names_the_service_and_the_control_api(simulator: Simulator) -> None:
+    assert simulator.environ["BROKERAGE_CONTROL_URL"] == simulator.control_url
+    assert simulator.environ["BROKERAGE_CONTROL_TOKEN"] == simulator.control_token
+    assert simulator.environ["BROKERAGE_BASE_URL"] == simulator.base_url
+    assert len(Simulator().environ) == 6
+    assert Simulator().control_url is Simulator().page_url is None
+
+
+async def test_port_in_use_raises_and_leaves_nothing_open(simulator: Simulator) -> None:
+    port = int((simulator.control_url or "").rpartition(":")[2])
+    other = Simulator(control_port=port, **SMALL)
+    with pytest.raises(OSError, match=r"in use"):
+        await other.__aenter__()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", int(other.base_url.rpartition(":")[2]))
+
+
+SCRIPT = """
+const [control, token] = [process.env.BROKERAGE_CONTROL_URL, process.env.BROKERAGE_CONTROL_TOKEN];
+const headers = { Authorization: `Bearer ${token}` };
+const rule = { fault: "status(503)", method: "GET", path: "/watchlists", times: 1 };
+const added = await fetch(`${control}/faults`, { method: "POST", headers, body: JSON.stringify(rule) });
+const described = await (await fetch(`${control}/openapi.json`, { headers })).json();
+const seen = [];
+for (let n = 0; n < 2; n++) {
+  const answer = await fetch(`${process.env.BROKERAGE_BASE_URL}/watchlists`, { headers: { "User-Agent": "node/1.0" } });
+  seen.push(answer.status);
+}
+console.log(JSON.stringify([added.status, described.openapi, seen]));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (its fetch is the client in another language)")
+async def test_client_in_another_language_scripts_a_fault_and_meets_it(simulator: Simulator) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "node", "--input-type=module", "-e", SCRIPT, env=os.environ | simulator.environ,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(60):
+        output, problems = await process.communicate()
+    assert json.loads(output or b"null") == [200, "3.1.0", [503, 401]], problems.decode()
+
+
+async def test_fill_by_control_reaches_the_watcher(simulator: Simulator) -> None:
+    account = simulator.account_numbers[0]
+    async with simulator.client() as client:
+        placed = await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="20"))
+        assert placed.order is not None
+        order_id = placed.order.id or ""
+        watching = asyncio.create_task(client.watch.order("me", account, order_id, interval=1.0, timeout=20))
+        assert (await ask(simulator, "POST", f"/orders/{order_id}/fill", json={}))[0] == 200
+        assert (await watching).status == "Filled"
+
+
+async def test_stopped_server_refuses_calls() -> None:
+    async with Simulator(control_port=0, **SMALL) as sim:
+        pass
+    with pytest.raises((aiohttp.ClientError, errors.BrokerageError)):
+        await ask(sim, "GET", "/clock")

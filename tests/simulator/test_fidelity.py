@@ -1,0 +1,36 @@
+"""docs/simulator.md: the fidelity index names tests that exist, and the life cycle is that of the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from brokerage_async.simulator.trading.orders import TERMINAL, TRANSITIONS
+from tests.documents import ROOT
+
+PAGE = (ROOT / "docs" / "simulator.md").read_text("utf-8")
+HERE = Path(__file__).parent
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_named_test_exists(file: str, name: str) -> None:
+    tree = ast.parse((HERE / file).read_text("utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_row_names_a_test() -> None:
+    index = PAGE[PAGE.index("## Fidelity") :]
+    rows = [line for line in index.splitlines() if re.match(r"\| (?!---|the doc|deviation)", line)]
+    assert len(rows) > 45
+    assert all(re.search(r"`[\w/]+\.py::test_\w+` \|$", row) for row in rows)
+
+
+def test_life_cycle_is_that_of_the_code() -> None:
+    table = PAGE[PAGE.index("## Life cycle") : PAGE.index("## Fidelity")]
+    shown = set(re.findall(r"^\| ([A-Z][\w ]+) \| ([A-Z][\w ]+) \|", table, re.MULTILINE))
+    assert shown == {(before.value, after.value) for before, following in TRANSITIONS.items() for after in following}
+    assert not {before for before, _ in shown} & {status.value for status in TERMINAL}

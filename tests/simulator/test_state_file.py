@@ -1,0 +1,148 @@
+import asyncio
+import os
+import sqlite3
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client
+from brokerage_async.simulator import PricePath, Simulator
+from brokerage_async.simulator.recording import StateError
+from brokerage_async.simulator.state_file import StateFile
+from brokerage_async.tickets import buy_to_open, limit, market
+from tests.loops import VirtualLoop, run_in
+from tests.trading import SMALL
+
+
+def simulator(path: Path, **options: Any) -> Simulator:
+    return Simulator(**{"state": path, "seed": 3, **SMALL, **options})
+
+
+async def trade(client: Client, account: str) -> None:
+    """Leave a filled order, a working one, a cancelled one, an alert-free watchlist and a spent token."""
+    await client.orders.submit(account, market(buy_to_open("AAPL", 10)))
+    await asyncio.sleep(30)
+    await client.orders.submit(account, limit(buy_to_open("AAPL", 5), price="20"))
+    gone = await client.orders.submit(account, limit(buy_to_open("MSFT", 5), price="20"))
+    await asyncio.sleep(5)
+    assert gone.order is not None
+    await client.orders.cancel(account, gone.order.id or "")
+
+
+async def books(client: Client, account: str) -> tuple[Any, ...]:
+    orders = await client.orders.live("me", [account])
+    positions = await client.positions.list(account)
+    transactions = await client.transactions.list(account).collect()
+    return orders, positions, transactions
+
+
+def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path) -> None:
+    async def first() -> tuple[Any, ...]:
+        sim = simulator(tmp_path / "state")
+        async with sim.client() as client:
+            await trade(client, sim.account_numbers[0])
+            kept = await books(client, sim.account_numbers[0])
+        # the process ends here without closing anything
+        result = kept, sim.clock.now(), sim.ledger.history(), client
+        sim._file.close()
+        return result
+
+    async def second() -> tuple[Any, ...]:
+        sim = simulator(tmp_path / "state", start=sim_start)
+        now, history = sim.clock.now(), sim.ledger.history()
+        async with sim.client() as client:
+            return (
+                await books(client, sim.account_numbers[0]),
+                now,
+                history,
+                await trade(client, sim.account_numbers[0]),
+            )
+
+    kept, now, history, _ = run_in(VirtualLoop(), first())
+    sim_start = Simulator().clock.time.replace(year=2030)  # counts for a new file only
+    kept_again, now_again, history_again, _ = run_in(VirtualLoop(), second())
+    assert kept_again == kept
+    assert now_again == now
+    assert history_again == history.replace('"delivered": true', '"delivered": null')
+    assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
+
+
+def test_actions_are_repeated_at_their_times(tmp_path: Path) -> None:
+    async def first() -> str:
+        sim = simulator(tmp_path / "state")
+        sim.set_price("AAPL", "77.50")
+        async with sim.client() as client:
+            await client.orders.submit(sim.account_numbers[0], limit(buy_to_open("AAPL", 5), price="77.50"))
+            await asyncio.sleep(60)
+            sim.set_price("AAPL", "99")
+            sim.expire_tokens()
+            sim.revoke()
+        sim._file.close()
+        return sim.ledger.history()
+
+    history = run_in(VirtualLoop(), first())
+    sim = simulator(tmp_path / "state")
+    sim.settle()
+    assert sim.price("AAPL") == 99
+    assert sim.brokerage.state.authorization_server.personal.revoked
+    assert [order.status for order in sim.ledger.orders(account_number=sim.account_numbers[0])] == ["Filled"]
+    assert '"after": "Filled"' in history
+    sim._file.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"seed": 4}, "seed must be 3 for the state file .*, got 4"), ({"environment": "production"}, "environment must")],
+)
+def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    simulator(tmp_path / "state")._file.close()
+    with pytest.raises(StateError, match=message):
+        simulator(tmp_path / "state", **options)
+    simulator(tmp_path / "state")._file.close()  # it was closed in spite of the error
+
+
+def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
+    sim = simulator(tmp_path / "state")
+    with pytest.raises(StateError, match=r"cannot open the state file .*locked"):
+        simulator(tmp_path / "state")
+    sim._file.close()
+    simulator(tmp_path / "state")._file.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of Unix")
+def test_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    simulator(tmp_path / "state")._file.close()
+    assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o600
+
+
+def test_damaged_or_impossible_file_raises(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to be seen as one" * 100)
+    with pytest.raises(StateError, match="cannot open the state file"):
+        StateFile(tmp_path / "text")
+    with pytest.raises(StateError, match="cannot open the state file"):
+        StateFile(tmp_path)
+    simulator(tmp_path / "state")._file.close()
+    with sqlite3.connect(tmp_path / "state") as connection:
+        connection.execute("INSERT INTO entries (at, content) VALUES (1, '{')")
+    connection.close()
+    with pytest.raises(StateError, match="is damaged"):
+        simulator(tmp_path / "state")
+
+
+def test_source_cannot_be_kept(tmp_path: Path) -> None:
+    sim = simulator(tmp_path / "state", prices={"AAPL": PricePath([(0, 5)])})
+    assert sim.price("AAPL") == 5
+    with pytest.raises(StateError, match="set_source cannot be kept in a state file: pass prices="):
+        sim.set_source("AAPL", PricePath([(0, 6)]))
+    sim._file.close()
+
+
+async def test_leaving_the_simulator_closes_the_file(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with simulator(tmp_path / "state") as sim, sim.client() as client:
+            await client.watchlists.list()
+            assert sim.ledger.count("watchlists.list") >= 1
+    assert sim.ledger.count("watchlists.list") == 2
