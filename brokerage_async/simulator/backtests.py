@@ -1,4 +1,4 @@
-"""Backtests of customers: what was asked for, the trials on past days, and the time that they take."""
+"""Backtests of customers: the requested strategies, their results, and the time until these show."""
 
 from __future__ import annotations
 

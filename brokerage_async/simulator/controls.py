@@ -1,4 +1,4 @@
-"""What a test reads and changes while the simulator runs: ledger, faults, limits, prices, tokens."""
+"""Controls of a simulator in use: ledger, faults, limits, prices and tokens."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class BacktestHandlers:
         return backtest
 
     def _refuse(self, problems: Iterable[tuple[str, str]]) -> None:
-        """Raise a 400 error unless there are no problems."""
+        """Raise a 400 error if there are problems."""
         entries = [self._dialect.problem("invalid", f"{name} {reason}", name) for name, reason in problems]
         if entries:
             raise RefusedError.invalid(entries, 400)
