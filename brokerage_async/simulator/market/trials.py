@@ -79,6 +79,7 @@ class TrialRun:
     def run(self, requested: NewBacktest, sessions: Sequence[TradingSession]) -> Results:
         """Return the trials of a strategy; those that are open on the last day end then."""
         entry, exit_ = requested.entry_conditions, requested.exit_conditions
+        closes_oldest = entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
         limit = min(entry.maximum_active_trials or _MAX_ACTIVE, _MAX_ACTIVE)
         trials: list[Trial] = []
         active: list[Trial] = []
@@ -87,13 +88,11 @@ class TrialRun:
         for session in sessions:
             self._value(active, session)
             active = [trial for trial in active if not self._ends(trial, exit_, session)]
-            if session is not sessions[-1] and self._enters(entry, session):
-                trial = self._open(requested, session)
-                if trial is not None and (
-                    len(active) < limit or entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
-                ):
-                    active = [*active[1:], trial] if len(active) >= limit else [*active, trial]
-                    trials.append(trial)
+            has_room = closes_oldest or len(active) < limit
+            if has_room and session is not sessions[-1] and self._enters(entry, session):
+                opened = self._open(requested, session)
+                trials += opened
+                active = [*active, *opened][-limit:]
             price = self._prices.underlying_price(requested.symbol, session.close)
             snapshots.append(Snapshot(session.close, sum((trial.profit for trial in trials), Decimal(0)), price))
         if active:
@@ -108,10 +107,11 @@ class TrialRun:
             trial.closed = session
             trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
 
-    def _open(self, requested: NewBacktest, session: TradingSession) -> Trial | None:
+    def _open(self, requested: NewBacktest, session: TradingSession) -> list[Trial]:
+        """Return a new trial, if its instruments are listed."""
         exact = requested.entry_conditions.frequency == EntryFrequency.ON_EXACT_DAYS_TO_EXPIRATION_MATCH
         legs = self._strategies.enter(requested.symbol, requested.legs, session.close, exact=exact)
-        return None if legs is None else Trial(session, legs, self._strategies.worth(legs, session.close), session)
+        return [] if legs is None else [Trial(session, legs, self._strategies.worth(legs, session.close), session)]
 
     def _enters(self, entry: EntryConditions, session: TradingSession) -> bool:
         is_bound = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
