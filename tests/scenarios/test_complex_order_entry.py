@@ -210,6 +210,8 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
     ],
     "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
     "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
+    "it is listed but its own answer is blank": [(COMPLEX_GET, faults.body(b'{"data":{}}'))],
+    "it is listed but another one is answered": [(COMPLEX_GET, faults.body(b'{"data":{"id":"999"}}'))],
     "a page of ten without pagination": [
         (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
         (COMPLEX_LIST, faults.body(json.dumps({"data": {"items": [{"id": n} for n in range(10)]}}).encode())),
