@@ -149,7 +149,7 @@ class IdentifierSearch:
     def duplicates(self, name: str) -> str:
         """Return a note, and log a warning, if several live orders carry this identifier; else an empty string."""
         live = {
-            self._asked[name].id_of(order)
+            self._asked[name].id_of(order) or order.id
             for order in self._carriers[name].values()
             if order.status is not None and order.status not in TERMINAL and not order.replacing_order_id
         }

@@ -282,6 +282,15 @@ async def test_second_copy_is_reported() -> None:
         assert placement.order_id in placement.note
 
 
+@on_virtual_time
+async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id() -> None:
+    async with floor() as here:
+        single = await here.entry.place(here.account, order("mine.1"))
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
+
+
 # --- other complex orders that carry our identifiers
 
 
