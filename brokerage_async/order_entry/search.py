@@ -143,7 +143,7 @@ class IdentifierSearch:
                 and not self._predates(name, order)
                 for order in group.values()
             ):
-                return f"complex order {number} shows no identifier and has the same terms: it may be this one"
+                return f"complex order {number} shows no identifier and no other terms: it may be this one"
         return ""
 
     def duplicates(self, name: str) -> str:

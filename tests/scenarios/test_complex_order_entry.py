@@ -17,7 +17,7 @@ from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.partial_listings import altered, hiding, oldest_first, unlinked, unnamed
+from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, order
 
 SUBMIT = COMPLEX.submit
@@ -222,6 +222,7 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
     ],
     "no names at all": [(r"/(complex-)?orders", unnamed())],
     "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
+    "no orders in it": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", emptied())],
     "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
 }
 
@@ -260,6 +261,20 @@ async def test_older_complex_order_without_names_is_not_ours() -> None:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
         assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
+
+
+@on_virtual_time
+async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours() -> None:
+    async with floor() as here:
+        older = await here.entry.place_complex(here.account, bracket_order("older"))
+        await here.entry.cancel_complex(here.account, older.order_id)
+        await asyncio.sleep(600)
+        here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
+        here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert caught.value.code == "absent"
 
 
 @on_virtual_time
