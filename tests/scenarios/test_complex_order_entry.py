@@ -489,6 +489,23 @@ async def test_cancellation_is_sent_once_and_reported_as_it_is(
             assert here.sim.ledger.count("complex_orders.cancel") == 1
 
 
+@pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
+@on_virtual_time
+async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict[str, Any]) -> None:
+    def change(document: Any) -> Any:
+        data = document["data"]
+        data.update(shown)
+        for each in (data["trigger-order"], *data["orders"]):
+            each["status"] = "Cancelled"
+        return document
+
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        here.sim.faults.add("DELETE", CANCEL, "drop_before")
+        here.sim.faults.add("GET", CANCEL, altered("another", change), times=None)
+        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
+
+
 @on_virtual_time
 async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
     async with floor() as here:
