@@ -467,7 +467,7 @@ CANCEL = r"/complex-orders/\d+$"
         ("refuse", ChangeOutcome.NOT_SENT),
         ("rate_limited", ChangeOutcome.NOT_SENT),
     ],
-    ids=str,
+    ids=lambda value: value.name if isinstance(value, faults.Fault) else str(value),  # the same in every worker
 )
 @pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
 @on_virtual_time
