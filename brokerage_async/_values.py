@@ -8,6 +8,8 @@ Caches hold short strings only: they are bounded in bytes, whatever the service 
 from __future__ import annotations
 
 import enum
+import functools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -127,10 +129,31 @@ class Extra(dict[str, Any]):
 EMPTY: Extra = Extra()
 
 
+@functools.cache
+def _getters(model: type[Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return what reads the fields of a model that are compared, and those that are hashed."""
+    fields = attrs.fields(model)
+    hashed = (field.name for field in fields if field.hash is not False)
+    return operator.attrgetter(*(field.name for field in fields)), operator.attrgetter(*hashed)
+
+
 class Model:
-    """Base of all models: a repr that shows only the fields that are set."""
+    """Base of all models: equal by value, hashable, with a repr that shows only the fields that are set.
+
+    Comparison is written here, not by attrs for each class, because that makes a quarter of the time of their import.
+    """
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        compared, _ = _getters(cast("Any", self.__class__))
+        return bool(compared(self) == compared(other))
+
+    def __hash__(self) -> int:
+        _, hashed = _getters(cast("Any", self.__class__))
+        return hash(hashed(self))
 
     def __repr__(self) -> str:
         fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))

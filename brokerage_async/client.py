@@ -36,6 +36,7 @@ from .observers import Observer, ObserverList
 from .operation import Effect
 from .protocol.custom_request import custom_call
 from .protocol.raw_response import RawResponse
+from .protocol.registry import wires
 from .protocol.request import validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
@@ -135,6 +136,7 @@ class Client(Endpoints):
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         network = configure_network(environment, proxy=proxy, ssl=ssl, trust_env=trust_env, allow_http=allow_http)
         transport = _transport(transport, limits, network, http_session, trace_configs)
+        wires()  # loads them before an event loop has calls to wait for
         options = Options(
             timeout=check_timeout("timeout", timeout),
             deadline=check_timeout("deadline", deadline),

@@ -11,7 +11,7 @@ import attrs
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 
-__all__ = ["altered", "hiding", "oldest_first", "unlinked", "unnamed"]
+__all__ = ["altered", "emptied", "hiding", "oldest_first", "unlinked", "unnamed"]
 
 Order = dict[str, Any]
 
@@ -74,6 +74,18 @@ def unnamed(*tags: str) -> faults.Fault:
         return document
 
     return altered(f"unnamed {tags}", change)
+
+
+def emptied() -> faults.Fault:
+    """Show complex orders without the orders of which they consist."""
+
+    def change(document: Any) -> Any:
+        data = document["data"]
+        for row in data.get("items", [data]):
+            row.update({"orders": [], "trigger-order": None})
+        return document
+
+    return altered("emptied", change)
 
 
 def unlinked() -> faults.Fault:

@@ -249,9 +249,17 @@ class TestPackage:
 
     @pytest.mark.parametrize("statement", ["import brokerage_async", "from brokerage_async import Client"])
     def test_import_leaves_out_what_may_not_be_needed(self, statement: str) -> None:
-        code = f"{statement}; import sys; print([m for m in ('aiohttp', 'cattrs', 'sqlite3') if m in sys.modules])"
+        unneeded = ("aiohttp", "cattrs", "sqlite3", "brokerage_async._generated.converters", "brokerage_async.stream")
+        code = f"{statement}; import sys; print([m for m in {unneeded} if m in sys.modules])"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]"
+
+    def test_what_decodes_is_loaded_before_the_first_call(self) -> None:
+        made = "Client(Environment.sandbox('http://localhost'), StaticToken('t'))"
+        code = f"from brokerage_async import Client, Environment, StaticToken; import sys; {made}; "
+        code += "print('brokerage_async._generated.converters' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "True"
 
 
 @on_virtual_time

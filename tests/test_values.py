@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import msgspec
 import pytest
 from hypothesis import given
@@ -251,3 +252,19 @@ def test_integers_and_booleans_as_strings() -> None:
     assert values.read_integer("-12") == -12
     assert values.read_boolean("true") is True
     assert values.read_boolean("false") is False
+
+
+# --- models
+
+
+def test_models_are_compared_and_hashed_by_value_within_their_class() -> None:
+    order = {"id": "7", "price": "1.25", "legs": [{"symbol": "AAPL"}]}
+    first, second = (models.converter.structure(order, models.Order) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert len({first, second}) == 1
+    assert first != attrs.evolve(second, price=Decimal("1.26"))
+    assert first != attrs.evolve(second, extra={"new": 1})
+    assert hash(first) == hash(attrs.evolve(second, extra={"new": 1})), "raw JSON cannot be hashed"
+    assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
+    assert first.__eq__("7") is NotImplemented

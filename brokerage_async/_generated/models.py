@@ -500,7 +500,7 @@ class TimeAndSaleType(OpenStrEnum):
     CANCEL = "CANCEL"
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Pagination(Model):
     """Position of a page in the whole list.
 
@@ -540,7 +540,7 @@ class Pagination(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ErrorDetail(Model):
     """Individual problem behind an error.
 
@@ -563,7 +563,7 @@ class ErrorDetail(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarketSession(Model):
     """Hours of one trading day for one instrument collection.
 
@@ -592,7 +592,7 @@ class MarketSession(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class CurrentMarketSession(Model):
     """Current session of one instrument collection.
 
@@ -632,7 +632,7 @@ class CurrentMarketSession(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class HolidayCalendar(Model):
     """Days without full regular hours on the stock exchanges.
 
@@ -649,7 +649,7 @@ class HolidayCalendar(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EarningsReport(Model):
     """Earnings report of a company.
 
@@ -666,7 +666,7 @@ class EarningsReport(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Dividend(Model):
     """Dividend of a company.
 
@@ -683,7 +683,7 @@ class Dividend(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TickSize(Model):
     """Smallest price increment within a price range.
 
@@ -703,7 +703,7 @@ class TickSize(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EquityOption(Model):
     """Listed option on an equity or an index.
 
@@ -781,7 +781,7 @@ class EquityOption(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Warrant(Model):
     """Right issued by a company to buy its shares.
 
@@ -813,7 +813,7 @@ class Warrant(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Fill(Model):
     """Execution of a leg or of part of it.
 
@@ -845,7 +845,7 @@ class Fill(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PriceComponent(Model):
     """Instrument of a combined price.
 
@@ -868,7 +868,7 @@ class PriceComponent(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class BuyingPowerEffect(Model):
     """Effect of an order on margin and buying power.
 
@@ -920,7 +920,7 @@ class BuyingPowerEffect(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FeeBreakdown(Model):
     """Individual fee.
 
@@ -940,7 +940,7 @@ class FeeBreakdown(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PreflightMessage(Model):
     """Preflight error, warning or note.
 
@@ -963,7 +963,7 @@ class PreflightMessage(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewOrderLeg(Model):
     """Leg of an order to check or submit.
 
@@ -986,7 +986,7 @@ class NewOrderLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewPriceComponent(Model):
     """Instrument of a combined price to watch.
 
@@ -1009,7 +1009,7 @@ class NewPriceComponent(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class AdvancedInstructions(Model):
     """Instructions for stricter handling of an order.
 
@@ -1023,7 +1023,7 @@ class AdvancedInstructions(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderEdit(Model):
     """Complete terms of a working order after an edit.
 
@@ -1113,7 +1113,7 @@ class OrderEdit(Model):
         return restate(cls, order, (Order, NewOrder), changes)
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class RelatedOrder(Model):
     """Replaced or finished order of a complex order.
 
@@ -1142,7 +1142,7 @@ class RelatedOrder(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PairsEdit(Model):
     """New terms of a PAIRS order.
 
@@ -1161,7 +1161,7 @@ class PairsEdit(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TransactionLot(Model):
     """Tax lot opened or closed by a transaction.
 
@@ -1193,7 +1193,7 @@ class TransactionLot(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginOrderLeg(Model):
     """Leg of a prospective order.
 
@@ -1219,7 +1219,7 @@ class MarginOrderLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginDryRunResult(Model):
     """Margin of all positions and orders on one underlying.
 
@@ -1345,7 +1345,7 @@ class MarginDryRunResult(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginPositionEntry(Model):
     """Position in the margin report.
 
@@ -1386,7 +1386,7 @@ class MarginPositionEntry(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class WatchlistEntry(Model):
     """Instrument on a watchlist.
 
@@ -1403,7 +1403,7 @@ class WatchlistEntry(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewWatchlistEntry(Model):
     """Instrument on a watchlist to create.
 
@@ -1420,7 +1420,7 @@ class NewWatchlistEntry(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class QuoteAlert(Model):
     """Quote alert of the user.
 
@@ -1481,7 +1481,7 @@ class QuoteAlert(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewQuoteAlert(Model):
     """Quote alert to create.
 
@@ -1516,7 +1516,7 @@ class NewQuoteAlert(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TokenRequest(Model):
     """Grant to exchange for an access token.
 
@@ -1548,7 +1548,7 @@ class TokenRequest(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TokenResponse(Model):
     """Tokens issued for a grant.
 
@@ -1574,7 +1574,7 @@ class TokenResponse(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TokenErrorBody(Model):
     """Error body of the token endpoint.
 
@@ -1593,7 +1593,7 @@ class TokenErrorBody(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Account(Model):
     """Brokerage account.
 
@@ -1690,7 +1690,7 @@ class Account(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Address(Model):
     """Postal address.
 
@@ -1728,7 +1728,7 @@ class Address(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class CustomerSuitability(Model):
     """Financial situation and trading experience of a customer.
 
@@ -1787,7 +1787,7 @@ class CustomerSuitability(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Person(Model):
     """Natural person behind a customer record.
 
@@ -1852,7 +1852,7 @@ class Person(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EntityOfficer(Model):
     """Officer of a legal entity.
 
@@ -1950,7 +1950,7 @@ class EntityOfficer(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EntitySuitability(Model):
     """Financial situation and trading experience of a legal entity.
 
@@ -1991,7 +1991,7 @@ class EntitySuitability(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PermittedMarginType(Model):
     """Type of margin that an account may have.
 
@@ -2008,7 +2008,7 @@ class PermittedMarginType(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TradingStatus(Model):
     """Restrictions and features of an account.
 
@@ -2153,7 +2153,7 @@ class TradingStatus(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class AccountBalance(Model):
     """Balances of an account in one currency, current or as of a snapshot.
 
@@ -2379,7 +2379,7 @@ class AccountBalance(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NetLiqOhlc(Model):
     """Net liquidating value of an account within one interval.
 
@@ -2429,7 +2429,7 @@ class NetLiqOhlc(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Position(Model):
     """Position of an account.
 
@@ -2541,7 +2541,7 @@ class Position(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PositionLimit(Model):
     """Limits on the orders and positions of an account.
 
@@ -2593,7 +2593,7 @@ class PositionLimit(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class SpanRow(Model):
     """Row of an SPAN margin file of an exchange.
 
@@ -2616,7 +2616,7 @@ class SpanRow(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EffectiveMarginRequirement(Model):
     """Margin requirements of one underlying in an account.
 
@@ -2657,7 +2657,7 @@ class EffectiveMarginRequirement(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginConfiguration(Model):
     """Public settings of the margin calculation.
 
@@ -2671,7 +2671,7 @@ class MarginConfiguration(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TotalFees(Model):
     """Total fees of an account on one day.
 
@@ -2688,7 +2688,7 @@ class TotalFees(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureRoll(Model):
     """Rule by which the active month of a future moves on.
 
@@ -2714,7 +2714,7 @@ class FutureRoll(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureEtfEquivalent(Model):
     """Fund that moves like a future.
 
@@ -2731,7 +2731,7 @@ class FutureEtfEquivalent(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TradingCutoff(Model):
     """Time at which trading in a product ends before expiration.
 
@@ -2751,7 +2751,7 @@ class TradingCutoff(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class DestinationVenueSymbol(Model):
     """Symbol of a cryptocurrency at one venue.
 
@@ -2780,7 +2780,7 @@ class DestinationVenueSymbol(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class CurrencyPair(Model):
     """Pair of two currencies.
 
@@ -2806,7 +2806,7 @@ class CurrencyPair(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class QuantityDecimalPrecision(Model):
     """Decimal places of quantities of one instrument type or instrument.
 
@@ -2829,7 +2829,7 @@ class QuantityDecimalPrecision(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OptionStrike(Model):
     """Strike of an expiration, with the symbols of its call and put.
 
@@ -2855,7 +2855,7 @@ class OptionStrike(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Deliverable(Model):
     """Part of the delivery of an option contract.
 
@@ -2890,7 +2890,7 @@ class Deliverable(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ChainFuture(Model):
     """Future whose options are in a nested chain.
 
@@ -2931,7 +2931,7 @@ class ChainFuture(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FuturesOptionExpiration(Model):
     """Expiration of options on one future, with its strikes.
 
@@ -2990,7 +2990,7 @@ class FuturesOptionExpiration(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class InstrumentSearchHit(Model):
     """Instrument found by a search.
 
@@ -3040,7 +3040,7 @@ class InstrumentSearchHit(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class SymbolSearchHit(Model):
     """Symbol found by a search for its beginning.
 
@@ -3072,7 +3072,7 @@ class SymbolSearchHit(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarketDataSnapshot(Model):
     """Prices of one instrument.
 
@@ -3226,7 +3226,7 @@ class MarketDataSnapshot(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class QuoteToken(Model):
     """Token and address of the market-data stream.
 
@@ -3255,7 +3255,7 @@ class QuoteToken(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ExpirationVolatility(Model):
     """Implied volatility of one expiration.
 
@@ -3278,7 +3278,7 @@ class ExpirationVolatility(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class LiquidityState(Model):
     """Running average behind the liquidity of an underlying.
 
@@ -3301,7 +3301,7 @@ class LiquidityState(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ExpectedEarnings(Model):
     """Next or last earnings report of a company.
 
@@ -3339,7 +3339,7 @@ class ExpectedEarnings(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PairsEquation(Model):
     """Pair of instruments, one bought and one sold.
 
@@ -3368,7 +3368,7 @@ class PairsEquation(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class BacktestDates(Model):
     """Days for which a symbol can be tested.
 
@@ -3388,7 +3388,7 @@ class BacktestDates(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class BacktestLeg(Model):
     """Leg of a tested strategy.
 
@@ -3432,7 +3432,7 @@ class BacktestLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class EntryConditions(Model):
     """Conditions for the entry into a trial.
 
@@ -3461,7 +3461,7 @@ class EntryConditions(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ExitConditions(Model):
     """Conditions for the exit from a trial.
 
@@ -3487,7 +3487,7 @@ class ExitConditions(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewBacktest(Model):
     """Strategy to test.
 
@@ -3516,7 +3516,7 @@ class NewBacktest(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class BacktestTrial(Model):
     """Trial of a backtest, from entry to exit.
 
@@ -3536,7 +3536,7 @@ class BacktestTrial(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class BacktestSnapshot(Model):
     """Profit and price at one time of a backtest.
 
@@ -3556,7 +3556,7 @@ class BacktestSnapshot(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class SimulatedTradeLeg(Model):
     """Leg of a trade whose past prices are wanted.
 
@@ -3576,7 +3576,7 @@ class SimulatedTradeLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class SimulatedPrice(Model):
     """Price of a trade at one time.
 
@@ -3602,7 +3602,7 @@ class SimulatedPrice(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ExternalTransaction(Model):
     """Transfer between an account and a bank.
 
@@ -3658,7 +3658,7 @@ class ExternalTransaction(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class UnderlyingYearGainSummary(Model):
     """Gains, fees and commissions of one underlying in one year.
 
@@ -3705,7 +3705,7 @@ class UnderlyingYearGainSummary(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderChainEntry(Model):
     """Position within an order chain.
 
@@ -3731,7 +3731,7 @@ class OrderChainEntry(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderChainLeg(Model):
     """Leg of an order within an order chain.
 
@@ -3757,7 +3757,7 @@ class OrderChainLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarketStateEntry(Model):
     """Market data of one instrument at the time of an order.
 
@@ -3798,7 +3798,7 @@ class MarketStateEntry(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Quote(Model):
     """Best bid and ask of an instrument.
 
@@ -3845,7 +3845,7 @@ class Quote(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Trade(Model):
     """Last trade of an instrument.
 
@@ -3898,7 +3898,7 @@ class Trade(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TradeETH(Model):
     """Last trade of an instrument outside of regular hours.
 
@@ -3951,7 +3951,7 @@ class TradeETH(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Summary(Model):
     """Prices of the day and the previous day, and open interest.
 
@@ -4001,7 +4001,7 @@ class Summary(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Profile(Model):
     """Description and trading status of an instrument.
 
@@ -4069,7 +4069,7 @@ class Profile(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Greeks(Model):
     """Price, volatility and greeks of an option.
 
@@ -4119,7 +4119,7 @@ class Greeks(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TimeAndSale(Model):
     """Single trade of an instrument.
 
@@ -4193,7 +4193,7 @@ class TimeAndSale(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Candle(Model):
     """Prices and volume of one interval.
 
@@ -4255,7 +4255,7 @@ class Candle(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Underlying(Model):
     """Volatility and option volume of an underlying.
 
@@ -4302,7 +4302,7 @@ class Underlying(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class TheoPrice(Model):
     """Theoretical price of an option.
 
@@ -4349,7 +4349,7 @@ class TheoPrice(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Series(Model):
     """Volatility and volume of one expiration of an underlying.
 
@@ -4402,7 +4402,7 @@ class Series(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ErrorBody(Model):
     """Cause of an error status.
 
@@ -4425,7 +4425,7 @@ class ErrorBody(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Equity(Model):
     """Stock, exchange-traded fund or index.
 
@@ -4526,7 +4526,7 @@ class Equity(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureOptionProduct(Model):
     """Attributes shared by all options of one futures option product.
 
@@ -4599,7 +4599,7 @@ class FutureOptionProduct(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderLeg(Model):
     """Leg of an order, one instrument with its fills.
 
@@ -4628,7 +4628,7 @@ class OrderLeg(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderCondition(Model):
     """Market condition that routes or cancels an order.
 
@@ -4672,7 +4672,7 @@ class OrderCondition(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FeeCalculation(Model):
     """Fees and commission of an order.
 
@@ -4739,7 +4739,7 @@ class FeeCalculation(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewOrderCondition(Model):
     """Market condition that routes or cancels an order to submit.
 
@@ -4771,7 +4771,7 @@ class NewOrderCondition(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Transaction(Model):
     """Movement in an account.
 
@@ -4932,7 +4932,7 @@ class Transaction(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginOrder(Model):
     """Prospective order for a margin estimate.
 
@@ -4976,7 +4976,7 @@ class MarginOrder(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginPositionGroup(Model):
     """Positions that are margined together.
 
@@ -5022,7 +5022,7 @@ class MarginPositionGroup(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Watchlist(Model):
     """Named list of symbols.
 
@@ -5063,7 +5063,7 @@ class Watchlist(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewWatchlist(Model):
     """Watchlist to create.
 
@@ -5086,7 +5086,7 @@ class NewWatchlist(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class CustomerAccount(Model):
     """Account of a customer, with the authority over it.
 
@@ -5103,7 +5103,7 @@ class CustomerAccount(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Entity(Model):
     """Legal entity behind a customer record.
 
@@ -5191,7 +5191,7 @@ class Entity(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PermittedAccountType(Model):
     """Type of account that a customer may open.
 
@@ -5220,7 +5220,7 @@ class PermittedAccountType(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureProduct(Model):
     """Attributes shared by all futures of one product.
 
@@ -5335,7 +5335,7 @@ class FutureProduct(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureOptionProductDetails(Model):
     """Futures option product together with the product of its futures.
 
@@ -5411,7 +5411,7 @@ class FutureOptionProductDetails(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Cryptocurrency(Model):
     """Pair of a cryptocurrency and a currency.
 
@@ -5454,7 +5454,7 @@ class Cryptocurrency(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class CompactOptionChain(Model):
     """Options of one root symbol, expiration cycle and settlement, as symbols only.
 
@@ -5494,7 +5494,7 @@ class CompactOptionChain(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OptionExpiration(Model):
     """Expiration of an option chain, with its strikes.
 
@@ -5520,7 +5520,7 @@ class OptionExpiration(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FuturesOptionChain(Model):
     """Chain of options on the futures of one product.
 
@@ -5543,7 +5543,7 @@ class FuturesOptionChain(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class UnderlyingMetrics(Model):
     """Volatility, liquidity, dividends and earnings of an underlying.
 
@@ -5690,7 +5690,7 @@ class UnderlyingMetrics(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PairsWatchlist(Model):
     """Named list of pairs of instruments.
 
@@ -5716,7 +5716,7 @@ class PairsWatchlist(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Backtest(Model):
     """Backtest of a strategy, with its results as far as they exist.
 
@@ -5771,7 +5771,7 @@ class Backtest(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class SimulatedTrade(Model):
     """Trade whose past prices are wanted.
 
@@ -5794,7 +5794,7 @@ class SimulatedTrade(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderChainTotals(Model):
     """Totals of an order chain.
 
@@ -5871,7 +5871,7 @@ class OrderChainTotals(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarketStateSnapshot(Model):
     """Market data at the time of an order.
 
@@ -5891,7 +5891,7 @@ class MarketStateSnapshot(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class FutureOption(Model):
     """Listed option on a future.
 
@@ -6004,7 +6004,7 @@ class FutureOption(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderRule(Model):
     """Times and conditions that route or cancel an order.
 
@@ -6030,7 +6030,7 @@ class OrderRule(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewOrderRules(Model):
     """Times and conditions that route or cancel an order to submit.
 
@@ -6050,7 +6050,7 @@ class NewOrderRules(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginGroup(Model):
     """Margin of all positions on one underlying.
 
@@ -6123,7 +6123,7 @@ class MarginGroup(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Customer(Model):
     """Customer record.
 
@@ -6303,7 +6303,7 @@ class Customer(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Future(Model):
     """Listed future.
 
@@ -6416,7 +6416,7 @@ class Future(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NestedOptionChain(Model):
     """Options of one root symbol, by expiration and strike.
 
@@ -6448,7 +6448,7 @@ class NestedOptionChain(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NestedFuturesOptionChain(Model):
     """Options on the futures of one product, by chain, expiration and strike.
 
@@ -6465,7 +6465,7 @@ class NestedFuturesOptionChain(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderChainNode(Model):
     """Order, or state of the open positions, within an order chain.
 
@@ -6524,7 +6524,7 @@ class OrderChainNode(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Order(Model):
     """Order as reported by the service.
 
@@ -6674,7 +6674,7 @@ class Order(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewOrder(Model):
     """Order to check or submit.
 
@@ -6733,7 +6733,7 @@ class NewOrder(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class ComplexOrder(Model):
     """Group of linked orders.
 
@@ -6776,7 +6776,7 @@ class ComplexOrder(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginDryRun(Model):
     """Margin of an account before and after a prospective order.
 
@@ -6843,7 +6843,7 @@ class MarginDryRun(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginRequirements(Model):
     """Margin requirements of an account.
 
@@ -6922,7 +6922,7 @@ class MarginRequirements(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class NewComplexOrder(Model):
     """Complex order to check or submit.
 
@@ -6954,7 +6954,7 @@ class NewComplexOrder(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class OrderChain(Model):
     """Orders that belong together, from opening to closing, with rolls.
 
@@ -6992,7 +6992,7 @@ class OrderChain(Model):
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
 
-@attrs.define(frozen=True, kw_only=True, repr=False, weakref_slot=False)
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class PlacedOrderResponse(Model):
     """Effect of an order on the account.
 

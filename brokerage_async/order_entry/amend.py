@@ -251,16 +251,17 @@ class _ComplexReader:
             seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
         except BrokerageError as failure:
             return False, Sighting(orders={}, complete=False, error=failure)
+        if not self._is_of(seen):
+            return False, Sighting(orders={}, complete=False)
         self.order, self.shown = seen, self._judge(seen)
         return self.shown is not None, Sighting(orders={}, complete=True)
 
     def is_shown_by(self, seen: ComplexOrder) -> bool:
         """Return True if an answer shows this very order, changed."""
-        return (
-            seen.id in (None, self._path["id"])
-            and seen.account_number in (None, self._path["account_number"])
-            and self._judge(seen) is DeliveryOutcome.CONFIRMED
-        )
+        return self._is_of(seen) and self._judge(seen) is DeliveryOutcome.CONFIRMED
+
+    def _is_of(self, seen: ComplexOrder) -> bool:
+        return seen.id in (None, self._path["id"]) and seen.account_number in (None, self._path["account_number"])
 
 
 @contextmanager

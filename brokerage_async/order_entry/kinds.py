@@ -19,6 +19,7 @@ from .._generated.operations import (
     ORDERS_DRY_RUN,
     ORDERS_SUBMIT,
 )
+from ..errors import ResponseDecodeError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation
 from ..protocol.decoding.lenient import parse
@@ -140,6 +141,9 @@ class _Complex(AskedOrder):
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
         call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=str(listed.complex_order_id))
         seen = await executor.execute(call)
+        if seen.id != listed.complex_order_id:
+            reason = f"id must be {listed.complex_order_id}, got {seen.id}: read the complex order again"
+            raise ResponseDecodeError(reason, operation=COMPLEX_ORDERS_GET.name)
         return seen, self._difference(seen)
 
     @staticmethod

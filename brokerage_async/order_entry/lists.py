@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._generated.models import Order, SortOrder
+from .._generated.models import ComplexOrder, Order, SortOrder
 from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIST_LIVE
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..operation import Executor, Operation, Page
@@ -192,9 +192,14 @@ class OrderLists:
         check = _CompletenessCheck(COMPLEX_ORDERS_LIST)
         async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
-                yield tuple(order for each in page.items for order in components_of(each))
+                yield tuple(order for each in page.items for order in components_of(each) or [_unshown(each)])
                 check.add(page)
         check.raise_if_incomplete()
+
+
+def _unshown(seen: ComplexOrder) -> Order:
+    """Return a component that shows nothing but its complex order, which can be no younger than its end."""
+    return Order(complex_order_id=seen.id, received_at=seen.terminal_at)
 
 
 class _CompletenessCheck:

@@ -84,14 +84,18 @@ def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None
     """
     if _differ(asked.type, seen.type):
         return "type"
-    left = asked_components(asked)
-    named = {order.external_identifier for order in left}
-    for each in sorted(components_of(seen), key=lambda order: order.external_identifier not in named):
-        match = next((order for order in left if not _component_differs(order, each)), None)
-        if match is None:
-            return "components"
-        left.remove(match)
-    return None
+    return None if _can_be_shown(asked_components(asked), components_of(seen)) else "components"
+
+
+def _can_be_shown(asked: list[NewOrder], seen: list[Order]) -> bool:
+    """Return True if each component seen can be another one of those asked for; an edited one may fit several."""
+    if not seen:
+        return True
+    first, *rest = seen
+    return any(
+        not _component_differs(each, first) and _can_be_shown([other for other in asked if other is not each], rest)
+        for each in asked
+    )
 
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:

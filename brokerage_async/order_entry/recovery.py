@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Iterable
 from datetime import datetime
 
+import attrs
+
 from ..errors import BrokerageError
 from ..journal.base import EntryKey, EntryState, JournalEntry
 from .claims import Claim, Instant, finish, new_owner, quietly
@@ -170,7 +172,7 @@ class _Sweep:
             for name, order in sighting.orders.items():
                 note = joined("found by recover()", search.duplicates(name))
                 await self._close(placement_of(wanted.pop(name), Outcome.PLACED, order=order, note=note))
-            return not wanted, sighting
+            return not wanted, attrs.evolve(sighting, conflict=False)  # a conflict is about one name: see below
 
         result = await poll_until(self._policy, poll)
         for name, entry in wanted.items():

@@ -143,13 +143,13 @@ class IdentifierSearch:
                 and not self._predates(name, order)
                 for order in group.values()
             ):
-                return f"complex order {number} shows no identifier and has the same terms: it may be this one"
+                return f"complex order {number} shows no identifier and no other terms: it may be this one"
         return ""
 
     def duplicates(self, name: str) -> str:
         """Return a note, and log a warning, if several live orders carry this identifier; else an empty string."""
         live = {
-            self._asked[name].id_of(order)
+            self._asked[name].id_of(order) or order.id
             for order in self._carriers[name].values()
             if order.status is not None and order.status not in TERMINAL and not order.replacing_order_id
         }

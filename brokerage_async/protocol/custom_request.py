@@ -15,11 +15,11 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from .._generated.converters import WIRES
 from .._generated.operations import OPERATIONS
 from ..errors import ErrorDetail, InvalidRequestError
 from ..operation import BoundCall, Effect, Operation, Parameter, Shape
 from .decoding import codec
+from .registry import wires
 from .request import encode_scalar
 from .validation.requests import is_array
 from .validation.scalars import decimal_problem
@@ -218,7 +218,7 @@ def _body(method: str, body: object) -> bytes:
         _refuse("forbidden", "must not be given with GET", "body")
     if isinstance(body, bytes) and body:
         return body
-    if type(body) in WIRES:
+    if type(body) in wires():
         return codec.encode(body)
     if not isinstance(body, Mapping) and not is_array(body):
         _refuse("wrong_type", f"must be a mapping, a list, a model or bytes, got {type(body).__name__}", "body")
@@ -236,8 +236,8 @@ def _json(value: Any, place: str) -> Any:
         return {key: _json(item, f"{place}.{key}") for key, item in value.items()}
     if is_array(value):
         return [_json(item, f"{place}[{index}]") for index, item in enumerate(value)]
-    if type(value) in WIRES:
-        return WIRES[type(value)].of(value)
+    if type(value) in wires():
+        return wires()[type(value)].of(value)
     if isinstance(value, Enum):
         value = value.value
     _check_scalar(value, place)

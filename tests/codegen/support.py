@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import REQUEST_MODELS
+from brokerage_async.protocol.registry import wires
 from codegen.__main__ import main
 from codegen.read.load import SchemaError, load
 
@@ -66,6 +66,6 @@ def forget(package: str) -> None:
     """Undo the import of a generated package, and its registration."""
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         del sys.modules[name]
-    for table in (WIRES, REQUEST_MODELS):
+    for table in (wires(), REQUEST_MODELS):
         for model in [model for model in table if model.__module__.partition(".")[0] == package]:
             del table[model]

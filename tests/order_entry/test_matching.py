@@ -201,6 +201,11 @@ NAMELESS = {"external_identifier": None}
         # An edited component without a name fits both of ours, and must not take the place of the named one.
         ({"orders": (attrs.evolve(LOSS, replaces_order_id="6", **NAMELESS), PROFIT)}, None),
         ({"orders": (attrs.evolve(PROFIT, replaces_order_id="6", **NAMELESS), LOSS)}, None),
+        # The same with its name, or beside one that shows no name although nobody has edited it.
+        ({"orders": (attrs.evolve(LOSS, edited=True), PROFIT)}, None),
+        ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, **NAMELESS))}, None),
+        ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, price=Decimal(11)))}, "components"),
+        ({"orders": (Order(), attrs.evolve(PROFIT, **NAMELESS)), "trigger_order": None}, None),
     ],
 )
 def test_complex_order_is_another_one_if_any_component_is(change: dict[str, Any], term: str | None) -> None:

@@ -50,6 +50,25 @@ async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing() ->
         assert still.external_identifier == "never"
 
 
+@pytest.mark.parametrize(("lists", "code"), [("", "absent"), ("live", "undetermined")])
+@on_virtual_time
+async def test_conflict_of_one_order_says_nothing_about_the_others(lists: str, code: str) -> None:
+    async with floor() as here:
+        for name in ("taken", "never"):
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+            with pytest.raises(OrderOutcomeUnknownError):
+                await here.entry.place(here.account, order(name))
+        await here.client.orders.submit(here.account, order("taken", 11))
+        if lists:
+            here.sim.faults.add("GET", lists, faults.status(503), times=None)
+        taken, never = await here.another_entry().recover()
+        assert (taken.external_identifier, taken.code) == ("taken", "identifier_conflict")
+        assert "differs in its legs" in taken.note
+        assert (never.external_identifier, never.code) == ("never", code)
+        assert ("not listed in" in never.note) == (code == "absent")
+
+
 @on_virtual_time
 async def test_recovery_days_later_still_finds_the_order() -> None:
     async with floor() as here:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async._generated.operations import REQUEST_MODELS
+from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding.cattrs_converter import make_converter
-from brokerage_async.protocol.registry import register
+from brokerage_async.protocol.registry import register, wires
 from brokerage_async.protocol.validation.requests import problems_of
 from tests.codegen.support import TOY, imported
 
 
 def test_package_registers_its_models_when_it_is_imported(tmp_path: Path) -> None:
     converter = make_converter()
-    before = len(WIRES)
+    before = len(wires())
     with imported(TOY, tmp_path) as garden:
         plant = garden.models.Plant
-        assert WIRES[plant] is garden.converters.PlantWire
+        assert wires()[plant] is garden.converters.PlantWire
         assert garden.models.NewPlant in REQUEST_MODELS
         assert converter.structure({"name": "Rosa", "rows": "3"}, plant) == plant(name="Rosa", rows=3)
         assert converter.unstructure(plant(name="Rosa")) == {"name": "Rosa"}
         assert [problem.domain for problem in problems_of(garden.models.NewPlant(name="Rosa", labels=[]))] == ["labels"]
-    assert len(WIRES) == before
+    assert len(wires()) == before
 
 
 def test_register_adds_to_both_tables() -> None:
@@ -33,5 +33,5 @@ def test_register_adds_to_both_tables() -> None:
         pass
 
     register({Model: ModelWire}, {})
-    assert WIRES.pop(Model) is ModelWire
+    assert wires().pop(Model) is ModelWire
     assert Model not in REQUEST_MODELS

@@ -17,7 +17,7 @@ from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
-from tests.partial_listings import altered, hiding, oldest_first, unlinked, unnamed
+from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, order
 
 SUBMIT = COMPLEX.submit
@@ -210,6 +210,8 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
     ],
     "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
     "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
+    "it is listed but its own answer is blank": [(COMPLEX_GET, faults.body(b'{"data":{}}'))],
+    "it is listed but another one is answered": [(COMPLEX_GET, faults.body(b'{"data":{"id":"999"}}'))],
     "a page of ten without pagination": [
         (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
         (COMPLEX_LIST, faults.body(json.dumps({"data": {"items": [{"id": n} for n in range(10)]}}).encode())),
@@ -220,6 +222,7 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
     ],
     "no names at all": [(r"/(complex-)?orders", unnamed())],
     "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
+    "no orders in it": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", emptied())],
     "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
 }
 
@@ -261,6 +264,20 @@ async def test_older_complex_order_without_names_is_not_ours() -> None:
 
 
 @on_virtual_time
+async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours() -> None:
+    async with floor() as here:
+        older = await here.entry.place_complex(here.account, bracket_order("older"))
+        await here.entry.cancel_complex(here.account, older.order_id)
+        await asyncio.sleep(600)
+        here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
+        here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert caught.value.code == "absent"
+
+
+@on_virtual_time
 async def test_complex_order_that_is_absent_is_sent_again_with_the_same_bytes() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -278,6 +295,15 @@ async def test_second_copy_is_reported() -> None:
         assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 2)
         assert placement.note.startswith("2 live orders carry this identifier")
         assert placement.order_id in placement.note
+
+
+@on_virtual_time
+async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id() -> None:
+    async with floor() as here:
+        single = await here.entry.place(here.account, order("mine.1"))
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+        assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
 
 
 # --- other complex orders that carry our identifiers
@@ -441,7 +467,7 @@ CANCEL = r"/complex-orders/\d+$"
         ("refuse", ChangeOutcome.NOT_SENT),
         ("rate_limited", ChangeOutcome.NOT_SENT),
     ],
-    ids=str,
+    ids=lambda value: value.name if isinstance(value, faults.Fault) else str(value),  # the same in every worker
 )
 @pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
 @on_virtual_time
@@ -461,6 +487,23 @@ async def test_cancellation_is_sent_once_and_reported_as_it_is(
             assert change.complex_order is not None
             assert change.complex_order.id == number
             assert here.sim.ledger.count("complex_orders.cancel") == 1
+
+
+@pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
+@on_virtual_time
+async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict[str, Any]) -> None:
+    def change(document: Any) -> Any:
+        data = document["data"]
+        data.update(shown)
+        for each in (data["trigger-order"], *data["orders"]):
+            each["status"] = "Cancelled"
+        return document
+
+    async with floor() as here:
+        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+        here.sim.faults.add("DELETE", CANCEL, "drop_before")
+        here.sim.faults.add("GET", CANCEL, altered("another", change), times=None)
+        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
 
 
 @on_virtual_time

@@ -22,8 +22,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from ..._generated.converters import Wire
 from ..._values import Extra
+from ..._wire import Wire
 from .fields import WireField, containing, wire_fields
 from .widening import Kept, Place, places, widened_type
 

@@ -10,8 +10,8 @@ import cattrs
 import msgspec
 
 from ..._decimals import decimal_text, finite, read_decimal
-from ..._generated.converters import WIRES
 from ..._values import OpenStrEnum, as_tuple
+from ..registry import wires
 from .adaptive import REGISTRY
 from .fields import UNREADABLE
 from .issues import Issues
@@ -37,11 +37,11 @@ def make_converter() -> cattrs.Converter:
 
 
 def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and kind in WIRES  # also of packages that are imported later
+    return isinstance(kind, type) and kind in wires()  # also of packages that are imported later
 
 
 def _structure_hook(model: type[Any]) -> Callable[[Any, Any], Any]:
-    wire = WIRES[model]
+    wire = wires()[model]
 
     def structure(value: Any, _: Any) -> Any:
         plan = REGISTRY.plan(wire)
@@ -67,7 +67,7 @@ def _is_open_enum(kind: Any) -> bool:
 
 
 def _is_list_of_models(kind: Any) -> bool:
-    return get_origin(kind) is list and get_args(kind)[0] in WIRES
+    return get_origin(kind) is list and get_args(kind)[0] in wires()
 
 
 def _structure_list(value: Any, kind: Any) -> list[Any]:
@@ -78,4 +78,4 @@ def _structure_list(value: Any, kind: Any) -> list[Any]:
 
 
 def _unstructure(model: Any) -> Any:
-    return msgspec.to_builtins(WIRES[type(model)].of(model), builtin_types=(Decimal,))
+    return msgspec.to_builtins(wires()[type(model)].of(model), builtin_types=(Decimal,))

@@ -13,10 +13,11 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 import msgspec
 
-from ..._generated.converters import WIRES, Wire
 from ..._generated.models import Pagination
+from ..._wire import Wire
 from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
+from ..registry import wires
 from .adaptive import REGISTRY, DecoderRegistry
 from .chunks import PLACE, SIZE, Chunker, rows_path
 from .fields import UNREADABLE, wire_fields
@@ -78,7 +79,7 @@ def decode(
     issues = Issues(operation.name, strict, registry)
     if operation.result is str:
         return Decoded(_decode_strings(operation, body))
-    wire = WIRES[operation.result]
+    wire = wires()[operation.result]
     as_list = operation.shape in (Shape.MANY, Shape.PAGE)
     if as_list and len(body) >= CHUNKED_FROM and not registry.is_reordered(wire):
         _reorder(wire, Chunker.of(body), registry)
@@ -114,7 +115,7 @@ def decode_chunks(
     if chunker is None or operation.result is None:
         return decode(operation, body, strict=strict, registry=registry)
     issues = Issues(operation.name, strict, registry)
-    wire = WIRES[operation.result]
+    wire = wires()[operation.result]
     if strict:
         _report_envelope(chunker.path, issues)
     if not registry.is_reordered(wire):
@@ -168,7 +169,7 @@ def _decode_chunk(
     model: type[Any], text: bytes, path: str, offset: int, issues: Issues
 ) -> Generator[None, None, list[Any] | None]:
     """Return the models of one chunk, or None when it is not a list, which means that it was cut in the wrong place."""
-    plan = issues.registry.plan(WIRES[model])
+    plan = issues.registry.plan(wires()[model])
     try:
         structs = plan.decoder(list).decode(text)
         if len(text) > 2 * SIZE:
@@ -228,7 +229,7 @@ def _find_one(operation: Operation[Any], raw: Any, data: Any, issues: Issues) ->
     """Return the single resource: under ``data``, as the one item of a list there, or the body itself."""
     if isinstance(data, dict):
         items = data.get("items")
-        if not isinstance(items, list) or "items" in wire_fields(WIRES[_model(operation)]):
+        if not isinstance(items, list) or "items" in wire_fields(wires()[_model(operation)]):
             return data, "$.data"
         if len(items) == 1:
             return items[0], "$.data.items[0]"
@@ -273,7 +274,7 @@ def _report_envelope(path: str, issues: Issues) -> None:
 
 
 def _resembles(operation: Operation[Any], raw: dict[str, Any]) -> bool:
-    return not raw.keys().isdisjoint(wire_fields(WIRES[_model(operation)]))
+    return not raw.keys().isdisjoint(wire_fields(wires()[_model(operation)]))
 
 
 def _model(operation: Operation[Any]) -> type[Any]:
@@ -312,7 +313,7 @@ def encode(model: Any) -> bytes:
 
     Raises InvalidRequestError for values that JSON or the service cannot take, such as NaN or a float for a Decimal.
     """
-    wire = WIRES.get(type(model))
+    wire = wires().get(type(model))
     if wire is None:
         raise InvalidRequestError(f"expected a model, got {type(model).__name__}")
     try:

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ..._generated.converters import WIRES, Wire
+from ..._wire import Wire
+from ..registry import wires
 from .adaptive import make_builder
 from .fields import UNREADABLE, wire_fields
 from .issues import Issues
@@ -40,7 +41,7 @@ class ColumnDecoder:
         self.columns: tuple[str, ...] = tuple(columns)
         self._model = model
         self._ignored = ignored
-        row: Any = _row_struct(WIRES[model], self.columns, ignored)
+        row: Any = _row_struct(wires()[model], self.columns, ignored)
         self._rows: Any = list[row]
 
     def decode(self, values: list[Any], path: str, issues: Issues) -> list[Any]:

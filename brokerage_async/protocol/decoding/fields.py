@@ -16,8 +16,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import attrs
 import msgspec
 
-from ..._generated.converters import WIRES, Wire
 from ..._values import OpenStrEnum
+from ..._wire import Wire
+from ..registry import wires
 
 __all__ = ["UNFIT", "UNREADABLE", "WireField", "containing", "equivalents", "fitting", "nested_wires", "wire_fields"]
 
@@ -74,7 +75,7 @@ def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
 def nested_wires(wire: type[Wire]) -> frozenset[type[Wire]]:
     """Return the wire structs directly inside this one, read from its annotations, which is quick."""
     names = {name for annotation in wire.__annotations__.values() for name in _WIRE_NAME.findall(str(annotation))}
-    of_package = (each for each in WIRES.values() if each.__module__ == wire.__module__)
+    of_package = (each for each in wires().values() if each.__module__ == wire.__module__)
     return frozenset(each for each in of_package if each.__name__ in names)
 
 
@@ -82,7 +83,7 @@ def nested_wires(wire: type[Wire]) -> frozenset[type[Wire]]:
 def containing(wire: type[Wire]) -> frozenset[type[Wire]]:
     """Return the wire struct and every struct that contains it, directly or deeper."""
     found = {wire}
-    while more := {each for each in WIRES.values() if each not in found and nested_wires(each) & found}:
+    while more := {each for each in wires().values() if each not in found and nested_wires(each) & found}:
         found |= more
     return frozenset(found)
 

@@ -15,9 +15,10 @@ from typing import Any
 import attrs
 import msgspec
 
-from ..._generated.converters import WIRES, Wire
 from ..._values import Extra
+from ..._wire import Wire
 from ...errors import ResponseDecodeError
+from ..registry import wires
 from .adaptive import Plan
 from .fields import UNFIT, UNREADABLE, WireField, fitting, wire_fields
 from .issues import KEPT, LEFT_OUT, Issues, describe
@@ -135,7 +136,7 @@ def structure_steps(
     models: list[Any] = []
     for start in range(0, len(rows), ROWS_PER_BATCH):
         batch = rows[start : start + ROWS_PER_BATCH]
-        models += yield from _structure_batch(WIRES[model], batch, path, issues, offset + start)
+        models += yield from _structure_batch(wires()[model], batch, path, issues, offset + start)
         yield
     return models
 
@@ -165,7 +166,7 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
     if not isinstance(raw, dict):
         reason = f"expected an object, got {describe(raw)}"
         raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
-    wire, registry = WIRES[model], issues.registry
+    wire, registry = wires()[model], issues.registry
     for _ in range(2):
         try:
             return _structure_fitting(wire, raw, path, issues)

@@ -15,8 +15,8 @@ import attrs
 import msgspec
 
 from ..._decimals import MAX_CACHED_LENGTH, read_decimal
-from ..._generated.converters import DecimalText, Moment, Wire
 from ..._values import OpenStrEnum, read_epoch
+from ..._wire import DecimalText, Moment, Wire
 from .fields import UNFIT, UNREADABLE, WireField, equivalents, fitting, wire_fields
 
 __all__ = ["Column", "Kept", "Place", "needs_untyped", "places", "widened_type"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from ..._generated.converters import WIRES
 from ..._values import raw_object
 from ..decoding.columns import ColumnDecoder
 from ..decoding.issues import IGNORED, Issues, describe
 from ..decoding.lenient import structure_rows
+from ..registry import wires
 from .events import MARKET_EVENTS, UnknownEvent
 
 __all__ = ["Columns", "default_columns", "events_of"]
@@ -29,7 +29,7 @@ Columns = Mapping[str, Sequence[str]]
 @lru_cache(maxsize=64)
 def default_columns(kind: str) -> tuple[str, ...]:
     """Return the columns to ask for: the fields of the model, in its order."""
-    wire = WIRES[MARKET_EVENTS[kind]]
+    wire = wires()[MARKET_EVENTS[kind]]
     names = [field.encode_name for field in msgspec.structs.fields(wire) if "__alias" not in field.name]
     return tuple(name for name in names if name not in _UNASKED)
 
