@@ -120,11 +120,13 @@ class Parameter:
 @attrs.frozen(kw_only=True)
 class BodyField:
     """One field of a request body: ``name`` on the model, ``wire`` in the JSON, ``kind`` as of a ``Parameter`` or
-    ``object``; ``model`` is the nested request model of an object or of the items of an array."""
+    ``object``; ``number`` for a decimal that is a JSON number; ``model`` is the nested request model of an object or of
+    the items of an array."""
 
     name: str
     wire: str
     kind: str
+    number: bool = False
     array: bool = False
     required: bool = False
     min_items: int | None = None

@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._arguments import running_loop
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
-from .api.versions import InterfaceVersions
 from .api.wire import WireForm
 from .authorization_server import AUTH_PAGE
 from .clock import DEFAULT_START, Clock
 from .control.api import ControlApi
 from .control.server import ControlServer
-from .faults import FaultPlan
-from .ledger import Ledger
+from .controls import Controls
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
-from .people import People
 from .recording import Snapshot
 from .state import Settings
 from .state_file import StateFile
-from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
+from .streams.server import ACCOUNT_PATH, MARKET_PATH
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
 from .transports.pump import Pump
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulator"]
 
 
-class Simulator(People):
+class Simulator(Controls):
     """Simulated brokerage that follows the service document to the letter.
 
     It keeps everything in memory and opens no connections. Enter it to serve HTTP::
@@ -231,76 +228,6 @@ class Simulator(People):
 
     # Control
 
-    @property
-    def ledger(self) -> Ledger:
-        """Every request that arrived and every transition of every order."""
-        return self.brokerage.ledger
-
-    @property
-    def faults(self) -> FaultPlan:
-        """Faults still to come."""
-        return self.brokerage.faults
-
-    @property
-    def streams(self) -> StreamServer:
-        """Both streams: ``streams.faults.add("duplicate")`` scripts a fault, ``streams.drop()`` closes connections."""
-        return self.brokerage.streams
-
-    @property
-    def rate_limit(self) -> float | None:
-        """Requests per second that are accepted; None: no limit."""
-        return self.brokerage.rate_limit
-
-    @rate_limit.setter
-    def rate_limit(self, value: float | None) -> None:
-        self.brokerage.rate_limit = value
-
-    @property
-    def withdrawn_versions(self) -> frozenset[str]:
-        """Values of ``Accept-Version`` that get a 406, besides those before 20240501."""
-        return self.brokerage.versions.withdrawn
-
-    @withdrawn_versions.setter
-    def withdrawn_versions(self, versions: Iterable[str]) -> None:
-        self.brokerage.versions = InterfaceVersions(versions)
-
-    def settle(self) -> None:
-        """Run everything that is due by now, so that the ledger shows it."""
-        self.brokerage.advance(self.clock.now())
-
-    def price(self, symbol: str) -> Decimal:
-        """Return the current price of an equity, future or cryptocurrency."""
-        return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
-
-    def set_price(self, symbol: str, price: Decimal | int | str) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
-
-        Raises:
-            ValueError: ``price`` is not positive, or not below 10**9.
-        """
-        self._act("set_price", symbol=symbol, price=str(Decimal(price)))
-
-    def set_source(self, symbol: str, source: PriceSource) -> None:
-        """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""
-        self._act("set_source", symbol=symbol, source=source)
-
-    def release_price(self, symbol: str) -> None:
-        """Let a price that `set_price` holds follow its source again."""
-        self._act("release_price", symbol=symbol)
-
-    def authorize(self, address: str) -> str:
-        """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
-        redirect: str = self._act("authorize", address=address)
-        return redirect
-
-    def expire_tokens(self) -> None:
-        """Invalidate every access token issued so far; refreshing still works."""
-        self._act("expire_tokens")
-
-    def revoke(self) -> None:
-        """Delete the owner's personal grant: its tokens are rejected and cannot be refreshed any more."""
-        self._act("revoke")
-
     def snapshot(self) -> Snapshot:
         """Return the present state, for `restore`."""
         return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
@@ -328,9 +255,6 @@ class Simulator(People):
     async def stop(self) -> None:
         """Stop listening: connections are refused until `restart`."""
         await self._server.stop()
-
-    def _act(self, name: str, **arguments: Any) -> Any:
-        return self.brokerage.act(name, self.clock.now(), **arguments)
 
     def _keep_to(self, file: StateFile | None) -> None:
         """Repeat the entries of the state file, and write further ones to it."""

@@ -24,6 +24,7 @@ from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
 from .api.access import Access
 from .api.accounts import Accounts as AccountHandlers
+from .api.backtests import BacktestHandlers
 from .api.balances import Balances
 from .api.complex_orders import ComplexOrders
 from .api.instruments import Instruments
@@ -42,6 +43,7 @@ from .api.transactions import Transactions
 from .api.watchlists import Watchlists
 from .api.wire import Dialect
 from .authorization_server import AuthorizationServer
+from .backtests import Backtests
 from .event_queue import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
@@ -52,6 +54,7 @@ from .market.equities import monthly_expirations
 from .market.instrument import Instrument, occ_symbol
 from .market.metrics import Metrics
 from .market.prices import Prices
+from .market.trials import TrialRun
 from .quote_tokens import QuoteTokens
 from .trading.bookkeeping import Bookkeeping
 from .trading.complex_order_desk import ComplexOrderDesk
@@ -103,6 +106,7 @@ class State:
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
+        self.backtests: Backtests = Backtests(self.catalogue, TrialRun(self.prices), random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
         self.quote_tokens: QuoteTokens = QuoteTokens(random)
         self.complex_order_ids: dict[str, str] = {}
@@ -134,6 +138,7 @@ class State:
             "risk": Risk(access, self.catalogue, self.prices),
             "watchlists": Watchlists(self.dialect, self.catalogue),
             "quote_alerts": QuoteAlerts(self.alert_monitor),
+            "backtests": BacktestHandlers(self.backtests, self.catalogue, self.prices, self.dialect),
         }
 
     # Initial state

@@ -65,6 +65,8 @@ def _parameter(parameter: Parameter) -> str:
 def _body_field(field: Field) -> str:
     kind = {"enum": "string", "model": "object"}.get(field.type.kind, field.type.kind)
     arguments = [f'name="{field.name}"', f'wire="{field.wire}"', f'kind="{kind}"']
+    if field.type.number:
+        arguments.append("number=True")
     if field.type.array:
         arguments.append("array=True")
     if field.required:

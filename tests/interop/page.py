@@ -36,6 +36,8 @@ REASONS = {
 }
 """Why requests of these clients are not in the schema."""
 
+UNEXPLAINED = "which is not in the schema"
+
 
 def page(clients: Iterable[Sequence[ClientRun]]) -> str:
     """Return the whole page; each client has its runs by environment."""
@@ -68,9 +70,7 @@ def cell(result: CallResult) -> str:
 
 def reason(result: CallResult) -> str:
     """Return why a call is not covered."""
-    return next(
-        (REASONS[name] for name in result.requests if name in REASONS), "which the simulator does not serve yet"
-    )
+    return next((REASONS[name] for name in result.requests if name in REASONS), UNEXPLAINED)
 
 
 def _code(names: Iterable[str]) -> str:

@@ -14,8 +14,6 @@ from brokerage_async.operation import Operation
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import RequestRecord
 
-NOT_IMPLEMENTED = 501
-
 
 class Outcome(enum.StrEnum):
     """Outcome of a call. Only ``FAILED`` is an obstacle."""
@@ -59,14 +57,13 @@ def first_future_option(simulator: Simulator) -> str:
 def judge(name: str, environment: str, requests: Sequence[RequestRecord], error: str | None) -> CallResult:
     """Return the outcome of a call.
 
-    A call that sends a request outside of the schema, or one that the simulator does not serve yet, is not covered. A
-    call that sends nothing has failed.
+    A call that sends a request outside of the schema is not covered. A call that sends nothing has failed.
     """
     sent = [one for one in requests if one.operation != "oauth.token"] or list(requests)
     operations = [_operation(one) for one in sent]
     if not sent:
         outcome, error = Outcome.FAILED, error or "sent nothing"
-    elif None in operations or any(one.status == NOT_IMPLEMENTED for one in sent):
+    elif None in operations:
         outcome = Outcome.NOT_COVERED
     elif environment != "production" and any(one.production_only for one in operations if one is not None):
         outcome = Outcome.PRODUCTION_ONLY

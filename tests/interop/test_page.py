@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.interop.page import REASONS, page, reason
+from tests.interop.page import REASONS, UNEXPLAINED, page, reason
 from tests.interop.results import CallResult, ClientRun, Outcome
 
 
@@ -33,7 +33,7 @@ def test_page_shows_the_environments_side_by_side() -> None:
     assert "## SDK 1.2\n\n- production: 1 of 2 covered calls pass\n- sandbox: 1 of 1 covered calls pass\n" in written
     assert "| `a` | `orders.list` | passed | production only |\n" in written
     assert "| `b` | `orders.live`, `orders.list` | FAILED: x \\| y | passed |\n" in written
-    assert written.endswith("Left out:\n\n- `c`: `GET /c`, which the simulator does not serve yet\n")
+    assert written.endswith("Left out:\n\n- `c`: `GET /c`, which is not in the schema\n")
 
 
 def test_requests_outside_of_the_schema_have_a_reason() -> None:
@@ -47,4 +47,4 @@ def test_page_in_the_documentation_has_no_failure() -> None:
         assert f"## {client} " in written
     assert Outcome.FAILED not in written
     assert "| passed | passed |" in written
-    assert "does not serve" not in written
+    assert UNEXPLAINED not in written

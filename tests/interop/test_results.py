@@ -48,11 +48,6 @@ def test_address_outside_of_the_schema_is_not_covered(record: RequestRecord, sha
     assert result.requests == ("watchlists.list", shape)
 
 
-def test_operation_that_the_simulator_does_not_serve_is_not_covered() -> None:
-    result = judge("get", "sandbox", [sent("/watchlists", "watchlists.list", status=501)], "an error")
-    assert (result.outcome, result.requests) == (Outcome.NOT_COVERED, ("watchlists.list",))
-
-
 def test_production_only_operation_is_expected_to_fail_in_the_sandbox() -> None:
     record = sent("/margin/accounts/5WT22491/requirements", "margin.requirements", status=404)
     assert judge("get", "sandbox", [record], "404").outcome is Outcome.PRODUCTION_ONLY

@@ -125,6 +125,14 @@ class Harness:
         assert response.status == 201, response.body
         return str(json.loads(response.body)["data"]["alert-external-id"])
 
+    # Backtests
+
+    def backtest(self, **change: Any) -> str:
+        """Create a backtest and return its identifier."""
+        response = self.ask("POST", "/backtester/backtests", strategy(**change))
+        assert response.status in (200, 201), response.body
+        return str(json.loads(response.body)["id"])
+
 
 EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
 """A change of an order's price; it rests as before."""
@@ -146,6 +154,18 @@ def market(*legs: Any, **more: Any) -> dict[str, Any]:
     """Build a market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def strategy(*legs: Any, **change: Any) -> dict[str, Any]:
+    """Build the body of a backtest over four weeks, by default of short puts."""
+    days = {"symbol": "AAPL", "startDate": "2026-03-02", "endDate": "2026-03-27"}
+    return {**days, "legs": list(legs) or [option_leg()], "entryConditions": {}, "exitConditions": {}, **change}
+
+
+def option_leg(**change: Any) -> dict[str, Any]:
+    """Build a leg of a backtest, by default a short put with a delta of 20."""
+    terms = {"type": "equity-option", "direction": "short", "side": "put", "quantity": 1, "daysUntilExpiration": 45}
+    return {**terms, "strikeSelection": "delta", "delta": 20, **change}
 
 
 def exits(profit: str = "400.00") -> list[dict[str, Any]]:

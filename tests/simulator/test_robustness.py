@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.request import encode_path
-from tests.simulator.harness import Harness, leg, limit
+from tests.simulator.harness import Harness, leg, limit, option_leg, strategy
 
 HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
 ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
 
-STATUSES = {200, 201, 204, 400, 401, 403, 404, 422, 501}
+STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
+
+BACKTEST = HARNESS.backtest()
 
 atoms = (
     st.none()
@@ -57,6 +59,15 @@ VALID: dict[str, Any] = {
     "refresh_token": HARNESS.sim.refresh_token,
 }
 
+RELATIVE = {"strikeSelection": "percentageOTMRelative", "percentageOTM": 0.1, "strikeRelativeLeg": 0}
+
+ELSEWHERE: dict[str, Any] = {
+    **strategy(option_leg(symbol=leg()["symbol"]), option_leg(symbol="AAPL  260717C00200000", **RELATIVE)),
+    "underlying": "AAPL",
+    "startTime": "2026-06-08T14:00:00Z",
+}
+"""Fields of bodies for the backtester."""
+
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the path of every value in a body."""
@@ -70,6 +81,8 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     known = {"account_number": HARNESS.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
+    if operation.host is not None:
+        known["id"] = BACKTEST
     values: dict[str, object] = {}
     query: list[tuple[str, str]] = []
     for parameter in operation.parameters:
@@ -80,7 +93,8 @@ def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject
             )
         elif data.draw(st.booleans()):
             query.append((parameter.wire, data.draw(st.sampled_from(GUESSES[parameter.kind]) | st.text(max_size=6))))
-    target = f"{encode_path(operation.path, values)}?{urlencode(query)}"
+    host = "" if operation.host is None else f"/{operation.host}"
+    target = f"{host}{encode_path(operation.path, values)}?{urlencode(query)}"
     response = HARNESS.ask(operation.method, target, changed_body(operation, data))
     assert response.status in STATUSES
     if response.status != 204:
@@ -104,8 +118,9 @@ def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
         return None
     from brokerage_async._generated.operations import REQUEST_MODELS
 
+    valid = VALID if operation.host is None else ELSEWHERE
     fields = {field.wire for field in REQUEST_MODELS[operation.body].fields}
-    body: Any = copy.deepcopy({key: value for key, value in VALID.items() if key in fields})
+    body: Any = copy.deepcopy({key: value for key, value in valid.items() if key in fields})
     for _ in range(data.draw(st.integers(0, 2))):
         *path, last = data.draw(st.sampled_from([place for place in places(body) if place] or [("x",)]))
         inner = body

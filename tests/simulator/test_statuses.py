@@ -13,7 +13,7 @@ import yaml
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
 
 FOLDER = Path(__file__).parents[2] / "schema"
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
@@ -24,8 +24,8 @@ NEEDED = {
 }
 """Queries without which an operation looks no further."""
 
-NOT_REACHED = {"market_data.quote_token": {404}}
-"""Statuses without a cause in the simulator: every one of its users is a customer."""
+NOT_REACHED = {"market_data.quote_token": {404}, "backtests.available_dates": {400}}
+"""Statuses without a cause in the simulator: every one of its users is a customer, and dates have no parameters."""
 
 HANDLERS = Simulator().brokerage.state.namespaces()
 SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
@@ -54,7 +54,7 @@ class Abuse:
 
     def path(self, **change: str) -> str:
         values = {p.name: self.values.get(p.name, "x") for p in self.operation.parameters if p.location == "path"}
-        path = self.operation.path
+        path = self.operation.path if self.operation.host is None else f"/{self.operation.host}{self.operation.path}"
         for name, value in (values | {name: value for name, value in change.items() if name in values}).items():
             path = path.replace(f"{{{name}}}", value)
         return path
@@ -101,6 +101,7 @@ class Abuse:
                 yield self.ask(f"account-numbers[]={account}&{self.needed}", body, path)
             yield self.ask(body=self.margin_order(account), path=path)
         yield self.ask("start-date=2026-01-01", path=self.path(symbol="NO%2FSUCH"))
+        yield self.ask(path=self.path(id="0" * 32))
 
     def wrong_queries(self) -> Iterator[int]:
         needed = f"account-numbers[]={self.harness.account}&{self.needed}"
@@ -116,7 +117,16 @@ class Abuse:
 
     def wrong_bodies(self) -> Iterator[int]:
         if self.operation.body is not None:
-            for body in (b"{", b"", b"[]", b'{"x": 1}', limit(), limit(quantity=1), WATCHLIST):
+            for body in (
+                b"{",
+                b"",
+                b"[]",
+                b'{"x": 1}',
+                limit(),
+                limit(quantity=1),
+                WATCHLIST,
+                strategy(symbol="NO/SUCH"),
+            ):
                 yield self.ask(body=body)
 
     def too_late(self) -> Iterator[int]:

@@ -31,7 +31,6 @@ from .orders import broken_rules_error
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser
 from .routes import Router, request_target, split_target
-from .unserved import UNSERVED
 from .versions import InterfaceVersions
 from .wire import Dialect, RefusedError, WireForm, bare, html
 
@@ -70,6 +69,14 @@ class _Arrival:
         is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
         return is_token and refusal.status in (400, 422)
 
+    def error(self, refusal: RefusedError) -> Response:
+        """Return an error as the service of the operation sends it. Other hosts know no 422."""
+        if self.is_flat_error(refusal):
+            return _flat_error(refusal)
+        response = refusal.response(self.path)
+        is_elsewhere = self.operation is not None and self.operation.host is not None
+        return attrs.evolve(response, status=400) if is_elsewhere and response.status == 422 else response
+
 
 class Brokerage:
     """One environment of the service, with its customers, accounts, orders and instruments."""
@@ -104,9 +111,7 @@ class Brokerage:
         for symbol, source in self.sources.items():
             self.state.prices.set_source(symbol, source, self.settings.start)
         namespaces = self.state.namespaces()
-        self._handlers: Mapping[str, Handler] = {
-            name: _handler(namespaces, name) for name in OPERATIONS if name not in UNSERVED
-        }
+        self._handlers: Mapping[str, Handler] = {name: _handler(namespaces, name) for name in OPERATIONS}
 
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
@@ -204,7 +209,7 @@ class Brokerage:
         try:
             response = self._answer(arrival)
         except RefusedError as refusal:
-            response = _flat_error(refusal) if arrival.is_flat_error(refusal) else refusal.response(path)
+            response = arrival.error(refusal)
         record.status = response.status
         return response
 
@@ -227,8 +232,6 @@ class Brokerage:
             customer = self._authenticate(operation, authorization, arrival.now).customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise self._not_served(arrival)
-        if operation.name in UNSERVED:
-            raise RefusedError(501, "not_implemented", f"The simulator does not serve {operation.name}")
         parsed = self._parse(arrival, operation, customer, version)
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)

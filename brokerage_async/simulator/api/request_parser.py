@@ -224,7 +224,9 @@ class RequestParser:
         if field.model is not None:
             yield from self._object(field.model, value, place)
             return
-        message = _problem_of(field.kind, value)
+        message = _number_problem(value) if field.number else _problem_of(field.kind, value)
+        if message is None and isinstance(value, int):
+            message = _bounds_problem(field, value)
         if message is None and field.choices is not None and value not in _values(field.choices):
             message = "does not have a valid value"
         if message is not None:
@@ -250,7 +252,11 @@ def _parse(parameter: Parameter, raw: str) -> Any:
         case "integer":
             if _INTEGER.fullmatch(raw) is None:
                 raise ValueError("must be an integer")
-            return _bounded(parameter, int(raw))
+            value = int(raw)
+            problem = _bounds_problem(parameter, value)
+            if problem is not None:
+                raise ValueError(problem)
+            return value
         case "boolean":
             if raw not in _BOOLEANS:
                 raise ValueError("must be true or false")
@@ -266,14 +272,20 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     return raw
 
 
-def _bounded(parameter: Parameter, value: int) -> int:
-    """Return an integer within the bounds of the schema. Raise ValueError for others."""
-    least, most = parameter.minimum, parameter.maximum
-    if least is not None and value < least:
-        raise ValueError(f"must be at least {least}")
-    if most is not None and value > most:
-        raise ValueError(f"must be at most {most}")
-    return value
+def _bounds_problem(place: Parameter | BodyField, value: int) -> str | None:
+    """Return the problem of an integer outside of the bounds of the schema, None if it is within them."""
+    if place.minimum is not None and value < place.minimum:
+        return f"must be at least {place.minimum}"
+    if place.maximum is not None and value > place.maximum:
+        return f"must be at most {place.maximum}"
+    return None
+
+
+def _number_problem(value: object) -> str | None:
+    """Return the problem of an amount that is a JSON number, None if it is valid."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "must be a number"
+    return None if abs(value) < 10**_MAX_DIGITS else "is out of range"
 
 
 def _date(raw: str) -> date:

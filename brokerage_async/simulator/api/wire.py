@@ -214,8 +214,11 @@ def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Res
 
 
 def bare(data: Any, status: int = 200) -> Response:
-    """Return a body without an envelope."""
-    return Response(status=status, headers=_JSON_HEADERS, body=dumps(data))
+    """Return a body without an envelope.
+
+    Bytes are JSON that is already rendered.
+    """
+    return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 
 
 def empty(status: int = 204) -> Response:

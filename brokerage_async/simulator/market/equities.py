@@ -28,6 +28,7 @@ __all__ = [
     "known_equities",
     "monthly_expirations",
     "option_row",
+    "strike_step",
     "warrant_row",
     "warrants",
 ]
@@ -251,8 +252,13 @@ def equity_options(count: int, roots: list[EquityDefinition], today: date) -> li
     return list(itertools.islice(made, count))
 
 
+def strike_step(price: Decimal) -> Decimal:
+    """Return the distance between the strikes of options on an equity."""
+    return Decimal(5) if price >= 100 else Decimal(1)
+
+
 def _strikes(price: Decimal, count: int) -> list[Decimal]:
-    step = Decimal(5) if price >= 100 else Decimal(1)
+    step = strike_step(price)
     lowest = max(step, (price // step - count // 2) * step)
     return [lowest + step * n for n in range(count)]
 

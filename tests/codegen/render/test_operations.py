@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from brokerage_async._generated.models import BacktestLeg, NewOrder
+from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.operation import Effect, Provenance, Shape
 from codegen.read.load import load
 from codegen.render.operations import result_type
@@ -42,6 +44,13 @@ def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
         "sown is required for Spring: set the date of sowing.",
         "text must be distinct for each label: remove duplicates.",
     ]
+
+
+def test_body_field_says_which_decimals_are_numbers() -> None:
+    fields = REQUEST_MODELS[BacktestLeg].fields
+    numbers = [field.wire for field in fields if field.number]
+    assert numbers == ["delta", "percentageOTM", "currentPriceOffset", "premium"]
+    assert not any(field.number for field in REQUEST_MODELS[NewOrder].fields)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import pytest
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect
 from brokerage_async.simulator.api.brokerage import _handler
-from brokerage_async.simulator.api.unserved import UNSERVED
 from tests.simulator.harness import Harness, limit
 
 
 def test_every_operation_has_a_handler(harness: Harness) -> None:
-    assert set(harness.brokerage._handlers) == set(OPERATIONS) - UNSERVED
+    assert set(harness.brokerage._handlers) == set(OPERATIONS)
 
 
 def test_operation_without_handler_raises(harness: Harness) -> None:
@@ -71,7 +70,7 @@ def test_wrong_method_is_not_allowed(harness: Harness, method: str, target: str,
 def test_production_only_operation_is_missing_in_sandbox(harness: Harness, production: Harness, operation: str) -> None:
     data = OPERATIONS[operation]
     body = b"{}" if data.body is not None else None
-    for where, statuses in ((harness, {404}), (production, {200, 422, 501})):
+    for where, statuses in ((harness, {404}), (production, {200, 422})):
         target = data.path.replace("{account_number}", where.account)
         target = target.replace("{instrument_type}", "Equity").replace("{symbol}", "AAPL")
         assert where.ask(data.method, target, body).status in statuses

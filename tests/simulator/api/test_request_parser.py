@@ -173,3 +173,9 @@ def test_validation_error_entries_follow_the_wire_form() -> None:
     assert set(entry) == {"domain", "reason"}
     (entry,) = json.loads(documented.ask("GET", target).body)["error"]["errors"]
     assert set(entry) == {"code", "message", "domain"}
+
+
+@pytest.mark.parametrize(("index", "status"), [(2**31 - 1, 201), (2**31, 422), (-(2**31) - 1, 422)])
+def test_integer_in_a_body_is_within_its_bounds(harness: Harness, index: int, status: int) -> None:
+    body = {"name": "n", "watchlist-entries": [{"symbol": "AAPL"}], "order-index": index}
+    assert harness.ask("POST", "/watchlists", body).status == status

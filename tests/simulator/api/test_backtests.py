@@ -1,0 +1,200 @@
+"""Backtests over the interface: created, polled, cancelled; past prices of a trade."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.simulator import Simulator
+from tests.simulator.harness import Harness, option_leg, strategy
+
+HOST = "/backtester"
+PUT = "AAPL  260618P00190000"
+SHARES = {"symbol": "AAPL", "direction": "long", "quantity": 100}
+COVER = {"symbol": PUT, "direction": "short", "quantity": 1}
+MORNING = {"startTime": "2026-06-08T13:30:00Z", "endTime": "2026-06-08T15:00:00Z"}
+
+
+def trade(*legs: dict[str, Any], **change: Any) -> dict[str, Any]:
+    return {"underlying": "AAPL", "legs": list(legs) or [SHARES], **MORNING, **change}
+
+
+def simulated(harness: Harness, *legs: dict[str, Any], **change: Any) -> list[dict[str, Any]]:
+    response = harness.ask("POST", f"{HOST}/simulate-trade", trade(*legs, **change))
+    assert response.status == 200, response.body
+    codec.decode(OPERATIONS["backtests.simulate_trade"], response.body, strict=True)
+    rows: list[dict[str, Any]] = json.loads(response.body)
+    return rows
+
+
+def read(harness: Harness, identifier: str) -> dict[str, Any]:
+    """Return a backtest after checking it against the schema."""
+    response = harness.ask("GET", f"{HOST}/backtests/{identifier}")
+    assert response.status == 200, response.body
+    codec.decode(OPERATIONS["backtests.get"], response.body, strict=True)
+    backtest: dict[str, Any] = json.loads(response.body)
+    return backtest
+
+
+def test_available_dates_name_each_symbol(harness: Harness) -> None:
+    assert harness.get(f"{HOST}/available-dates") == [
+        {"symbol": "AAPL", "startDate": "2021-01-04", "endDate": "2026-06-09"}
+    ]
+
+
+def test_backtest_has_results_once_it_is_complete(harness: Harness) -> None:
+    identifier = harness.backtest()
+    states = []
+    for seconds in (1.2, 0.3, 0.6):
+        backtest = read(harness, identifier)
+        states.append((backtest["status"], backtest["progress"], backtest["ETA"], "trials" in backtest))
+        harness.wait(seconds)
+    assert states == [
+        ("pending", 0, 1.4, False),
+        ("running", 0.5, 0.2, False),
+        ("completed", 1, 0, True),
+    ]
+    assert {name: backtest[name] for name in strategy()} == strategy()
+    figures = {one["name"]: one["value"] for one in backtest["statistics"]}
+    total = sum(Decimal(str(trial["profitLoss"])) for trial in backtest["trials"])
+    assert Decimal(str(figures["Total profit"])) == total
+    assert Decimal(str(backtest["snapshots"][-1]["profitLoss"])) == total
+    assert figures["Number of trials"] == len(backtest["trials"]) == 19
+
+
+def test_short_backtest_is_complete_in_the_answer(harness: Harness) -> None:
+    response = harness.ask("POST", f"{HOST}/backtests", strategy(endDate="2026-03-04"))
+    assert (response.status, json.loads(response.body)["status"]) == (200, "completed")
+    response = harness.ask("POST", f"{HOST}/backtests", strategy())
+    assert (response.status, json.loads(response.body)["status"]) == (201, "pending")
+
+
+def test_list_names_the_backtests_of_the_user(harness: Harness) -> None:
+    created = [harness.backtest() for _ in range(2)]
+    assert harness.get(f"{HOST}/backtests") == created
+
+
+@pytest.mark.parametrize("seconds", [0, 1.2])
+def test_cancelled_backtest_is_gone(harness: Harness, seconds: float) -> None:
+    identifier = harness.backtest()
+    harness.wait(seconds)
+    statuses = [harness.ask("POST", f"{HOST}/backtests/{identifier}/cancel").status for _ in range(2)]
+    assert statuses == [204, 404]
+    assert harness.ask("GET", f"{HOST}/backtests/{identifier}").status == 404
+    assert harness.get(f"{HOST}/backtests") == []
+
+
+def test_complete_backtest_is_not_cancelled(harness: Harness) -> None:
+    identifier = harness.backtest()
+    harness.wait(2)
+    assert harness.ask("POST", f"{HOST}/backtests/{identifier}/cancel").status == 400
+    assert read(harness, identifier)["status"] == "completed"
+
+
+def test_backtest_of_another_customer_is_not_found(harness: Harness) -> None:
+    identifier = harness.backtest()
+    backtest = harness.state.backtests.find(harness.state.owner, identifier)
+    object.__setattr__(backtest, "customer", harness.state.other_customer)
+    for method, tail in (("GET", ""), ("POST", "/cancel")):
+        assert harness.ask(method, f"{HOST}/backtests/{identifier}{tail}").status == 404
+    assert harness.get(f"{HOST}/backtests") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (strategy(symbol="MSFT"), 404),
+        (strategy(endDate="2026-02-01"), 400),
+        (strategy(option_leg(delta="20")), 400),
+        (strategy(option_leg(delta=True)), 400),
+        (strategy(option_leg(delta=1e300)), 400),
+        (strategy(option_leg(quantity=0)), 400),
+        (strategy(option_leg(quantity=101)), 400),
+        (strategy(option_leg(side=None)), 400),
+        (strategy(legs=[]), 400),
+        (strategy(entryConditions=None), 400),
+    ],
+)
+def test_invalid_backtest_is_refused(harness: Harness, body: dict[str, Any], status: int) -> None:
+    response = harness.ask("POST", f"{HOST}/backtests", body)
+    assert response.status == status
+    assert harness.get(f"{HOST}/backtests") == []
+
+
+def test_shares_are_priced_every_15_minutes(harness: Harness) -> None:
+    rows = simulated(harness)
+    assert [row["dateTime"][11:16] for row in rows] == ["13:30", "13:45", "14:00", "14:15", "14:30", "14:45", "15:00"]
+    assert {(row["effect"], row["delta"]) for row in rows} == {("debit", "1.0000")}
+    assert all(row["price"] == row["underlyingPrice"] for row in rows)
+    assert len({row["price"] for row in rows}) > 1
+
+
+def test_price_is_that_of_the_smallest_unit(harness: Harness) -> None:
+    one = simulated(harness, SHARES, COVER)
+    three = simulated(harness, {**SHARES, "quantity": 300}, {**COVER, "quantity": 3})
+    assert one == three
+    (put, *_), (both, *_) = simulated(harness, COVER), one
+    assert (put["effect"], both["effect"]) == ("credit", "debit")
+    assert Decimal(both["price"]) == Decimal(both["underlyingPrice"]) - Decimal(put["price"])
+    assert 0 < Decimal(put["delta"]) < 1 < Decimal(both["delta"]) < 2
+
+
+def test_long_trade_is_priced_at_each_close(harness: Harness) -> None:
+    rows = simulated(harness, startTime="2026-01-01T00:00:00Z", endTime="2026-06-01T00:00:00Z")
+    assert [row["dateTime"][:16] for row in rows[:2]] == ["2026-01-02T21:00", "2026-01-05T21:00"]
+    assert len(rows) == 102
+
+
+def test_trade_ends_with_its_first_expiration_or_now(harness: Harness) -> None:
+    expired = {"symbol": "AAPL  260515C00200000", "direction": "long", "quantity": 1}
+    open_end = {"startTime": "2026-05-11T00:00:00Z", "endTime": None}
+    assert simulated(harness, expired, COVER, **open_end)[-1]["dateTime"][:16] == "2026-05-15T20:00"
+    assert simulated(harness, COVER, **open_end)[-1]["dateTime"][:16] == "2026-06-10T14:00"
+    later = simulated(harness, COVER, startTime="2026-06-09T00:00:00Z", endTime="2030-01-01T00:00:00Z")
+    assert later[-1]["dateTime"][:16] == "2026-06-10T14:00"
+
+
+def test_trade_without_times_starts_60_days_back(harness: Harness) -> None:
+    rows = simulated(harness, startTime=None, endTime=None)
+    assert (rows[0]["dateTime"][:10], rows[-1]["dateTime"][:10]) == ("2026-04-13", "2026-06-10")
+    assert simulated(harness, startTime="1970-01-01T00:00:00Z")[0]["dateTime"][:10] == "2021-01-04"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"underlying": "MSFT"},
+        {"legs": []},
+        {"legs": [{**SHARES, "symbol": "MSFT"}]},
+        {"legs": [{**SHARES, "symbol": "no symbol"}]},
+        {"legs": [{**SHARES, "quantity": 0}]},
+        {"legs": [{**SHARES, "direction": "up"}]},
+        {"startTime": "2026-06-11T00:00:00Z", "endTime": None},
+        {"endTime": "2019-01-01T00:00:00Z", "startTime": None},
+    ],
+)
+def test_invalid_trade_is_refused(harness: Harness, change: dict[str, Any]) -> None:
+    assert harness.ask("POST", f"{HOST}/simulate-trade", trade(**change)).status == 400
+
+
+def test_backtest_survives_a_restart(tmp_path: Any) -> None:
+    def read_all(sim: Simulator) -> list[Any]:
+        state = sim.brokerage.state
+        return [(one.identifier, one.results.snapshots) for one in state.backtests.of(state.owner)]
+
+    options = {"equities": 50, "equity_options": 20, "chain_rows": 20, "state": tmp_path / "state"}
+    harness = Harness(**options).login()
+    harness.backtest()
+    kept = read_all(harness.sim)
+    assert kept
+    assert harness.sim._file is not None
+    harness.sim._file.close()
+    again = Harness(**options)
+    assert read_all(again.sim) == kept
+    assert again.sim._file is not None
+    again.sim._file.close()
