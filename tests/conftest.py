@@ -22,9 +22,12 @@ hypothesis.settings.load_profile("project")
 def pytest_sessionstart() -> None:
     """Set no event loop, before pytest-asyncio asks for the current one and thereby leaves one unclosed.
 
-    A shell makes its background jobs ignore SIGINT, and the programs that tests interrupt would inherit that.
+    A shell makes its background jobs ignore SIGINT, and the programs that tests interrupt would inherit that. A console
+    that is made while COLUMNS is set keeps that width, and pytest-xdist sets it.
     """
     asyncio.set_event_loop(None)
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -5,7 +5,7 @@ faults and a ledger of every request and order. The same seed gives the same his
 brokerage on one virtual clock: a trading day in seconds.
 """
 
-from .control.api import ROUTES as CONTROL_ROUTES
+from .control.api import CONTROL_ROUTES
 from .faults import Fault
 from .ledger import Ledger
 from .market.price_files import read_prices

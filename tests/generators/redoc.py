@@ -44,6 +44,8 @@ def shows_fields(shown: Any, name: str, operation: Any) -> bool:
 def fields(shown: Any, schema: Any) -> Iterator[set[str]]:
     """Yield the fields of a schema and of the envelope, list and rows within it."""
     schema = schema["items"] if schema.get("type") == "array" else schema
+    if schema.get("type") == "string":
+        return  # a list of identifiers
     if "$ref" in schema:
         schema = shown["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:

@@ -15,7 +15,7 @@ from ..api.brokerage import Brokerage
 from ..clock import Clock
 from . import bodies, views
 
-__all__ = ["ROUTES", "ControlApi", "Route"]
+__all__ = ["CONTROL_ROUTES", "ControlApi", "Route"]
 
 
 @attrs.frozen(kw_only=True)
@@ -31,7 +31,7 @@ class Route:
 
 
 _CLOCK, _PRICE, _ORDER = "/clock", "/prices/{symbol}", "/orders/{order_id}"
-ROUTES: tuple[Route, ...] = (
+CONTROL_ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/state", name="state", summary="Everything at a glance.", answer=bodies.StateView),
     Route(method="GET", path=_CLOCK, name="clock", summary="Simulated time.", answer=bodies.ClockView),
     Route(
@@ -81,7 +81,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/tokens/expire", name="expire_tokens", summary="Invalidate all access tokens."),
     Route(method="POST", path="/tokens/revoke", name="revoke", summary="Delete the owner's grant."),
 )  # fmt: skip
-"""Every operation but ``/openapi.json`` and the page."""
+"""Operations of the control API; the page and ``/openapi.json`` are not among them."""
 
 
 class ControlApi:
@@ -91,7 +91,9 @@ class ControlApi:
         self._brokerage = brokerage
         self._clock = clock
         self._token = token.encode()
-        self._patterns = [(re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route) for route in ROUTES]
+        self._patterns = [
+            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route) for route in CONTROL_ROUTES
+        ]
 
     def is_token(self, token: str) -> bool:
         """Return whether ``token`` is the right one."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from .api import ROUTES, Route
+from .api import CONTROL_ROUTES, Route
 
 __all__ = ["description"]
 
@@ -29,11 +29,11 @@ _ERROR = {
 @cache
 def description() -> bytes:
     """Return the description as JSON."""
-    types = [each for route in ROUTES for each in (route.body, route.answer) if each is not None]
+    types = [each for route in CONTROL_ROUTES for each in (route.body, route.answer) if each is not None]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(map(str, types), schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
+    for route in CONTROL_ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, by_type)
     document = {
         "openapi": "3.1.0",

@@ -55,7 +55,7 @@ def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None
     assert [str(one.expiration_date) for one in row.option_expiration_implied_volatilities] == listed
     difference = row.implied_volatility_30_day - row.historical_volatility_30_day
     assert abs(row.iv_hv_30_day_difference - difference) <= Decimal("0.01")
-    assert 0 < row.historical_volatility_90_day < 10
+    assert 0 < row.historical_volatility_90_day < 100  # percent
     later = production.decoded("instruments.equity", "/instruments/equities/AAPL")
     assert (row.lendability, row.borrow_rate, row.listed_market) == (
         later.lendability, later.borrow_rate, later.listed_market,

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.control.api import ROUTES, ControlApi
+from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi
 from tests.simulator.harness import Harness, limit, market
 
 TOKEN = "made-up"
@@ -146,5 +146,5 @@ def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
     sim = Simulator()
     api = ControlApi(sim.brokerage, sim.clock, TOKEN)
-    assert all(callable(getattr(api, f"_do_{route.name}")) for route in ROUTES)
+    assert all(callable(getattr(api, f"_do_{route.name}")) for route in CONTROL_ROUTES)
     assert [api.is_token(token) for token in (TOKEN, "made-u", "", "é")] == [True, False, False, False]

@@ -2,7 +2,7 @@ import json
 
 from openapi_spec_validator import validate
 
-from brokerage_async.simulator.control.api import ROUTES
+from brokerage_async.simulator.control.api import CONTROL_ROUTES
 from brokerage_async.simulator.control.openapi import description
 
 
@@ -10,7 +10,7 @@ def test_description_is_valid_and_complete() -> None:
     document = json.loads(description())
     validate(document)
     found = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
-    assert found == {(route.method, route.path) for route in ROUTES}
+    assert found == {(route.method, route.path) for route in CONTROL_ROUTES}
     for path, item in document["paths"].items():
         for operation in item.values():
             assert path.count("{") == len(operation["parameters"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brokerage_async.simulator.control import page
-from brokerage_async.simulator.control.api import ROUTES
+from brokerage_async.simulator.control.api import CONTROL_ROUTES
 
 
 def test_script_finds_what_it_looks_for_in_the_page() -> None:
@@ -19,7 +19,7 @@ def test_script_finds_what_it_looks_for_in_the_page() -> None:
 
 
 def test_script_calls_operations_that_exist() -> None:
-    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in ROUTES}
+    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in CONTROL_ROUTES}
     calls = re.findall(r'"(GET|PUT|POST|PATCH|DELETE)", ["`]([^"`]+)["`]', page.SCRIPT)
     assert len(calls) >= 12
     for method, path in calls:
