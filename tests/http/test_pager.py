@@ -14,6 +14,7 @@ from brokerage_async import errors
 from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.simulator import Simulator
+from tests.loops import on_real_time
 
 pytestmark = pytest.mark.virtual_time
 
@@ -453,6 +454,7 @@ async def test_instruments_are_told_apart_by_symbol() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["5", 1.5, [], b"1"])
+@on_real_time
 async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong: Any) -> None:
     async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
         with pytest.raises(errors.InvalidRequestError) as caught:

@@ -67,6 +67,7 @@ async def test_streams_over_a_real_connection() -> None:
             assert event.data.symbol == "AAPL"
             assert (await within(5, quotes)).event_symbol == "AAPL"
             await sim.restart()
-            assert isinstance(await within(10, events), Gap)
+            while not isinstance(await within(10, events), Gap):
+                pass  # a balance may have come before
         await asyncio.sleep(0.05)
         assert sim.streams.sessions == []
