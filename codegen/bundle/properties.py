@@ -73,7 +73,7 @@ def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:
     """Return the schema of a scalar: one type, or a union with its further wire forms."""
     types = [*_TYPES[kind], *_further_types(kind, forms)]
     schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
-    if format_ is not None and not forms & {"loose", "date-text"}:
+    if format_ is not None and not forms & {"loose", "date-text", "epoch-day"}:
         schema["format"] = format_
     if kind in _PATTERNS and "string" in types:
         schema["pattern"] = _PATTERNS[kind]
