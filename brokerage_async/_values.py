@@ -320,9 +320,9 @@ def _keep_minus_one(target: Any, key: str) -> None:
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:
     """Return a date-time or epoch milliseconds as a date-time; for 0, which means that there is none, return None."""
-    if raw.__class__ is int:
+    if isinstance(raw, int):
         return read_epoch(raw) if raw else None
-    return raw  # type: ignore[return-value]
+    return raw
 
 
 def day_of_epoch(raw: str | int) -> date | None:

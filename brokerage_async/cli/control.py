@@ -54,7 +54,8 @@ def _request(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
     route = routes.get(name)
     if route is None:
         raise ConfigurationError(f"unknown operation {name}; use one of {', '.join(routes)}")
-    values = dict(item.partition("=")[::2] for item in given)
+    pairs = (item.partition("=") for item in given)
+    values = {key: value for key, _, value in pairs}
     needed = re.findall(r"\{(\w+)\}", route.path)
     missing = [each for each in needed if each not in values]
     if missing or not all("=" in item for item in given):

@@ -71,7 +71,7 @@ def check_socket_url(url: str, *, allow_http: bool) -> str:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("ws", "wss") and bool(parts.hostname)
     except ValueError:
-        is_usable = False
+        parts, is_usable = urlsplit(""), False
     if not is_usable:
         raise ConfigurationError(f"the address of a stream must be a wss address, got {url}")
     if parts.scheme == "ws" and not is_loopback(parts.hostname) and not allow_http:
@@ -146,7 +146,7 @@ async def connect(
                 proxy=None if proxy is None else proxy.url,
                 proxy_headers=via,
                 max_msg_size=MAX_MESSAGE,
-                timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT),
+                timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT),  # pyright: ignore[reportCallIssue]
             )
         return AiohttpWebSocket(socket, owned)
     except BaseException as error:

@@ -41,7 +41,7 @@ class AskedOrder(ABC):
         self.name: str = name
         self.body: bytes = body
 
-    @property
+    @cached_property
     @abstractmethod
     def components(self) -> Mapping[str, NewOrder | None]:
         """Its terms by external identifier, None where the body cannot be decoded."""

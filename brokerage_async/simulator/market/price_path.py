@@ -72,7 +72,7 @@ class PricePath:
 
 
 def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
-    fields = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
+    fields: dict[str, Any] = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
     unknown = ", ".join(sorted(map(str, set(fields) - _FIELDS)))
     if unknown or not {"time", "price"} <= set(fields):
         problem = f"unknown {unknown}" if unknown else "no time or no price"

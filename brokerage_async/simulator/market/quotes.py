@@ -66,6 +66,8 @@ class PriceSource(Protocol):
 
     def quote(self, listing: Listing, now: float) -> Quote:
         """Return the quote at ``now`` (epoch seconds)."""
+        ...
 
     def next_change(self, listing: Listing, now: float) -> float:
         """Return when the quote of ``now`` is replaced, in epoch seconds after ``now``; infinity for never."""
+        ...
