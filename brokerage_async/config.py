@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -55,35 +55,26 @@ def _text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a string")
 
 
-def _page(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    _text(instance, attribute, value)
-    if value is None:
-        return
-    try:
-        parts = urlsplit(str(value))
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        usable = False
-    if not usable or " " in str(value):
-        raise ConfigurationError(
-            f"{type(instance).__name__}.{attribute.name} must be an absolute http or https address without a user name"
-        )
+def _address(schemes: Collection[str], wanted: str) -> Callable[[Any, attrs.Attribute[Any], object], None]:
+    """Return a validator of addresses with one of these schemes; ``wanted`` describes them in errors."""
+
+    def check(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+        _text(instance, attribute, value)
+        if value is None:
+            return
+        try:
+            parts = urlsplit(str(value))
+            usable = parts.scheme in schemes and bool(parts.hostname) and "@" not in parts.netloc
+        except ValueError:
+            usable = False
+        if not usable or " " in str(value):
+            raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be an absolute {wanted}")
+
+    return check
 
 
-def _streamer(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    _text(instance, attribute, value)
-    if value is None:
-        return
-    try:
-        parts = urlsplit(str(value))
-        usable = parts.scheme in {"ws", "wss"} and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        usable = False
-    if not usable or " " in str(value):
-        raise ConfigurationError(
-            f"{type(instance).__name__}.{attribute.name} must be an absolute wss address without a user name, "
-            "such as wss://streamer.example.com"
-        )
+_page = _address(("http", "https"), "http or https address without a user name")
+_streamer = _address(("ws", "wss"), "wss address without a user name, such as wss://streamer.example.com")
 
 
 def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
