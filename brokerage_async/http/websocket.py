@@ -77,7 +77,7 @@ def check_socket_url(url: str, *, allow_http: bool) -> str:
     if parts.scheme == "ws" and not is_loopback(parts.hostname) and not allow_http:
         raise ConfigurationError(
             f"the address of a stream must be a wss address, got {url}: ws shows the token to anyone on the way. "
-            "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
+            "It is accepted only where base_url is a plain http address too, with allow_http=True"
         )
     return url
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from .._generated.endpoints import Endpoints
 from ..config import DEFAULT_USER_AGENT, Environment
 from ..errors import ConfigurationError
+from ..http.network import is_loopback
 from ..http.session import BrokerageSession
 from ..http.websocket import SocketTransport, WebSocket, check_socket_url
 
@@ -73,8 +75,12 @@ class StreamAccess:
         return self.checked(url)
 
     def checked(self, url: str) -> str:
-        """Return the address of a stream if a token may be sent there; see `check_socket_url`."""
-        return check_socket_url(url, allow_http=self.environment.base_url.startswith("http:"))
+        """Return the address of a stream if a token may be sent there; see `check_socket_url`.
+
+        A plain one beyond loopback follows ``base_url``: a client takes a plain one only with ``allow_http``.
+        """
+        base = urlsplit(self.environment.base_url)
+        return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
 
     async def token(self) -> str:
         """Return a valid ``Authorization`` value."""

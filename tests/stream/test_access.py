@@ -25,9 +25,10 @@ def test_address_is_used_as_configured(base_url: str, streamer_url: str) -> None
     assert access(base_url, streamer_url).account_url() == streamer_url
 
 
-def test_plain_address_beyond_loopback_is_refused_where_base_url_is_encrypted() -> None:
+@pytest.mark.parametrize("base_url", ["https://api.example.com", "http://127.0.0.1:1", "http://localhost:1"])
+def test_plain_address_beyond_loopback_is_refused_where_base_url_shows_no_token_either(base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="ws shows the token to anyone on the way"):
-        access("https://api.example.com", "ws://streamer.example.com").account_url()
+        access(base_url, "ws://streamer.example.com").account_url()
 
 
 @pytest.mark.parametrize("url", ["", "https://quotes.example.com", "wss://", "wss://[x"])
