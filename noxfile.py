@@ -129,6 +129,8 @@ def build(session: nox.Session) -> None:
             "schema",
             "codegen",
             "docgen",
+            "release",
+            "changelog.d",
             "README.md",
             "CHANGELOG.md",
             "CODE_OF_CONDUCT.md",
