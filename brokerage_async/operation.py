@@ -87,7 +87,7 @@ class Rule:
         distinct: field whose values in an array must differ.
         max_items, min_items: array, and the most or fewest items it may have.
         max_total: arrays, and the most items that they may have together.
-        span: two dates, and the most days between them.
+        span: two dates, and the most months between them.
         positive, not_negative: amounts that must be above zero, or at least zero.
         library: whether it is a safeguard of this library, which the service does not document.
     """
