@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import re
 import sys
@@ -39,7 +40,7 @@ def last_frame(output: str) -> str:
 
 def picture(title: str, frame: str) -> str:
     """Return a terminal with these lines as SVG, which loads nothing from elsewhere."""
-    console = rich.console.Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), color_system="truecolor")  # noqa: SIM115
+    console = rich.console.Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor")
     console.print(rich.text.Text.from_ansi(frame.replace("\r\n", "\n").rstrip()))
     drawn = console.export_svg(title=title, unique_id=re.sub(r"\W", "", title.split()[1]))
     return _FONT.sub("", drawn)

@@ -27,13 +27,18 @@ MARKS = {
 }
 """Marks of blocks that something else runs."""
 
+NOT_RUN = "not run"
+"""Mark of blocks that cannot run, with the reason after a colon."""
+
 SECONDS = 8
 """Time of commands that run until Ctrl-C."""
 
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```sh\n(?P<script>.*?)^```\n(?:\n[^\n`#]+:)?(?:\n+```text\n(?P<shown>.*?)^```)?",
+    r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```sh\n(?P<script>.*?)^```\n"
+    r"(?:(?:(?!```|#|<!--)[^\n]*\n){0,6}?```text\n(?P<shown>.*?)^```)?",
     re.DOTALL | re.MULTILINE,
 )
+"""A console block; at most six lines of prose may come before its output."""
 
 _PROGRAM = """\
 #!/bin/sh
@@ -68,6 +73,11 @@ def runs_elsewhere(block: Block) -> bool:
     return block.mark in MARKS or block.mark.partition(":")[0] in MARKS
 
 
+def cannot_run(block: Block) -> bool:
+    """Return whether the block is one that only a reader can complete."""
+    return block.mark.startswith(NOT_RUN)
+
+
 def missing(shown: str, output: str) -> list[str]:
     """Return the shown lines that the output lacks, from the first one that is not found in order."""
     rest = re.sub(r"\s+", " ", output)
@@ -98,7 +108,7 @@ async def run_page(page: Path) -> list[str]:
                 "HOME": name, "BROKERAGE_JOURNAL": str(folder / "orders.journal"),
             }  # fmt: skip
             for block in blocks(page):
-                if not runs_elsewhere(block):
+                if not runs_elsewhere(block) and not cannot_run(block):
                     problems += await _run(block, folder, environ, page.name)
     return problems
 
@@ -124,7 +134,11 @@ def main(names: list[str]) -> int:
     print(*problems, sep="\n")
     found = [block for page in pages for block in blocks(page)]
     elsewhere, python = sum(map(runs_elsewhere, found)), sum(len(every_block(page)) for page in pages)
-    print(f"{python} Python blocks and {elsewhere} console blocks are run by the tests, {len(found) - elsewhere} here")
+    left_out = sum(map(cannot_run, found))
+    here = len(found) - elsewhere - left_out
+    print(
+        f"{python} Python blocks and {elsewhere} console blocks are run by the tests, {here} here, {left_out} nowhere"
+    )
     print(f"blocks with a problem: {len(problems)}")
     return 1 if problems else 0
 
