@@ -62,6 +62,23 @@ for version in ("3.11", "3.12", "3.13", "3.14"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
 
 
+@nox.session(name="free-threaded", python="3.14t")
+def free_threaded(session: nox.Session) -> None:
+    """Name the modules that bring the lock back in Python without one, and run the tests there, with the lock off."""
+    session.install("-e", ".[cli]", *group("tests"))
+    session.run("python", "-W", "always::RuntimeWarning", "-c", FREE_THREADED)
+    session.run("pytest", *(session.posargs or ["-q", "-m", "not slow"]), env={"PYTHON_GIL": "0"})
+
+
+FREE_THREADED = """
+import importlib, sys
+from brokerage_async import Client, models
+for name in ("aiohttp", "cattrs", "msgspec", "brokerage_async._generated.converters"):
+    importlib.import_module(name)
+    print(f"{name}: the lock is {'back' if sys._is_gil_enabled() else 'off'}")
+"""
+
+
 @nox.session
 def slow(session: nox.Session) -> None:
     """Run the tests that take more than 5 seconds each (marker ``slow``)."""
@@ -113,6 +130,15 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "docgen", site)
     if sys.platform != "win32":  # the console blocks are for a shell of Unix
         session.run("python", "-m", "tests.console")
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the site, search it and read it on a phone in a real Chromium (Debian's package); says so without one."""
+    session.install("-e", ".[cli,postgres]", *group("docs"), *group("site"))
+    folder = "docs/_build/html"
+    session.run("python", "-m", "sphinx", "-b", "html", "-q", "docs", folder)
+    session.run("python", "-m", "tests.site_in_browser", folder, *session.posargs)
 
 
 @nox.session

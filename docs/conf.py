@@ -61,9 +61,10 @@ def drop_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, 
 
 
 def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Give constants and aliases the docstring from where they are made."""
-    if not lines:
-        lines += [line for each in CONSTANTS if each.full == name for line in (each.doc or "").splitlines()]
+    """Give constants and aliases the docstring from where they are made, instead of that of their type."""
+    for each in CONSTANTS:
+        if each.full == name:
+            lines[:] = inspect.cleandoc(each.doc or "").splitlines()
 
 
 def find_home(app: Sphinx, env: BuildEnvironment, node: Element, shown: Element) -> Element | None:

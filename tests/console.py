@@ -30,22 +30,23 @@ MARKS = {
 NOT_RUN = "not run"
 """Mark of blocks that cannot run, with the reason after a colon."""
 
-SECONDS = 8
-"""Time of commands that run until Ctrl-C."""
+SECONDS = 15
+"""Longest time of a command that runs until Ctrl-C; it is stopped soon after its first line."""
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```sh\n(?P<script>.*?)^```\n"
-    r"(?:(?:(?!```|#|<!--)[^\n]*\n){0,6}?```text\n(?P<shown>.*?)^```)?",
+    r"(?:(?:(?!```|#|<!--)[^\n]*\n){0,8}?```text\n(?P<shown>.*?)^```)?",
     re.DOTALL | re.MULTILINE,
 )
-"""A console block; at most six lines of prose may come before its output."""
+"""A console block; at most eight lines of prose may come before its output."""
 
 _PROGRAM = """\
 #!/bin/sh
-if [ "$1" = watch ] || [ "$1" = stream ]; then
-  timeout -s INT {seconds} "{python}" -m brokerage_async "$@"; exit 0
-fi
-exec "{python}" -m brokerage_async "$@"
+if [ "$1" != watch ]; then exec "{python}" -m brokerage_async "$@"; fi
+out=$(mktemp -p .) ; n=0
+"{python}" -m brokerage_async "$@" > "$out" 2>&1 & pid=$!
+until [ -s "$out" ] || [ $n -ge {seconds} ]; do sleep 1; n=$((n+1)); done
+sleep 2; kill $pid; wait $pid; cat "$out"
 """
 
 
