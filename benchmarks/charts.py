@@ -1,4 +1,4 @@
-"""Pictures of what was measured: ours, the peer and the limit side by side, for each task."""
+"""Pictures of the measurements: ours, the peer and the limit side by side, for each task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TASKS = (
 
 @attrs.frozen
 class Bar:
-    """One bar: who, how long, what stands behind it, and a colour of `COLOURS`."""
+    """One bar: its name, length and label, and a colour of `COLOURS`."""
 
     name: str
     value: float
@@ -45,7 +45,7 @@ class Bar:
 
 
 def costs(results: Sequence[Result], python: str) -> str:
-    """Return the picture of processor time and memory, as shares of the peer's."""
+    """Return the picture of processor time and memory, as shares of those of the peer."""
     found = {each.name: each.value for each in results}
     groups = {}
     for title, to_peer, to_limit, limit in TASKS:

@@ -1,4 +1,4 @@
-"""Command ``python -m docgen.screenshots``: run console commands in a terminal, and draw what they show."""
+"""Command ``python -m docgen.screenshots``: run console commands in a terminal, and draw it at the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
 def last_frame(output: str) -> str:
-    """Return what a terminal shows at the end, of a table that is drawn over and over in the same place."""
+    """Return the last state of a table that is drawn over and over in the same place."""
     frames = [frame for frame in _REDRAWN.split(output) if frame.strip()]
     return frames[-1] if frames else ""
 
@@ -67,7 +67,7 @@ async def run(arguments: str, environ: dict[str, str], seconds: float | None) ->
 
 
 def read_all(descriptor: int) -> str:
-    """Return what is written to a terminal until its last writer has closed it."""
+    """Return all that is written to a terminal until its last writer has closed it."""
     found = b""
     with contextlib.suppress(OSError):  # how Linux reports the end of a terminal
         while chunk := os.read(descriptor, 65536):

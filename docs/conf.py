@@ -43,6 +43,7 @@ html_theme = "furo"
 html_title = f"brokerage_async {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_search_scorer = "scorer.js"
 
 HOMES = {each.name: each.full for each in public.names()}  # the last module is the most specific one
 SEVERAL_NAMES = re.compile(r"^ +\w+(, \w+)+(?=:)")

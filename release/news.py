@@ -35,7 +35,7 @@ def fragment_problems(folder: Path) -> list[str]:
 
 
 def upcoming(root: Path, version: str, day: str = "unreleased") -> str:
-    """Return the section of CHANGELOG.md that the fragments would make; empty if there are none.
+    """Return the section of CHANGELOG.md that the fragments would make; empty without fragments.
 
     Raises:
         subprocess.CalledProcessError: Towncrier cannot render them.

@@ -1,4 +1,4 @@
-"""Console blocks of the documentation: each ``sh`` block, and the output that the ``text`` block below it shows.
+"""Console blocks of the documentation: each ``sh`` block, and the output that stands below it.
 
 ``python -m tests.console [PAGE...]`` runs them, page by page, in a shell against a simulator. Blocks under a mark,
 such as ``<!-- start: install -->``, are run by the test of that mark.
@@ -52,7 +52,7 @@ sleep 2; kill $pid; wait $pid; cat "$out"
 
 @attrs.frozen
 class Block:
-    """Block of a page: the script, and what it prints, with ``…`` for what differs from run to run."""
+    """Block of a page: the script, and its output, with ``…`` for parts that differ from run to run."""
 
     line: int
     mark: str

@@ -1,8 +1,8 @@
 """The built site in a real browser: ``python -m tests.site_in_browser docs/_build/html [FOLDER]`` (``nox -s site``).
 
 It opens the start page, searches for a word as a reader does, follows the first result, and looks at pages on a phone.
-The site is served on loopback, and a request to any other host is refused and counts as a problem. Pictures of what the
-browser showed go to FOLDER. Without Chromium the command says so and does nothing.
+The site is served on loopback, and a request to any other host is refused and counts as a problem. Pictures of the
+browser go to FOLDER. Without Chromium the command says so and does nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 WORD, PAGE, SECTION = "cancel", "order-entry.html", "cancel"
-"""What is searched for, and the section that its first result must show."""
+"""The word to search for, and the section that its first result must show."""
 
 PHONE = {"width": 390, "height": 844}
 PHONE_PAGES = (
@@ -79,7 +79,7 @@ def stay_here(context: BrowserContext, address: str) -> list[str]:
 
 
 def search(page: Page, address: str, pictures: Path | None) -> list[str]:
-    """Search from the start page, follow the first result, and return what is wrong with it."""
+    """Search from the start page, follow the first result, and return its problems."""
     page.goto(f"{address}/index.html")
     page.fill(".sidebar-search", WORD)
     page.press(".sidebar-search", "Enter")

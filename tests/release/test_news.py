@@ -1,4 +1,4 @@
-"""Fragments are named after what they are, hold a sentence, and become a section of the changelog."""
+"""Fragments are named by topic and kind, hold a sentence, and become a section of the changelog."""
 
 from __future__ import annotations
 
