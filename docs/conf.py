@@ -43,7 +43,7 @@ html_theme = "furo"
 html_title = f"brokerage_async {version}"
 html_copy_source = False
 html_show_sphinx = False
-html_search_scorer = "scorer.js"
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 
 HOMES = {each.name: each.full for each in public.names()}  # the last module is the most specific one
 SEVERAL_NAMES = re.compile(r"^ +\w+(, \w+)+(?=:)")
