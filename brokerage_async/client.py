@@ -102,6 +102,15 @@ class Client(Endpoints):
         trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
         allow_http: send credentials over plain http beyond loopback; a warning is logged.
 
+    Attributes:
+        orders, complex_orders: the wire of orders; to trade, use `order_entry`.
+        accounts, balances, positions, transactions, margin, risk: what an account has and may do.
+        instruments, option_chains, search: what can be traded.
+        market_data, market_metrics, market_time: prices, figures, trading hours.
+        watchlists, quote_alerts: lists and alerts that the service keeps.
+        backtests: strategies on past prices; on a host of their own.
+        bulk, watch, stream: many keys at once; lists that are polled; events that are pushed.
+
     Raises:
         ConfigurationError: an argument cannot be used.
     """
