@@ -82,6 +82,13 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def mutation(session: nox.Session) -> None:
+    """Small changes to protocol/ and order_entry/, 640 by seed: the unit tests must catch 85 % of them."""
+    session.install("-e", EXTRAS, *group("mutation"))
+    session.run("python", "-m", "tests.mutation", *(session.posargs or ["--page"]))
+
+
+@nox.session
 def tests_lowest(session: nox.Session) -> None:
     """The test suite on the lowest versions that pyproject.toml allows at run time."""
     lowest = [re.sub(r">=", "==", requirement) for requirement in PYPROJECT["project"]["dependencies"]]
