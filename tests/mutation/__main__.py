@@ -6,6 +6,8 @@ import argparse
 import dataclasses
 import importlib.metadata
 import json
+import multiprocessing
+import os
 import random
 import sys
 from pathlib import Path
@@ -30,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--mutants", type=int, default=640, help="size of the sample (default 640)")
     parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--only", default="", help="only the mutants of paths that begin so; writes no page")
     parser.add_argument("--resume", action="store_true", help="keep the record, and every mutant caught before")
     parser.add_argument("--folder", type=Path, default=Path(".mutation"), help="for the record and the results")
@@ -48,7 +51,15 @@ def main() -> int:
     sample = draw(mutants, arguments.mutants, arguments.seed)
     known = load(results)
     left = [each for each in sample if each.path.startswith(arguments.only) and not is_caught(known.get(each.key, ""))]
-    try_all(left, Reach(reached), files, results)
+    reach, fork = Reach(reached), multiprocessing.get_context("fork")
+    workers = [
+        fork.Process(target=try_all, args=(left[first :: arguments.jobs], reach, files, results))
+        for first in range(arguments.jobs)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     if arguments.only:
         return 0
     known = load(results)

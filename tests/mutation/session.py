@@ -25,6 +25,8 @@ AGAIN = "again"  # in a process of its own, from the import on
 OPTIONS = [
     "-q",
     "--tb=no",
+    "-o",
+    "timeout=0",  # time is bounded here, and a busy machine is no failure
     "-W",
     "ignore::pytest.PytestAssertRewriteWarning",
     "-p",
