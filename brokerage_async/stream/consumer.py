@@ -25,17 +25,24 @@ class Sink:
         buffer: events that wait for the consumer.
         error: error that ended the stream.
         gap: gap to report once the connection is up again.
+        is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
+            may be missing.
         now: clock of the errors.
+        leave: detaches the sink from its connection after a failure.
     """
 
-    __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "now")
+    __slots__ = ("__weakref__", "_available", "_traceback", "buffer", "error", "gap", "is_closed", "is_held", "leave",
+                 "now")  # fmt: skip
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         self.buffer: EventBuffer = EventBuffer(policies)
         self.error: Exception | None = None
         self.gap: Gap | None = None
         self.is_closed: bool = False
+        self.is_held: bool = False
         self.now: Callable[[], datetime] = _utc_now
+        self.leave: Callable[[], object] = _do_nothing
+        self._traceback: TracebackType | None = None
         self._available = asyncio.Event()
 
     def put(self, event: Any) -> None:
@@ -46,6 +53,7 @@ class Sink:
             self.buffer.put(event)
         except BufferFullError:
             self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
+            self.leave()
         if not self._available.is_set():
             self._available.set()
 
@@ -53,23 +61,38 @@ class Sink:
         """Note that the connection is lost; the first loss counts until it is up again."""
         if self.gap is None:
             self.gap = Gap(since=since, reason=reason)
+        self.release()
 
-    def resume(self) -> None:
-        """Report the gap, now that the connection is up again."""
+    def resume(self, *, held: bool = False) -> None:
+        """Report the gap, now that the connection is up again; ``held`` until it is `release` d."""
         if (gap := self.gap) is not None:
             self.gap = None
+            self.is_held = held
             self.buffer.put_gap(gap)
+            self._available.set()
+
+    def release(self) -> None:
+        """Let the consumer have the events that were held."""
+        if self.is_held:
+            self.is_held = False
             self._available.set()
 
     def fail(self, error: Exception) -> None:
         """End the stream with an error, after the events that wait."""
         if self.error is None:
-            self.error = error
+            self.error, self._traceback = error, error.__traceback__
+        self.release()
         self._available.set()
+
+    def check(self) -> None:
+        """Raise the error that ended the stream, with its original traceback, however often it was raised."""
+        if self.error is not None:
+            raise self.error.with_traceback(self._traceback)
 
     def close(self) -> None:
         """End the stream now, and drop the events that wait."""
         self.is_closed = True
+        self.is_held = False
         self.buffer.clear()
         self._available.set()
 
@@ -81,6 +104,10 @@ class Sink:
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _do_nothing() -> None:
+    pass
 
 
 class Source(Protocol):
@@ -146,13 +173,12 @@ class EventStream(Generic[E]):
             if self._finalizer is None:
                 await self._begin()
             while True:
-                if buffer:
+                if buffer and not sink.is_held:
                     event: E = buffer.get()
                     return event
                 if sink.is_closed:
                     raise StopAsyncIteration
-                if sink.error is not None:
-                    raise sink.error
+                sink.check()
                 await sink.wait()
         except BaseException:
             del self  # a traceback keeps its frames, and with this one the stream of a cancelled task would live on
