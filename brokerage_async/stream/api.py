@@ -209,9 +209,13 @@ class Streams:
         Raises:
             ConfigurationError: the environment has no ``streamer_url``.
         """
-        self._access.account_url()
+        self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
         return partial(ringing, self, self._access, accounts, events)
+
+    def check_account(self) -> None:
+        """Raise ConfigurationError if the environment has no usable ``streamer_url``."""
+        self._access.account_url()
 
     @cached_property
     def _account_link(self) -> AccountLink:

@@ -186,10 +186,15 @@ class EventStream(Generic[E]):
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
+        self.leave()
+        if self._finalizer is not None:
+            await self._source.join()
+
+    def leave(self) -> None:
+        """End the iteration now, without waiting for the end of the connection."""
         self._sink.close()
         if self._finalizer is not None:
             self._finalizer()
-            await self._source.join()
 
     async def __aenter__(self) -> Self:
         await self._begin()

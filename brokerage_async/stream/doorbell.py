@@ -62,10 +62,13 @@ async def _listen(
         try:
             if numbers is None:
                 numbers = await _own_accounts(access)
-            async with streams.account(numbers, alerts=ALERT in events) as stream:
+            stream = streams.account(numbers, alerts=ALERT in events)
+            try:
                 async for event in stream:
                     if isinstance(event, Gap) or (isinstance(event, AccountEvent) and event.type in events):
                         ring()
+            finally:
+                stream.leave()  # no result waits until the connection is closed
         except SlowConsumerError:
             ring()
         except BrokerageError as error:

@@ -15,8 +15,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from .._arguments import check_function, running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
+from ..protocol.streams.timing import LookBudget
 from .diff import UNCHANGED, Unchanged, keyed
-from .doorbell import Doorbell, LookBudget
+from .doorbell import Doorbell
 from .schedule import FailureStreak, Schedule, is_fatal
 
 __all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]

@@ -3,8 +3,8 @@
     python -m tests.stream.seeds 1000 [--first 0]
 
 Every seed trades for minutes while connections drop, fall silent in one direction or both and refuse tokens, and while
-events and answers of the protocol are lost, doubled, reordered and late. Consumers of all speeds, down to those that never
-read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
+events and answers of the protocol are lost, doubled, reordered and late. Consumers of all speeds, down to those that
+never read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
 
 - a watcher with push reports every order from its first to its last state, without a break and never twice;
 - it has polled no more often than its interval allows, and once more for each burst of events and each connection;
