@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import weakref
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -31,7 +32,7 @@ class Sink:
         leave: detaches the sink from its connection after a failure.
     """
 
-    __slots__ = ("__weakref__", "_available", "_traceback", "buffer", "error", "gap", "is_closed", "is_held", "leave",
+    __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",
                  "now")  # fmt: skip
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
@@ -42,7 +43,6 @@ class Sink:
         self.is_held: bool = False
         self.now: Callable[[], datetime] = _utc_now
         self.leave: Callable[[], object] = _do_nothing
-        self._traceback: TracebackType | None = None
         self._available = asyncio.Event()
 
     def put(self, event: Any) -> None:
@@ -80,14 +80,19 @@ class Sink:
     def fail(self, error: Exception) -> None:
         """End the stream with an error, after the events that wait."""
         if self.error is None:
-            self.error, self._traceback = error, error.__traceback__
+            self.error = error
         self.release()
         self._available.set()
 
     def check(self) -> None:
-        """Raise the error that ended the stream, with its original traceback, however often it was raised."""
-        if self.error is not None:
-            raise self.error.with_traceback(self._traceback)
+        """Raise a copy of the error that ended the stream.
+
+        The traceback of what is raised holds the consumer, and with it the stream, which would never be collected.
+        """
+        if (error := self.error) is not None:
+            again = copy.copy(error).with_traceback(error.__traceback__)
+            again.__cause__ = error.__cause__
+            raise again
 
     def close(self) -> None:
         """End the stream now, and drop the events that wait."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -323,6 +324,25 @@ async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(
                 await anext(stream)
             depths.add(len(caught.traceback))
         assert len(depths) == 1
+
+
+@pytest.mark.parametrize("use", ["ready", "__anext__"])
+def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
+    references = list[weakref.ref[Any]]()
+
+    async def consume(stream: Any) -> None:
+        references.append(weakref.ref(stream))
+        await getattr(stream, use)()
+
+    @on_virtual_time
+    async def run() -> None:
+        async with world() as (sim, client):
+            with pytest.raises(errors.StreamRefusedError):
+                await consume(client.stream.account([sim.foreign_account_number]))
+            gc.collect()
+            assert [reference() for reference in references] == [None]
+
+    run()
 
 
 @on_virtual_time
