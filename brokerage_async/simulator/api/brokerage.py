@@ -310,6 +310,7 @@ def _handler(namespaces: Mapping[str, object], name: str) -> Handler:
 
 
 def _flat_error(refusal: RefusedError) -> Response:
-    """Return an error in the form of the token endpoint."""
+    """Return an error in the form of the token endpoint, with all problems in its description."""
     code = "invalid_request" if refusal.code == "validation_error" else refusal.code
-    return bare(TokenErrorBodyWire(error_code=str(code), error_description=refusal.message), 400)
+    reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
+    return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)
