@@ -311,3 +311,10 @@ def contract(session: nox.Session) -> None:
     """The bundled schema against the simulator, by schemathesis: ``nox -s contract -- --examples 50 --seed 2``."""
     session.install("-e", ".", *group("contract"))
     session.run("python", "-m", "tests.contract", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
+    session.install("-e", ".", *group("browser"))
+    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))

@@ -8,7 +8,6 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from brokerage_async import Client
 from brokerage_async.simulator import Simulator
 from tests.contract import generated, report, requested
 
@@ -18,8 +17,7 @@ async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
     sizes = {"equities": 200, "equity_options": 200, "chain_rows": 200, "warrants": 10}
     async with Simulator(environment="production", seed=seed, **sizes) as simulator:
         simulator.clock.speed = 0.2  # tokens are valid for 15 minutes, and a run on a slow machine takes as long
-        async with Client(simulator.environment, simulator.credentials) as client:
-            token = await client.access_token()
+        token = generated.access_token(simulator)
         with tempfile.TemporaryDirectory() as folder:
             code = await generated.run(simulator, token, Path(folder), examples=examples, seed=seed)
         met: requested.Statuses = {}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from brokerage_async.protocol.request import Request
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 from tests.schema.bundle import SOURCE
@@ -34,6 +35,20 @@ def document(simulator: Simulator) -> dict[str, Any]:
             operation.pop("servers", None)
             paths.setdefault(path if host is None else f"/{host}{path}", {})[method] = operation
     return {**schema, "servers": [{"url": simulator.base_url}], "paths": paths}
+
+
+def access_token(simulator: Simulator) -> str:
+    """Return an access token of the owner."""
+    body = {
+        "grant_type": "refresh_token",
+        "refresh_token": simulator.refresh_token,
+        "client_secret": simulator.client_secret,
+    }
+    headers = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
+    request = Request(method="POST", url="/oauth/token", headers=headers, body=json.dumps(body).encode())
+    response = simulator.brokerage.handle(request, simulator.clock.now())
+    token: str = json.loads(response.body)["access_token"]
+    return token
 
 
 async def run(simulator: Simulator, token: str, folder: Path, *, examples: int, seed: int) -> int:
