@@ -331,3 +331,17 @@ def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
+
+
+@nox.session
+def contract(session: nox.Session) -> None:
+    """The bundled schema against the simulator, by schemathesis: ``nox -s contract -- --examples 50 --seed 2``."""
+    session.install("-e", ".", *group("contract"))
+    session.run("python", "-m", "tests.contract", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
+    session.install("-e", ".", *group("browser"))
+    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
