@@ -295,30 +295,26 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
 
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
     """Return a date-time or epoch milliseconds as a date-time; for -1 return None and keep it in ``extra``."""
-    if isinstance(raw, datetime):
-        return raw
     if raw == -1:
-        _keep_minus_one(target, key)
+        try:
+            target.extra = _MINUS_ONES[key, id(target.extra)]
+        except KeyError:
+            _keep_minus_one(target, key)
         return None
-    return read_epoch(raw)
+    return raw if isinstance(raw, datetime) else read_epoch(raw)
 
 
-#: Extras that hold nothing but -1 under keys of the schema, by key and by the one without it: rows share them.
-_MINUS_ONES: dict[str, dict[int, Extra]] = {}
+#: Extras that hold nothing but -1 under keys of the schema, by key and by the one without it: most rows of prices hold
+#: it twice, and share them.
+_MINUS_ONES: dict[tuple[str, int], Extra] = {}
 _LASTING: set[int] = {id(EMPTY)}
 
 
 def _keep_minus_one(target: Any, key: str) -> None:
-    """Put -1 into the ``extra`` of a mutable builder, at the price of a lookup: most rows of prices hold it twice."""
     before: Extra = target.extra
-    try:
-        target.extra = _MINUS_ONES[key][id(before)]
-    except KeyError:
-        kept = Extra({**before, key: -1})
-        if id(before) in _LASTING:
-            kept = _MINUS_ONES.setdefault(key, {}).setdefault(id(before), kept)
-            _LASTING.add(id(kept))
-        target.extra = kept
+    target.extra = kept = Extra({**before, key: -1})
+    if id(before) in _LASTING:
+        _LASTING.add(id(_MINUS_ONES.setdefault((key, id(before)), kept)))
 
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:
