@@ -304,3 +304,10 @@ def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
+
+
+@nox.session
+def fleet(session: nox.Session) -> None:
+    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
+    session.install("-e", ".[redis]", *group("tests"))
+    session.run("pytest", "-q", "-rs", "-m", "redis")

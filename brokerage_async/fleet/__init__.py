@@ -1,0 +1,6 @@
+"""Several processes that share one customer's tokens, request budget and change feeds, over Redis or Valkey."""
+
+from .connection import EngineUnavailableError
+from .fleet import EngineStatus, Fleet, FleetStatus
+
+__all__ = ["EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus"]
