@@ -2,5 +2,6 @@
 
 from .connection import EngineUnavailableError
 from .fleet import EngineStatus, Fleet, FleetStatus
+from .tokens import RedisTokenStore, TokensStatus
 
-__all__ = ["EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus"]
+__all__ = ["EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus", "RedisTokenStore", "TokensStatus"]

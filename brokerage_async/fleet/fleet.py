@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -79,13 +80,18 @@ class Fleet:
         ConfigurationError: redis-py is not installed (extra ``brokerage-async[redis]``), or an argument is invalid.
     """
 
-    def __init__(self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 0.25) -> None:
+    def __init__(self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 1.0) -> None:
         self.connection: Connection = Connection(engine, name=name, timeout=timeout)
-        self.worker: str = secrets.token_hex(6)
+        self._id = secrets.token_hex(6)
         self._parts: dict[str, Part] = {}
 
     def __repr__(self) -> str:
         return f"Fleet(name={self.connection.name!r}, worker={self.worker!r})"
+
+    @property
+    def worker(self) -> str:
+        """Name of this process in the engine."""
+        return f"{self._id}-{os.getpid()}"  # a fleet may be made before a fork
 
     def add(self, name: str, part: Part) -> None:
         """Add a part under a name of its own, for `status` and `aclose`; parts call this themselves."""
