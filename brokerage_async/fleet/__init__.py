@@ -2,6 +2,16 @@
 
 from .connection import EngineUnavailableError
 from .fleet import EngineStatus, Fleet, FleetStatus
+from .limits import LimitsStatus, RedisLimits
 from .tokens import RedisTokenStore, TokensStatus
 
-__all__ = ["EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus", "RedisTokenStore", "TokensStatus"]
+__all__ = [
+    "EngineStatus",
+    "EngineUnavailableError",
+    "Fleet",
+    "FleetStatus",
+    "LimitsStatus",
+    "RedisLimits",
+    "RedisTokenStore",
+    "TokensStatus",
+]
