@@ -8,7 +8,7 @@ lies ahead once slots were booked in advance. In any second at most ``rate + cap
 * A *held* token lies with a worker, to be used without asking. It counts as still in the bucket, which therefore fills
   up less far.
 * Reads of different workers are served in turn (start-time fair queueing): a worker's tag is the number of reads that
-  it was granted, never less than that of the worker served last.
+  it was granted. It starts at the lowest tag of those that wait, so that no turns are saved up.
 * A worker that works locally, or was not seen for a while, keeps its local share, which the others do without.
 """
 
@@ -136,21 +136,24 @@ if reads > 0 and gate <= now then
     redis.call('ZREM', due, w)
     redis.call('ZREM', queue, w)
   end
-  local tag = math.max(num(redis.call('ZSCORE', tags, worker), 0), virtual)
-  redis.call('ZADD', queue, tag, worker)
+  local tag = num(redis.call('ZSCORE', queue, worker), nil)
+  if not tag then
+    tag = math.max(num(redis.call('ZSCORE', tags, worker), 0), virtual)
+    redis.call('ZADD', queue, tag, worker)
+  end
   local free = math.floor((now + horizon - empty_at) / gap - keep)
   local waiting = redis.call('ZCARD', queue)
   if free > redis.call('ZRANK', queue, worker) then
     local granted = math.min(reads, math.max(1, math.floor(free / waiting)))
-    virtual = math.max(virtual, tag)
     tag = tag + granted
     redis.call('ZADD', tags, tag, worker)
+    redis.call('ZADD', queue, tag, worker)
+    virtual = math.max(virtual, num(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2], 0))
     redis.call('ZREMRANGEBYSCORE', tags, '-inf', '(' .. virtual)
     reads = reads - granted
     for _ = 1, granted do book(read_slots, keep) end
   end
   if reads > 0 then
-    redis.call('ZADD', queue, tag, worker)
     local rank = redis.call('ZRANK', queue, worker)
     wait = math.max(2, empty_at + (keep + rank + 1) * gap - horizon - now)
     redis.call('ZADD', due, now + wait, worker)

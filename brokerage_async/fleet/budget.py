@@ -11,7 +11,7 @@ __all__ = ["Budget", "Grant", "capacity_of", "local_rate"]
 RESERVE = 0.1
 """Share of the budget that is not spread evenly over a second but kept for trades and for tokens to hold."""
 
-SAFE_SHARE = 0.8
+SAFE_SHARE = 0.7
 """Share of the budget that all workers together use while they work locally."""
 
 HELD_LIFE = 3.0
@@ -103,6 +103,14 @@ class Budget:
             return True
         first, second = (self.trades, self.reads) if is_trade else (self.reads, self.trades)
         return _take_slot(first, now) or _take_slot(second, now)
+
+    def stagger(self, now: float, fraction: float) -> None:
+        """Delay the next request of the local share by a random fraction of its spacing.
+
+        Workers lose the engine at the same moment. What they sent in the second before counts as well.
+        """
+        if self._next_local <= now:
+            self._next_local = now + fraction * self._spacing
 
     def take_local(self, now: float) -> bool:
         """Spend one request of the local share."""

@@ -190,6 +190,8 @@ def _refusal(error: Exception) -> str | None:
     Messages are left out: the engine quotes arguments in some.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
+    if "DataError" in names:
+        return "DATA"
     if "ResponseError" not in names or names & {"ReadOnlyError", "ClusterDownError", "MasterDownError"}:
         return None
     if "NoScriptError" in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 
 import attrs
 
@@ -78,7 +79,7 @@ class RedisLimits:
         requests_per_second: the budget; no second sees more requests, from all workers together.
         limits: bounds of each worker, which apply as well.
         name: name of the budget, the same in all workers.
-        local_share: share of the budget that one worker may use while the engine is away. It should be 0.8 divided by
+        local_share: share of the budget that one worker may use while the engine is away. It should be 0.7 divided by
             the number of workers, which also bounds it once the engine has counted them.
 
     Raises:
@@ -92,7 +93,7 @@ class RedisLimits:
         requests_per_second: float,
         limits: Limits = DEFAULT_LIMITS,
         name: str = "requests",
-        local_share: float = 0.04,
+        local_share: float = 0.035,
     ) -> None:
         if not isinstance(fleet, Fleet):
             raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
@@ -263,6 +264,8 @@ class RedisLimits:
         self._ask_timer = None
         if self._asking is None and not self._closed:
             self._asked_at = loop.time()
+            if self._asked_at >= self._budget.local_until:
+                self._budget.stagger(self._asked_at, random.random())  # noqa: S311 - spreads load, guards no secret
             self._asking = loop.create_task(self._ask(loop), name="brokerage_async shared limits")
             self._asking.add_done_callback(self._asked)
 
@@ -272,7 +275,7 @@ class RedisLimits:
         if self._asking is None or self._closed or loop.time() < self._budget.local_until:
             return
         waiting = [(pacer, lane) for pacer, lane in self._lanes.items() if pacer.is_trade and lane.queued]
-        if loop.time() >= self._asked_at + PATIENCE:
+        if loop.time() >= self._asked_at + PATIENCE and not self._budget.trades:  # none is booked
             for pacer, lane in waiting:
                 pacer.bridges = True
                 lane.wake()

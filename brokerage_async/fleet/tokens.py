@@ -29,7 +29,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 MIN_LIFE = 30.0
 """Minimum remaining lifetime in seconds of a token that is handed out."""
 
-MIN_POLL, MAX_POLL = 0.02, 0.25
+MIN_POLL, MAX_POLL = 0.02, 0.1
 """Seconds between two looks for the token that another process requests; they double from one to the other."""
 
 MAX_HOLD = 30.0

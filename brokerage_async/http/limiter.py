@@ -102,6 +102,11 @@ class Lane:
             pacer.attach(self)
 
     @property
+    def is_paced(self) -> bool:
+        """Whether a pacer is asked before each call enters."""
+        return self._pacer is not None
+
+    @property
     def window(self) -> float:
         """Current bound on concurrency."""
         return self._window
