@@ -148,8 +148,9 @@ class Client(Endpoints):
         )
         _check_operations(bounds)
         limiter = Limiter(limits)
-        tokens = token_source(environment, credentials, transport, limiter, options, token_store)
-        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), ObserverList(observers))
+        watching = ObserverList(observers)
+        tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
+        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
         self._assemble(BrokerageSession(engine, options), headers, view=False)
 

@@ -100,9 +100,12 @@ class Budget:
             return self.take_local(now)
         if self.held and now < self._held_until:
             self.held -= 1
-            return True
-        first, second = (self.trades, self.reads) if is_trade else (self.reads, self.trades)
-        return _take_slot(first, now) or _take_slot(second, now)
+        else:
+            first, second = (self.trades, self.reads) if is_trade else (self.reads, self.trades)
+            if not _take_slot(first, now) and not _take_slot(second, now):
+                return False
+        self._next_local = now + self._spacing  # should the engine go away now: this second has seen a request
+        return True
 
     def stagger(self, now: float, fraction: float) -> None:
         """Delay the next request of the local share by a random fraction of its spacing.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import attrs
 
 from .._arguments import running_loop
+from ..observers import Event, Observer, ObserverList
 from .connection import Connection, EngineUnavailableError
 
 if TYPE_CHECKING:
@@ -75,15 +77,19 @@ class Fleet:
         engine: address such as ``redis://user:password@host:6379/0``, or a client of redis-py, which is borrowed.
         name: the same in all processes that share, and another for each customer.
         timeout: seconds after which a command without an answer has failed.
+        observers: those with a method ``on_event`` get the events of feeds, such as `OpenTelemetryMetrics`.
 
     Raises:
         ConfigurationError: redis-py is not installed (extra ``brokerage-async[redis]``), or an argument is invalid.
     """
 
-    def __init__(self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 1.0) -> None:
+    def __init__(
+        self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 1.0, observers: Sequence[Observer] = ()
+    ) -> None:
         self.connection: Connection = Connection(engine, name=name, timeout=timeout)
         self._id = secrets.token_hex(6)
         self._parts: dict[str, Part] = {}
+        self._observers = ObserverList(observers)
 
     def __repr__(self) -> str:
         return f"Fleet(name={self.connection.name!r}, worker={self.worker!r})"
@@ -100,6 +106,10 @@ class Fleet:
         while chosen in self._parts:
             chosen, number = f"{name} {number}", number + 1
         self._parts[chosen] = part
+
+    def report(self, event: Event) -> None:
+        """Pass an event on to the observers."""
+        self._observers.on_event(event)
 
     async def status(self) -> FleetStatus:
         """Return the state of the engine and of every part."""

@@ -70,6 +70,7 @@ class Feed(Generic[T]):
         fatal: Callable[[Exception, int], bool] = is_fatal,
         now: Callable[[], datetime] = utc_now,
         doorbell: Doorbell | None = None,
+        on_poll: Callable[[float], None] | None = None,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -81,6 +82,7 @@ class Feed(Generic[T]):
         self._fatal = fatal
         self._now = now
         self._doorbell = doorbell
+        self._on_poll = on_poll
         self._looks = LookBudget()
         self._is_failing = False
         self._listeners: set[weakref.ref[Listener]] = set()
@@ -188,11 +190,13 @@ class Feed(Generic[T]):
 
     async def _poll_on_schedule(self) -> None:
         loop = asyncio.get_running_loop()
-        due, streak = loop.time(), FailureStreak()
+        due, delay, streak = loop.time(), 0.0, FailureStreak()
         while not self._stopped:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
+            elif self._on_poll is not None:
+                self._on_poll(max(0.0, loop.time() - due - delay))
             self._looks.polled()
             streak.record(await self._poll())
             self._is_failing = streak.last is not None

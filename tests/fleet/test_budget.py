@@ -74,6 +74,12 @@ class TestTake:
         budget.local_until = 10.0
         assert [budget.take(moment, is_trade=True) for moment in (1.2, 1.25, 1.3, 1.75)] == [False, True, False, True]
 
+    def test_local_share_counts_what_was_sent_just_before_the_engine_went_away(self) -> None:
+        budget = budget_with(hold=5)
+        assert budget.take(1.0, is_trade=True)
+        budget.local_until = 10.0
+        assert [budget.take(moment, is_trade=True) for moment in (1.1, 1.49, 1.5)] == [False, False, True]
+
     def test_bridge_counts_what_the_engine_has_to_learn(self) -> None:
         budget = Budget(2.0)
         assert [budget.bridge(moment / 4) for moment in range(5)] == [True, False, True, False, True]
