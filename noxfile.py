@@ -345,3 +345,10 @@ def browser(session: nox.Session) -> None:
     """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
     session.install("-e", ".", *group("browser"))
     session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
+
+
+@nox.session
+def fleet(session: nox.Session) -> None:
+    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
+    session.install("-e", ".[redis]", *group("tests"))
+    session.run("pytest", "-q", "-rs", "-m", "redis")
