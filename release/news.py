@@ -29,8 +29,8 @@ def fragment_problems(folder: Path) -> list[str]:
         lines = path.read_text("utf-8").strip().splitlines()
         if not 1 <= len(lines) <= MAX_LINES:
             problems.append(f"{path.name} must have 1 to {MAX_LINES} lines, got {len(lines)}")
-        elif lines[0].startswith(("-", "*", "#")):
-            problems.append(f"{path.name} must be a sentence, without a bullet or a heading, got {lines[0]!r}")
+        elif lines[0].startswith(("*", "#")) or any(line.startswith("- ") for line in lines[1:]):
+            problems.append(f"{path.name} must be one entry without a heading, got {lines[0]!r}")
     return problems
 
 

@@ -28,7 +28,9 @@ def project(tmp_path: Path) -> Path:
         ("Fleet of ten.added.md", "A sentence.\n", "must be named TOPIC.added.md"),
         ("fleet.fixed.md", "\n", "must have 1 to 6 lines, got 0"),
         ("fleet.fixed.md", "Long.\n" * 7, "must have 1 to 6 lines, got 7"),
-        ("fleet.fixed.md", "- A sentence.\n", "without a bullet"),
+        ("fleet.fixed.md", "- A sentence,\n  over two lines.\n", None),
+        ("fleet.fixed.md", "- A sentence.\n- Another.\n", "must be one entry"),
+        ("fleet.fixed.md", "## A heading\n", "must be one entry"),
     ],
 )
 def test_fragment_problems(project: Path, name: str, content: str, problem: str | None) -> None:
@@ -44,7 +46,7 @@ def test_upcoming_without_fragments_is_empty(project: Path) -> None:
 
 def test_upcoming_sorts_fragments_by_kind_and_indents_them(project: Path) -> None:
     (project / "changelog.d/b.fixed.md").write_text("Mended,\nsee `b`.\n")
-    (project / "changelog.d/a.added.md").write_text("New.\n")
+    (project / "changelog.d/a.added.md").write_text("- New.\n")
     shown = upcoming(project, "1.2.3", "2026-12-01").rstrip()
     assert shown == "## 1.2.3 (2026-12-01)\n\n### Added\n\n- New.\n\n### Fixed\n\n- Mended,\n  see `b`."
 
