@@ -309,5 +309,16 @@ def postgres(session: nox.Session) -> None:
 @nox.session
 def fleet(session: nox.Session) -> None:
     """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
-    session.install("-e", ".[redis]", *group("tests"))
-    session.run("pytest", "-q", "-rs", "-m", "redis")
+    session.install("-e", ".[redis,otel]", *group("tests"))
+    engines = [name for name in ("redis-server", "valkey-server") if shutil.which(name)]
+    if not engines:
+        session.warn("neither redis-server nor valkey-server is here (Debian packages of these names): nothing is run")
+        return
+    for engine in engines:
+        env = {"FLEET_ENGINE": engine}
+        session.run("pytest", "-q", "-rs", "-m", "redis", "tests/fleet", env=env)
+        for program in ("cold_start", "shared_budget", "outage"):
+            session.run("python", "-m", f"tests.fleet.{program}", env=env)
+    if len(engines) < 2:
+        session.warn(f"only {engines[0]} is here: the other engine is skipped")
+    session.run("python", "-m", "benchmarks.fleet")
