@@ -20,7 +20,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-EXTRAS = ".[cli,arrow,pandas,polars]"
+EXTRAS = ".[cli,arrow,pandas,polars,redis]"
 
 
 def group(name: str) -> list[str]:
@@ -107,7 +107,7 @@ def generate(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation site in ``docs/_build/html``; a broken link or an undocumented public name fails."""
-    session.install("-e", ".[cli,postgres]", *group("docs"))
+    session.install("-e", ".[cli,postgres,redis]", *group("docs"))
     site = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
     session.run("python", "-m", "docgen", site)
