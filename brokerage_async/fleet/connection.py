@@ -45,11 +45,11 @@ class Script:
     """A Lua script, called by its hash once the engine has it."""
 
     source: str
-    sha: str = attrs.field(init=False)
+    sha: str = attrs.field(init=False, default=attrs.Factory(lambda self: _hash(self.source), takes_self=True))
 
-    @sha.default
-    def _sha(self) -> str:
-        return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+def _hash(source: str) -> str:
+    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 class Connection:

@@ -1,4 +1,4 @@
-"""One budget for all workers: rate, order, fairness, 429, and what happens while the engine is away."""
+"""One budget for all workers: rate, order, fairness, 429, and the time while the engine is away."""
 
 from __future__ import annotations
 
