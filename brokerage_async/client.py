@@ -102,6 +102,15 @@ class Client(Endpoints):
         trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
         allow_http: send credentials over plain http beyond loopback; a warning is logged.
 
+    Attributes:
+        orders, complex_orders: the wire of orders; to trade, use `order_entry`.
+        accounts, balances, positions, transactions, margin, risk: what an account has and may do.
+        instruments, option_chains, search: what can be traded.
+        market_data, market_metrics, market_time: prices, figures, trading hours.
+        watchlists, quote_alerts: lists and alerts that the service keeps.
+        backtests: strategies on past prices; on a host of their own.
+        bulk, watch, stream: many keys at once; lists that are polled; events that are pushed.
+
     Raises:
         ConfigurationError: an argument cannot be used.
     """
@@ -152,13 +161,13 @@ class Client(Endpoints):
         tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
-        self._assemble(BrokerageSession(engine, options), headers, view=False)
+        self._assemble(BrokerageSession(engine, options), headers, whole=None)
 
-    def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, view: bool) -> None:
+    def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, whole: Client | None) -> None:
         super().__init__(session)
         self._session = session
         self._headers = headers
-        self._view = view
+        self._whole = whole
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:
@@ -209,7 +218,7 @@ class Client(Endpoints):
             changes["headers"] = _with_version(self._headers, accept_version)
         view = object.__new__(type(self))
         options = attrs.evolve(self._session.options, **changes)
-        view._assemble(BrokerageSession(self._session.engine, options), self._headers, view=True)
+        view._assemble(BrokerageSession(self._session.engine, options), self._headers, whole=self._whole or self)
         return view
 
     async def request(
@@ -262,7 +271,7 @@ class Client(Endpoints):
 
     async def aclose(self) -> None:
         """Release connections and stop what runs in the background. Calling it again does nothing."""
-        if not self._view:
+        if self._whole is None:
             await self._session.engine.close()
 
     async def __aenter__(self) -> Self:
@@ -290,18 +299,25 @@ class Client(Endpoints):
 
     @cached_property
     def stream(self) -> Streams:
-        """Push: `stream.account(...)` and `stream.quotes(...)`."""
+        """Push: `stream.account(...)` and `stream.quotes(...)`; views share the connections of their client."""
+        if self._whole is not None:
+            return self._whole.stream
         from .stream.api import Streams
 
         return Streams(self)
 
     def order_entry(
-        self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0
+        self,
+        journal: Journal | None = None,
+        *,
+        reconcile: ReconcilePolicy | None = None,
+        lease: float = 30.0,
+        push: bool = False,
     ) -> OrderEntry:
         """Return order entry over a journal: each order is submitted at most once; see `OrderEntry`."""
         from .order_entry import OrderEntry, ReconcilePolicy
 
-        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease)
+        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)
 
 
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:

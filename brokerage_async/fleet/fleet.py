@@ -51,7 +51,14 @@ class EngineStatus:
 
 @attrs.frozen(kw_only=True)
 class FleetStatus:
-    """State of a fleet as this process sees it: of the engine, and of every part in this process by its name."""
+    """State of a fleet as this process sees it.
+
+    Attributes:
+        name: name of the fleet.
+        worker: name of this process.
+        engine: state of the connection to the engine.
+        parts: states of the parts in this process, by their names.
+    """
 
     name: str
     worker: str

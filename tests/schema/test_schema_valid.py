@@ -227,7 +227,7 @@ OBJECT_KEYS = {
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-keys", "x-path"}
-ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts"}
+ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -48,9 +48,9 @@ def named() -> dict[str, set[int]]:
 class Abuse:
     """Requests of one operation, each with something wrong."""
 
-    def __init__(self, operation: Operation[Any]) -> None:
+    def __init__(self, operation: Operation[Any], make: Callable[..., Harness] = Harness) -> None:
         self.operation = operation
-        self.harness = Harness(environment="production", equities=20, equity_options=20, chain_rows=20).login()
+        self.harness = make(environment="production", equities=20, equity_options=20, chain_rows=20).login()
         self.needed = NEEDED.get(operation.name, "")
         self.values = {"account_number": self.harness.account, "customer_id": "me", "symbol": "AAPL", "id": "1"}
 
