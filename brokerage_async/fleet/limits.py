@@ -160,8 +160,10 @@ class RedisLimits:
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait({self._asking})
+        self._budget.local_until = float("inf")
+        self._wake()
+        self._plan(running_loop())  # for calls that wait
         if self._asks:
-            self._budget.local_until = float("inf")
             try:
                 await self._fleet.connection.script(LEAVE, self._keys, [self._fleet.worker])
             except EngineUnavailableError as error:
@@ -181,10 +183,8 @@ class RedisLimits:
         """Note that a request has to wait for a permission."""
         if is_trade:
             self._budget.trade_waits = True
-        if self._closed:
-            return
         loop = running_loop()
-        if is_trade and self._patience is None:
+        if is_trade and self._patience is None and not self._closed:
             self._patience = loop.call_later(PATIENCE, self._bridge, loop)
         if (
             not self._is_planned
@@ -224,14 +224,12 @@ class RedisLimits:
     def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
         """Set the timers: when a permission is due, and when to ask the engine."""
         self._is_planned = False
-        if self._closed:
-            return
         now, budget = loop.time(), self._budget
         trades, reads = self._queued(is_trade=True), self._queued(is_trade=False)
         due = budget.ready_at(now)
         if (trades or reads) and now < due < float("inf"):  # one that is due now waits for room in its lane
             self._wake_at(loop, due)
-        if self._asking is not None:
+        if self._asking is not None or self._closed:
             return
         if now < budget.local_until:
             when = max(self._next_ask, now + PROBE) if self._ask_timer is None else float("inf")

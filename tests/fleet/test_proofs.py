@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from tests.fleet.cold_start import LATENCY, LEASE, cold_start
-from tests.fleet.engines import missing
+from brokerage_async.fleet import Fleet
+from tests.fleet.cold_start import LATENCY, LEASE, cold_start, holder, token_requests
+from tests.fleet.crowd import Service, crowd, small_simulator
+from tests.fleet.engines import engine_server, missing
 from tests.fleet.outage import place_through_outage
 from tests.fleet.shared_budget import busiest_second, share_budget
+from tests.fleet.workers import get_token
 
 engine = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -28,6 +34,27 @@ async def test_cold_processes_share_a_token_whose_holder_is_killed() -> None:
         assert each.requests <= 2
         assert each.got >= 5
         assert each.longest < LEASE + LATENCY + 3  # other tests are at work
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@engine
+async def test_holder_that_is_paused_beyond_its_lease_costs_one_more_request() -> None:
+    with engine_server() as server:
+        async with small_simulator() as sim, crowd() as people, Fleet(server.url, name="desk") as fleet:
+            sim.latency = lambda request: LATENCY
+            for _ in range(5):
+                people.start(get_token, Service.of(sim, server.url), LEASE, "desk")
+            await people.wait_for(lambda each: len(each.of("ready")) == 5, 60)
+            people.go()
+            paused = await holder(fleet.connection)
+            os.kill(paused, signal.SIGSTOP)
+            try:
+                await people.wait_for(lambda each: len(each.of("token")) == 4, 30)
+            finally:
+                os.kill(paused, signal.SIGCONT)
+            await people.wait_for(lambda each: len(each.of("token")) == 5, 30)
+            assert token_requests(sim) <= 2
 
 
 @pytest.mark.redis
