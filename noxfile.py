@@ -20,7 +20,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-EXTRAS = ".[cli,arrow,pandas,polars]"
+EXTRAS = ".[cli,arrow,pandas,polars,redis]"
 
 
 def group(name: str) -> list[str]:
@@ -132,7 +132,7 @@ def generate(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site in ``docs/_build/html`` and run its console blocks; a broken link, an undocumented name fails."""
-    session.install("-e", ".[arrow,cli,postgres]", *group("docs"))
+    session.install("-e", ".[arrow,cli,postgres,redis]", *group("docs"))
     site = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
     session.run("python", "-m", "docgen", site)
@@ -376,5 +376,16 @@ def browser(session: nox.Session) -> None:
 @nox.session
 def fleet(session: nox.Session) -> None:
     """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
-    session.install("-e", ".[redis]", *group("tests"))
-    session.run("pytest", "-q", "-rs", "-m", "redis")
+    session.install("-e", ".[redis,otel]", *group("tests"))
+    engines = [name for name in ("redis-server", "valkey-server") if shutil.which(name)]
+    if not engines:
+        session.warn("neither redis-server nor valkey-server is here (Debian packages of these names): nothing is run")
+        return
+    for engine in engines:
+        env = {"FLEET_ENGINE": engine}
+        session.run("pytest", "-q", "-rs", "-m", "redis", "tests/fleet", env=env)
+        for program in ("cold_start", "shared_budget", "outage"):
+            session.run("python", "-m", f"tests.fleet.{program}", env=env)
+    if len(engines) < 2:
+        session.warn(f"only {engines[0]} is here: the other engine is skipped")
+    session.run("python", "-m", "benchmarks.fleet")

@@ -94,10 +94,10 @@ class _LocalTurn:
         return token
 
     async def fail(self, error: TokenError, pause: float) -> None:
-        """Do nothing: there is no other process."""
+        """Do nothing: this process is alone."""
 
     async def release(self) -> None:
-        """Do nothing: there is no other process."""
+        """Do nothing: this process is alone."""
 
 
 async def _attempted(method: str, work: Callable[[], Awaitable[T]], timeout: float | None = STORE_TIMEOUT) -> T | None:

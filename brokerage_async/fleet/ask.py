@@ -64,7 +64,7 @@ local trades, reads, held, target = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumb
 local share, is_local = tonumber(ARGV[8]), ARGV[9] == '1'
 local spent, pause, horizon = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
--- A new state, or the first call after an outage: nobody goes beyond the local share until all were seen.
+-- A new state, or the first call after an outage: workers keep to their local share until all were seen.
 local asked_at, since = num(field('asked_at'), nil), num(field('since'), now)
 if not asked_at or now - asked_at > OUTAGE or asked_at > now + 1000 or since > now then since = now end
 redis.call('HSET', state, 'asked_at', now, 'since', since)
@@ -164,7 +164,7 @@ if reads == 0 then
   redis.call('ZREM', due, worker)
 end
 
--- Tokens to hold, from what is left while nobody waits
+-- Tokens to hold, from the rest while no read waits
 if not is_local and gate <= now and trades == 0 and redis.call('ZCARD', queue) == 0 then
   target = math.min(target, math.floor((capacity - keep) / workers))
   hold = math.max(0, math.min(target - held, math.floor((now - empty_at) / gap - keep)))

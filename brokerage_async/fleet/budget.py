@@ -22,7 +22,7 @@ MAX_DELAY = 0.25
 
 
 def capacity_of(budget: float) -> float:
-    """Return the capacity of the bucket; what is left of the budget is the rate at which it fills."""
+    """Return the capacity of the bucket, which fills at the rate of the rest of the budget."""
     return max(RESERVE * budget, min(1.0, budget / 2))
 
 
@@ -110,7 +110,7 @@ class Budget:
     def stagger(self, now: float, fraction: float) -> None:
         """Delay the next request of the local share by a random fraction of its spacing.
 
-        Workers lose the engine at the same moment. What they sent in the second before counts as well.
+        Workers lose the engine at the same moment, and the requests of the second before count as well.
         """
         if self._next_local <= now:
             self._next_local = now + fraction * self._spacing
@@ -136,7 +136,7 @@ class Budget:
         return min((slots[0] for slots in (self.trades, self.reads) if slots), default=float("inf"))
 
     def receive(self, grant: Grant, local_rate: float) -> None:
-        """Add what the engine has granted."""
+        """Add a grant of the engine."""
         self._spacing = 1.0 / local_rate
         if grant.grace:
             self.local_until = max(self.local_until, grant.received_at + grant.grace)

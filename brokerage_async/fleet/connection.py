@@ -45,11 +45,11 @@ class Script:
     """A Lua script, called by its hash once the engine has it."""
 
     source: str
-    sha: str = attrs.field(init=False)
+    sha: str = attrs.field(init=False, default=attrs.Factory(lambda self: _hash(self.source), takes_self=True))
 
-    @sha.default
-    def _sha(self) -> str:
-        return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+def _hash(source: str) -> str:
+    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 class Connection:
@@ -94,21 +94,23 @@ class Connection:
         """Return the name of a key; all keys of a fleet are in one slot of a cluster."""
         return ":".join((f"{{{self.name}}}", str(VERSION), *parts))
 
-    async def script(self, script: Script, keys: Sequence[str], arguments: Sequence[bytes | str | float]) -> Any:
+    async def script(
+        self, script: Script, keys: Sequence[str], arguments: Sequence[bytes | str | float], *, wait: float = 0.0
+    ) -> Any:
         """Run a script and return its result; see `command`."""
         try:
-            return await self.command("EVALSHA", script.sha, len(keys), *keys, *arguments)
+            return await self.command("EVALSHA", script.sha, len(keys), *keys, *arguments, wait=wait)
         except EngineUnavailableError as error:
             if error.code != "NOSCRIPT":  # after a restart or SCRIPT FLUSH
                 raise
-        return await self.command("EVAL", script.source, len(keys), *keys, *arguments)
+        return await self.command("EVAL", script.source, len(keys), *keys, *arguments, wait=wait)
 
     async def command(self, *command: bytes | str | float, wait: float = 0.0) -> Any:
         """Run a command and return its result.
 
         Args:
             *command: name and arguments.
-            wait: further seconds for a command that blocks, such as ``XREAD BLOCK``.
+            wait: further seconds to wait for the answer, such as those of ``XREAD BLOCK``.
 
         Raises:
             EngineUnavailableError: the engine is away or refused the command; ``code`` names the refusal.

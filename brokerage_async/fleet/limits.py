@@ -16,6 +16,7 @@ from .ask import ASK, GRACE, LEAVE
 from .budget import Budget, Grant, capacity_of, local_rate
 from .connection import EngineUnavailableError
 from .fleet import Fleet
+from .pacer import LanePacer
 
 __all__ = ["LimitsStatus", "RedisLimits"]
 
@@ -32,6 +33,9 @@ PROBE = 0.5
 
 PATIENCE = 0.05
 """Seconds that a trade waits for an answer of the engine before it goes on the local share."""
+
+PARTS = ("state", "seen", "lost", "queue", "due", "tags")
+"""Ends of the names of the keys."""
 
 MAX_BATCH = 64
 """Most tokens held, and most slots asked for at once."""
@@ -108,7 +112,7 @@ class RedisLimits:
         self._keys = [fleet.connection.key("limits", name, part) for part in PARTS]
         self._share = local_rate(self._rate, self._local_share, 1)
         self._budget = Budget(self._share)
-        self._lanes: dict[_LanePacer, Lane] = {}
+        self._lanes: dict[LanePacer, Lane] = {}
         self._last: Grant | None = None
         self._asks = 0
         self._pause = 0.0
@@ -126,9 +130,9 @@ class RedisLimits:
     def __repr__(self) -> str:
         return f"RedisLimits({self._fleet.connection.name!r}, requests_per_second={self._rate:g})"
 
-    def pacer(self, name: LaneName) -> _LanePacer:
+    def pacer(self, name: LaneName) -> LanePacer:
         """Return the pacer of one lane of a client."""
-        return _LanePacer(self, self._budget, is_trade=name is not LaneName.READS)
+        return LanePacer(self, self._budget, is_trade=name is not LaneName.READS)
 
     async def status(self) -> LimitsStatus:
         """Return the state as of the last answer of the engine."""
@@ -156,8 +160,10 @@ class RedisLimits:
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait({self._asking})
+        self._budget.local_until = float("inf")
+        self._wake()
+        self._plan(running_loop())  # for calls that wait
         if self._asks:
-            self._budget.local_until = float("inf")
             try:
                 await self._fleet.connection.script(LEAVE, self._keys, [self._fleet.worker])
             except EngineUnavailableError as error:
@@ -165,11 +171,11 @@ class RedisLimits:
 
     # Lanes
 
-    def attach(self, pacer: _LanePacer, lane: Lane) -> None:
+    def attach(self, pacer: LanePacer, lane: Lane) -> None:
         """Wake ``lane`` whenever it may have permissions."""
         self._lanes[pacer] = lane
 
-    def detach(self, pacer: _LanePacer) -> None:
+    def detach(self, pacer: LanePacer) -> None:
         """Stop waking the lane."""
         self._lanes.pop(pacer, None)
 
@@ -177,10 +183,8 @@ class RedisLimits:
         """Note that a request has to wait for a permission."""
         if is_trade:
             self._budget.trade_waits = True
-        if self._closed:
-            return
         loop = running_loop()
-        if is_trade and self._patience is None:
+        if is_trade and self._patience is None and not self._closed:
             self._patience = loop.call_later(PATIENCE, self._bridge, loop)
         if (
             not self._is_planned
@@ -208,7 +212,7 @@ class RedisLimits:
         return sum(lane.queued for pacer, lane in self._lanes.items() if pacer.is_trade is is_trade)
 
     def _wake(self) -> None:
-        """Let the lanes take what is due, trades first."""
+        """Let the lanes take the permissions that are due, trades first."""
         self._wake_timer = None
         lanes = list(self._lanes.items())
         self._budget.trade_waits = False  # until a trade is refused
@@ -220,14 +224,12 @@ class RedisLimits:
     def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
         """Set the timers: when a permission is due, and when to ask the engine."""
         self._is_planned = False
-        if self._closed:
-            return
         now, budget = loop.time(), self._budget
         trades, reads = self._queued(is_trade=True), self._queued(is_trade=False)
         due = budget.ready_at(now)
-        if (trades or reads) and now < due < float("inf"):  # what is due now is taken when the lane has room
+        if (trades or reads) and now < due < float("inf"):  # one that is due now waits for room in its lane
             self._wake_at(loop, due)
-        if self._asking is not None:
+        if self._asking is not None or self._closed:
             return
         if now < budget.local_until:
             when = max(self._next_ask, now + PROBE) if self._ask_timer is None else float("inf")
@@ -284,7 +286,7 @@ class RedisLimits:
             self._patience = loop.call_later(PATIENCE / 2, self._bridge, loop)
 
     async def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Report to the engine and ask it for what is wanted; then plan the next time."""
+        """Report to the engine and ask it for permissions."""
         budget, asked_at = self._budget, loop.time()
         pause, self._pause = self._pause, 0.0
         spent, budget.spent = budget.spent, 0
@@ -335,40 +337,3 @@ class RedisLimits:
             self._go_local(loop.time(), EngineUnavailableError("the engine gave an unknown answer"))
         self._wake()
         self._plan(loop)
-
-
-PARTS = ("state", "seen", "lost", "queue", "due", "tags")
-
-
-class _LanePacer:
-    """Pacer of one lane of one client."""
-
-    __slots__ = ("_budget", "_limits", "bridges", "is_trade")
-
-    def __init__(self, limits: RedisLimits, budget: Budget, *, is_trade: bool) -> None:
-        self._limits = limits
-        self._budget = budget
-        self.is_trade = is_trade
-        self.bridges = False
-
-    def take(self, now: float) -> bool:
-        """Spend the permission for one request, if there is one now."""
-        budget = self._budget
-        if budget.take(now, is_trade=self.is_trade) or (self.bridges and budget.bridge(now)):
-            if budget.held <= budget.refill_at:
-                self._limits.refill()
-            return True
-        self._limits.refused(is_trade=self.is_trade)
-        return False
-
-    def attach(self, lane: Lane) -> None:
-        """Wake ``lane`` when it may have permissions."""
-        self._limits.attach(self, lane)
-
-    def throttled(self, pause: float) -> None:
-        """Note a 429 for all workers."""
-        self._limits.throttled(pause)
-
-    def close(self) -> None:
-        """Stop waking the lane."""
-        self._limits.detach(self)

@@ -32,6 +32,9 @@ MIN_LIFE = 30.0
 MIN_POLL, MAX_POLL = 0.02, 0.1
 """Seconds between two looks for the token that another process requests; they double from one to the other."""
 
+PATIENCE = 2.0
+"""Seconds beyond the usual timeout for a slow engine to say who requests: each process would request its own."""
+
 MAX_HOLD = 30.0
 """Seconds for which a turn is renewed. Then another process may try, although the holder is alive."""
 
@@ -161,7 +164,8 @@ class RedisTokenStore:
     async def run(self, script: Script, key: str, *arguments: bytes | str | float) -> Any:
         """Run a script on the state of one set of credentials."""
         self._last_key = key
-        return await self._connection.script(script, [self._state(key)], arguments)
+        wait = PATIENCE if script is JOIN else 0.0
+        return await self._connection.script(script, [self._state(key)], arguments, wait=wait)
 
     async def status(self) -> TokensStatus:
         """Return the state of the token that this process uses."""

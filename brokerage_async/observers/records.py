@@ -91,7 +91,7 @@ class FeedLag:
 
 
 Event = TokenRequest | PollStarted | FeedLag
-"""What happens beside the attempts of calls."""
+"""Events beside the attempts of calls."""
 
 Observer = Callable[[Attempt], object]
 """Called with the record of each attempt, in the event loop: it must be quick. What it raises is logged."""
@@ -102,7 +102,7 @@ class EventObserver(Protocol):
     """An observer that gets events as well."""
 
     def on_event(self, event: Event) -> object:
-        """Handle an event, in the event loop: it must be quick. What it raises is logged."""
+        """Handle an event, in the event loop: it must be quick. Its errors are logged."""
         ...
 
 

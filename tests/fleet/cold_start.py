@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
@@ -66,7 +67,8 @@ async def one_round(sim: Simulator, engine: str, number: int, processes: int, ki
         if kill_after is not None:
             victim = await holder(fleet.connection)
             await asyncio.sleep(kill_after)
-            os.kill(victim, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it had its token and has ended
+                os.kill(victim, signal.SIGKILL)
             died = time.monotonic()
         await people.wait_for_all(60)
         moments = [moment for _, (_, moment) in people.of("token")]

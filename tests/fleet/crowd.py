@@ -72,7 +72,7 @@ def prefer_the_service() -> None:
 
 
 async def warm_up(sim: Simulator) -> None:
-    """Let the simulator build what it builds with its first order."""
+    """Place one order, for which the simulator builds some tables."""
     async with sim.client() as client:
         order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
         await client.order_entry(MemoryJournal()).place(sim.account_numbers[0], order)

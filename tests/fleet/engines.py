@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-ENGINES = ("redis-server", "valkey-server")
+ENGINE = os.environ.get("FLEET_ENGINE", "redis-server")
 
 
-def missing(engine: str = "redis-server") -> str | None:
+def missing(engine: str = ENGINE) -> str | None:
     """Return the reason why tests with an engine cannot run here, or None."""
     if find_spec("redis") is None:
         return "redis-py is not installed (extra [redis])"
@@ -39,7 +39,7 @@ class EngineServer:
     """
 
     def __init__(
-        self, folder: Path, *, engine: str = "redis-server", append_only: bool = False, password: str | None = None
+        self, folder: Path, *, engine: str = ENGINE, append_only: bool = False, password: str | None = None
     ) -> None:
         self._folder = folder
         self._password = password
@@ -107,7 +107,7 @@ class EngineServer:
 
 @contextmanager
 def engine_server(
-    engine: str = "redis-server", *, append_only: bool = False, password: str | None = None
+    engine: str = ENGINE, *, append_only: bool = False, password: str | None = None
 ) -> Iterator[EngineServer]:
     """Start a fresh server and yield it."""
     folder = Path(tempfile.mkdtemp(prefix="engine-"))

@@ -22,7 +22,7 @@ __all__ = ["Figures", "share_budget"]
 
 @attrs.frozen(kw_only=True)
 class Figures:
-    """What was counted: requests in the busiest second, of each worker, and the waits of the cancels in seconds."""
+    """Counts: requests in the busiest second, of each worker, and the waits of the cancels in seconds."""
 
     total: int
     busiest_second: int

@@ -65,7 +65,7 @@ class TestTake:
         budget = budget_with(hold=5)
         budget.local_until = 10.0
         assert [budget.take(moment / 4, is_trade=True) for moment in range(5)] == [True, False, True, False, True]
-        assert budget.take(10.0, is_trade=True) is False  # what was held has lapsed
+        assert budget.take(10.0, is_trade=True) is False  # held tokens have lapsed
 
     def test_stagger_delays_the_first_local_request_only(self) -> None:
         budget = Budget(2.0)

@@ -57,6 +57,20 @@ async def test_wrong_password_is_away_with_advice_and_shows_nothing(server: Engi
     await wrong.aclose()
 
 
+async def test_password_is_not_seen_by_a_monitor(server: EngineServer) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"AUTH hush-hush\r\nMONITOR\r\n")
+    assert (await reader.readline(), await reader.readline()) == (b"+OK\r\n", b"+OK\r\n")
+    connection = Connection(server.url, name="desk", timeout=1.0)
+    await connection.command("PING")
+    await connection.aclose()
+    seen = b""
+    while b"PING" not in seen:
+        seen += await reader.readline()
+    assert b"hush" not in seen
+    writer.close()
+
+
 async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> None:
     connection = Connection(server.url, name="desk", timeout=0.2)
     await connection.command("PING")

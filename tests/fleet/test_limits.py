@@ -1,4 +1,4 @@
-"""One budget for all workers: rate, order, fairness, 429, and what happens while the engine is away."""
+"""One budget for all workers: rate, order, fairness, 429, and the time while the engine is away."""
 
 from __future__ import annotations
 
@@ -353,6 +353,17 @@ class TestEngineAway:
             ended = True
             await asyncio.gather(*tasks)
         assert busiest_second(moments()) <= 51
+
+    async def test_calls_go_on_after_the_fleet_was_closed(self, server: EngineServer, sim: Simulator) -> None:
+        fleet = Fleet(server.url)
+        async with sim.client(limits=RedisLimits(fleet, requests_per_second=50, local_share=0.2)) as one:
+            await one.authorize()
+            waiting = [asyncio.create_task(one.market_time.equity_holidays()) for _ in range(8)]
+            await asyncio.sleep(0.05)
+            await fleet.aclose()
+            async with asyncio.timeout(5):
+                await asyncio.gather(*waiting)
+                await one.market_time.equity_holidays()
 
     async def test_wrong_type_under_the_key_leaves_the_local_share(self, server: EngineServer, sim: Simulator) -> None:
         async with Fleet(server.url) as fleet:

@@ -266,3 +266,99 @@ def test_pause_after_429_is_the_wish_of_the_service_within_bounds_or_grows(
     policy = RetryPolicy(base_delay=1.0, max_retry_after=30.0, jitter=lambda: 0.5)
     pause = pause_after_429(policy, wish)
     assert [pause(streak) for streak in (1, 2, 3)] == pauses
+
+
+class CountingPacer:
+    """A pacer with so many permissions; more come with `allow`."""
+
+    def __init__(self, permissions: int = 0) -> None:
+        self.permissions = permissions
+        self.pauses: list[float] = []
+        self.lane: Lane | None = None
+
+    def take(self, now: float) -> bool:
+        if self.permissions == 0:
+            return False
+        self.permissions -= 1
+        return True
+
+    def attach(self, lane: Lane) -> None:
+        self.lane = lane
+
+    def throttled(self, pause: float) -> None:
+        self.pauses.append(pause)
+
+    def close(self) -> None:
+        self.lane = None
+
+    def allow(self, permissions: int) -> None:
+        self.permissions += permissions
+        if self.lane is not None:
+            self.lane.wake()
+
+
+class TestPacer:
+    @on_virtual_time
+    async def test_calls_wait_for_permissions_in_order(self) -> None:
+        pacer, log = CountingPacer(1), list[tuple[float, int]]()
+        lane = Lane(None, pacer=pacer)
+        visits = [asyncio.create_task(visit(lane, log, number, stay=0)) for number in range(4)]
+        await asyncio.sleep(1)
+        assert [number for _, number in log] == [0]
+        pacer.allow(2)
+        await asyncio.sleep(1)
+        assert [number for _, number in log] == [0, 1, 2]
+        assert lane.queued == 1
+        pacer.allow(1)
+        await asyncio.gather(*visits)
+
+    @on_virtual_time
+    async def test_permission_is_spent_only_when_every_other_bound_allows(self) -> None:
+        pacer = CountingPacer(5)
+        lane = Lane(1, pacer=pacer)
+        now = asyncio.get_running_loop().time()
+        assert lane.try_acquire(now)
+        assert not lane.try_acquire(now)
+        lane.release()
+        lane.throttled(now, now, lambda streak: 2.0)
+        assert not lane.try_acquire(now)
+        assert pacer.permissions == 4
+        assert pacer.pauses == [2.0]
+
+    @on_virtual_time
+    async def test_cancelled_call_leaves_its_turn_to_the_next(self) -> None:
+        pacer = CountingPacer()
+        lane = Lane(None, pacer=pacer)
+        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        pacer.allow(1)
+        await second
+        assert lane.in_flight == 1
+
+    @on_virtual_time
+    async def test_close_detaches_and_fails_the_waiters(self) -> None:
+        pacer = CountingPacer()
+        lane = Lane(None, pacer=pacer)
+        waiting = asyncio.create_task(lane.acquire())
+        await asyncio.sleep(0)
+        lane.close(lambda: RequestNotSentError("closed"))
+        with pytest.raises(RequestNotSentError):
+            await waiting
+        assert pacer.lane is None
+
+    def test_every_lane_of_shared_limits_has_a_pacer(self) -> None:
+        class Shared:
+            limits = Limits(reads=3)
+            names: list[LaneName] = []  # noqa: RUF012
+
+            def pacer(self, name: LaneName) -> CountingPacer:
+                self.names.append(name)
+                return CountingPacer()
+
+        limiter = Limiter(Shared())
+        assert sorted(Shared.names) == sorted(LaneName)
+        assert all(limiter[name].is_paced for name in LaneName)
+        assert limiter[LaneName.READS].window == 3
+        assert not Limiter(Limits())[LaneName.READS].is_paced

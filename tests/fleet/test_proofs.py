@@ -1,0 +1,76 @@
+"""Small samples of the proofs that ``nox -s fleet`` runs at length."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from brokerage_async.fleet import Fleet
+from tests.fleet.cold_start import LATENCY, LEASE, cold_start, holder, token_requests
+from tests.fleet.crowd import Service, crowd, small_simulator
+from tests.fleet.engines import engine_server, missing
+from tests.fleet.outage import place_through_outage
+from tests.fleet.shared_budget import busiest_second, share_budget
+from tests.fleet.workers import get_token
+
+engine = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+def test_busiest_second_counts_any_second_and_leaves_its_end_out() -> None:
+    assert busiest_second([]) == 0
+    assert busiest_second([0.0, 1.0, 2.0]) == 1
+    assert busiest_second([0.9, 0.0, 0.5, 1.0, 1.89]) == 3
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@engine
+async def test_cold_processes_share_a_token_whose_holder_is_killed() -> None:
+    peace, *others = await cold_start(6, 2, 0)
+    assert (peace.requests, peace.got) == (1, 6)
+    for each in others:
+        assert each.requests <= 2
+        assert each.got >= 5
+        assert each.longest < LEASE + LATENCY + 3  # other tests are at work
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@engine
+async def test_holder_that_is_paused_beyond_its_lease_costs_one_more_request() -> None:
+    with engine_server() as server:
+        async with small_simulator() as sim, crowd() as people, Fleet(server.url, name="desk") as fleet:
+            sim.latency = lambda request: LATENCY
+            for _ in range(5):
+                people.start(get_token, Service.of(sim, server.url), LEASE, "desk")
+            await people.wait_for(lambda each: len(each.of("ready")) == 5, 60)
+            people.go()
+            paused = await holder(fleet.connection)
+            os.kill(paused, signal.SIGSTOP)
+            try:
+                await people.wait_for(lambda each: len(each.of("token")) == 4, 30)
+            finally:
+                os.kill(paused, signal.SIGCONT)
+            await people.wait_for(lambda each: len(each.of("token")) == 5, 30)
+            assert token_requests(sim) <= 2
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@engine
+async def test_workers_share_a_budget() -> None:
+    found = await share_budget(5, 25, 8)
+    assert len(found.counts) == 5
+    assert found.busiest_second <= 28  # other tests are at work
+    assert found.furthest_from_share < 0.4
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@engine
+async def test_orders_go_on_while_the_engine_is_away() -> None:
+    found = await place_through_outage(5, 50, 25, 3, "kill")
+    assert found.outcomes == {"placed": 50}
+    assert (found.doubled, found.lost) == (0, 0)

@@ -1,0 +1,97 @@
+"""Metrics as a collector gets them, and the dashboard that asks for them by name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import attrs
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+from brokerage_async.errors import NotFoundError
+from brokerage_async.observers import FeedLag, OpenTelemetryMetrics, PollStarted, TokenRequest
+from brokerage_async.simulator import Simulator
+from tests.documents import ROOT
+
+SMALL = {"equities": 20, "equity_options": 20, "chain_rows": 20, "warrants": 5}
+
+
+@attrs.define
+class Collected:
+    """Points by the name of their metric."""
+
+    reader: InMemoryMetricReader = attrs.field(factory=InMemoryMetricReader)
+
+    def metrics(self) -> OpenTelemetryMetrics:
+        return OpenTelemetryMetrics(MeterProvider([self.reader]))
+
+    def points(self) -> dict[str, list[tuple[dict[str, Any], Any]]]:
+        data = self.reader.get_metrics_data()
+        assert data is not None
+        (scope,) = data.resource_metrics[0].scope_metrics
+        return {
+            metric.name: [
+                (dict(point.attributes), getattr(point, "value", None) or getattr(point, "count", None))
+                for point in metric.data.data_points
+            ]
+            for metric in scope.metrics
+        }
+
+
+async def test_client_records_requests_retries_waits_and_tokens() -> None:
+    collected, sim = Collected(), Simulator(**SMALL)  # type: ignore[arg-type]
+    sim.faults.add("GET", r"/holidays", "status(500)")
+    async with sim.client(observers=[collected.metrics()]) as client:
+        await client.market_time.equity_holidays()
+        with pytest.raises(NotFoundError):
+            await client.orders.cancel(sim.account_numbers[0], "1")
+    points = collected.points()
+    holidays = "market_time.equity_holidays"
+    assert ({"operation": holidays, "outcome": "server-error", "status": 500}, 1) in points["brokerage.requests"]
+    assert ({"operation": holidays, "outcome": "success", "status": 200}, 1) in points["brokerage.requests"]
+    assert points["brokerage.retries"] == [({"operation": holidays, "outcome": "server-error"}, 1)]
+    assert points["brokerage.token.requests"] == [({"outcome": "success"}, 1)]
+    assert ({"operation": holidays}, 2) in points["brokerage.request.wait"]
+    assert ({"operation": "orders.cancel"}, 1) in points["brokerage.request.duration"]
+    assert sim.account_numbers[0] not in str(points)
+
+
+async def test_watcher_records_the_lateness_of_its_polls() -> None:
+    collected, sim = Collected(), Simulator(**SMALL)  # type: ignore[arg-type]
+    async with sim.client(observers=[collected.metrics()]) as client:
+        await client.quote_alerts.list()
+        async with client.watch.orders("me", sim.account_numbers[:1], interval=0.05, min_interval=0.05) as watcher:
+            waiting = asyncio.ensure_future(anext(watcher))
+            await asyncio.sleep(0.3)
+            waiting.cancel()
+            await asyncio.wait({waiting})
+    ((labels, count),) = collected.points()["brokerage.poll.lateness"]
+    assert labels["watcher"]
+    assert sim.account_numbers[0] not in str(labels)
+    assert count >= 3
+
+
+def test_events_become_points() -> None:
+    collected = Collected()
+    metrics = collected.metrics()
+    metrics.on_event(TokenRequest(outcome="refused", elapsed=0.5))
+    metrics.on_event(PollStarted(watcher="orders", lateness=0.25))
+    metrics.on_event(FeedLag(feed="orders", group="desk", lag=0.125))
+    points = collected.points()
+    assert points["brokerage.token.requests"] == [({"outcome": "refused"}, 1)]
+    assert points["brokerage.poll.lateness"] == [({"watcher": "orders"}, 1)]
+    assert points["brokerage.feed.lag"] == [({"feed": "orders", "group": "desk"}, 1)]
+
+
+def test_dashboard_asks_for_metrics_that_exist() -> None:
+    """Prometheus writes dots as underscores, and appends the unit and ``_total``."""
+    dashboard = (ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8")
+    asked = set(re.findall(r"brokerage_\w+?(?=_total|_seconds_bucket)", dashboard))
+    source = (ROOT / "brokerage_async" / "observers" / "metrics.py").read_text("utf-8")
+    assert asked == {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
+    panels = json.loads(dashboard)["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels) == 7
