@@ -236,6 +236,8 @@ def interop(session: nox.Session) -> None:
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
     session.run("python", "-m", "tests.interop.python_streams")
+    if options:
+        session.run("python", "-m", "tests.interop.javascript_streams", options[1])
 
 
 #: Tools from npm that read the bundled schema; these versions run on Node 20.
