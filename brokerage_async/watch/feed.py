@@ -71,6 +71,7 @@ class Feed(Generic[T]):
         fatal: Callable[[Exception, int], bool] = is_fatal,
         now: Callable[[], datetime] = utc_now,
         doorbell: Doorbell | None = None,
+        on_poll: Callable[[float], None] | None = None,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -82,6 +83,7 @@ class Feed(Generic[T]):
         self._fatal = fatal
         self._now = now
         self._doorbell = doorbell
+        self._on_poll = on_poll
         self._looks = LookBudget()
         self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
@@ -190,11 +192,13 @@ class Feed(Generic[T]):
 
     async def _poll_on_schedule(self) -> None:
         loop = asyncio.get_running_loop()
-        due, streak = loop.time(), FailureStreak()
+        due, delay, streak = loop.time(), 0.0, FailureStreak()
         while not self._stopped:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
+            elif self._on_poll is not None:
+                self._on_poll(max(0.0, loop.time() - due - delay))
             self._cancel_early()  # this poll comes after those events, too
             self._looks.polled()
             streak.record(await self._poll())
