@@ -281,6 +281,8 @@ def interop(session: nox.Session) -> None:
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
     session.run("python", "-m", "tests.interop.python_streams")
+    if options:
+        session.run("python", "-m", "tests.interop.javascript_streams", options[1])
     session.run("python", "-m", "tests.interop.pages")
 
 
@@ -318,10 +320,11 @@ def order_entry(session: nox.Session) -> None:
 
 @nox.session
 def streams(session: nox.Session) -> None:
-    """Streams and watchers with push, at length: 1,000 histories by seed, and a day with 1,000 reconnects."""
+    """Streams and watchers with push: 1,000 histories by seed, a day with 1,000 reconnects, the time to a report."""
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
     session.run("python", "-m", "tests.stream.endurance")
+    session.run("python", "-m", "tests.stream.latency")
 
 
 @nox.session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -71,10 +71,26 @@ def expire_order(state: State, now: float, *, order_id: str) -> None:
     state.interventions.expire(state.interventions.find(order_id), now)
 
 
+def move_cash(state: State, now: float, *, account_number: str, amount: str) -> None:
+    """Deposit cash in an account or, if negative, withdraw it."""
+    account = state.accounts.get(account_number)
+    if account is None:
+        raise ValueError(f"account_number must be one of the simulator, got {account_number!r}")
+    kind = "Withdrawal" if Decimal(amount) < 0 else "Deposit"
+    magnitude = _decimal("amount", amount.removeprefix("-"))
+    state.bookkeeping.move_cash(account, kind, magnitude if kind == "Deposit" else -magnitude, now)
+
+
+def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequence[str]) -> None:
+    """Publish a watchlist, or replace the entries of one that is public already."""
+    state.public_watchlists.publish(watchlist, symbols, now)
+
+
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         set_price, release_price, set_source, authorize, expire_tokens, revoke, fill_order, reject_order, expire_order,
+        move_cash, publish_watchlist,
     )
 }  # fmt: skip
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

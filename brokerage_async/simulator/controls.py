@@ -79,6 +79,22 @@ class Controls(People):
         """Let a price that `set_price` holds follow its source again."""
         self._act("release_price", symbol=symbol)
 
+    def move_cash(self, account_number: str, amount: Decimal | int | str) -> None:
+        """Deposit cash in an account or, if negative, withdraw it.
+
+        Raises:
+            ValueError: the account is unknown, or ``amount`` is not a number other than 0.
+        """
+        self._act("move_cash", account_number=account_number, amount=str(amount))
+
+    def publish_watchlist(self, name: str, symbols: Iterable[str]) -> None:
+        """Publish a watchlist of equities, or replace the entries of one that is public already.
+
+        Raises:
+            ValueError: a symbol is unknown.
+        """
+        self._act("publish_watchlist", watchlist=name, symbols=list(symbols))
+
     def authorize(self, address: str) -> str:
         """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
         redirect: str = self._act("authorize", address=address)

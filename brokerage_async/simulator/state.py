@@ -54,6 +54,7 @@ from .market.equities import monthly_expirations
 from .market.instrument import Instrument, occ_symbol
 from .market.metrics import Metrics
 from .market.prices import Prices
+from .market.public_watchlists import PublicWatchlists
 from .market.trials import TrialRun
 from .quote_tokens import QuoteTokens
 from .trading.bookkeeping import Bookkeeping
@@ -109,6 +110,7 @@ class State:
         self.backtests: Backtests = Backtests(self.catalogue, TrialRun(self.prices), random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
         self.quote_tokens: QuoteTokens = QuoteTokens(random)
+        self.public_watchlists: PublicWatchlists = PublicWatchlists(self.catalogue)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
@@ -136,7 +138,7 @@ class State:
                 access, self.margin_calculator, self.preflight, self.prices, self.order_store, self.dialect
             ),
             "risk": Risk(access, self.catalogue, self.prices),
-            "watchlists": Watchlists(self.dialect, self.catalogue),
+            "watchlists": Watchlists(self.dialect, self.public_watchlists),
             "quote_alerts": QuoteAlerts(self.alert_monitor),
             "backtests": BacktestHandlers(self.backtests, self.catalogue, self.prices, self.dialect),
         }

@@ -29,7 +29,7 @@ class Sink:
         is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
             may be missing.
         now: clock of the errors.
-        leave: detaches the sink from its connection after a failure.
+        leave: detaches the sink from its connection after a failure; None without a connection.
     """
 
     __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",
@@ -42,7 +42,7 @@ class Sink:
         self.is_closed: bool = False
         self.is_held: bool = False
         self.now: Callable[[], datetime] = _utc_now
-        self.leave: Callable[[], object] = _do_nothing
+        self.leave: Callable[[], object] | None = None
         self._available = asyncio.Event()
 
     def put(self, event: Any) -> None:
@@ -53,7 +53,8 @@ class Sink:
             self.buffer.put(event)
         except BufferFullError:
             self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
-            self.leave()
+            if self.leave is not None:
+                self.leave()
         if not self._available.is_set():
             self._available.set()
 
@@ -109,10 +110,6 @@ class Sink:
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-def _do_nothing() -> None:
-    pass
 
 
 class Source(Protocol):

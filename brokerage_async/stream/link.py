@@ -300,6 +300,7 @@ class Link(ABC, Generic[C]):
         if sink not in self._sinks:
             return
         del self._sinks[sink]
+        sink.leave = None  # no cycle keeps the buffer
         self._unsubscribe(sink)
         self._announce()
         self._wake.set()

@@ -24,8 +24,15 @@ How they are pointed at the simulator, as any program with them can be:
   `sessionService` logs in with a password, which the interface gave up for OAuth, and is left out.
 
 The simulator is at its default time, within trading hours. The PyPI SDK knows the market states `Open`, `Closed`,
-`Pre-market` and `Extended` only, and fails on the `Pre-Market` and `After-Hours` of other hours. Streams are not
-covered.
+`Pre-market` and `Extended` only, and fails on the `Pre-Market` and `After-Hours` of other hours.
+
+The session runs the streamers of both clients as well, and fails unless an event of each type comes. They are pointed
+at the simulator like this:
+
+- PyPI: `AlertStreamer(session)` gets `streamer.base_url = simulator.streamer_url` before it is entered; `NO_PROXY`
+  names 127.0.0.1. `DXLinkStreamer(session)` takes its address from the quote token.
+- JavaScript: the configuration key `accountStreamerUrl` is `simulator.streamer_url`. `quoteStreamer` takes its address
+  from the quote token. Both need the `WebSocket` of `ws` as a global and in `window`, as the client's README has it.
 """
 
 

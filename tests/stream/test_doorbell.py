@@ -12,6 +12,7 @@ import pytest
 from brokerage_async import Client, errors, models
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
+from tests.stream.latency import dead_socket
 from tests.stream.world import SMALL, buy, drain, within, world
 
 
@@ -179,3 +180,10 @@ async def test_closing_the_client_ends_push_without_a_warning(caplog: pytest.Log
         with pytest.raises(errors.ConfigurationError, match="the client is closed"):
             await task
     assert caplog.text == ""
+
+
+def test_hour_with_a_dead_socket_is_exactly_an_hour_without_push() -> None:
+    reports, late, polls, more = dead_socket(30.0)
+    assert reports > 35
+    assert late <= 0.001
+    assert more == polls

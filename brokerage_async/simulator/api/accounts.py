@@ -18,6 +18,7 @@ from ..._generated.converters import (
 from ..._generated.models import AuthorityLevel
 from ...protocol.response import Response
 from ..accounts import accounts as books
+from ..accounts.day_trades import day_trade_count
 from .access import Access
 from .parsed_request import ParsedRequest
 from .wire import Dialect, dumps, item, items, timestamp
@@ -89,13 +90,16 @@ class Accounts:
 
     def trading_status(self, request: ParsedRequest) -> Response:
         """Return the restrictions of an account: those that the simulator enforces."""
-        account = self._access.account(request)
+        return item(self.status(self._access.account(request), request.now), request.context)
+
+    def status(self, account: books.Account, now: float) -> TradingStatusWire:
+        """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
-        status = TradingStatusWire(
+        return TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
             account_number=account.number,
             are_far_otm_net_options_restricted=False,
-            day_trade_count=0,
+            day_trade_count=day_trade_count(account, now),
             equities_margin_calculation_type="Reg T",
             fee_schedule_name="default",
             futures_margin_rate_multiplier=Decimal("1.0"),
@@ -123,7 +127,6 @@ class Accounts:
             small_notional_futures_margin_rate_multiplier=Decimal("1.0"),
             updated_at=timestamp(self._opened),
         )
-        return item(status, request.context)
 
     def _account(self, account: books.Account) -> AccountWire:
         return AccountWire(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable
 
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import InstrumentType, NewWatchlist
 from ...protocol.response import Response
-from ..market.catalogue import Catalogue
-from ..market.public_watchlists import PublicWatchlist, pairs_watchlists, public_watchlists
+from ..market.public_watchlists import PublicWatchlist, PublicWatchlists, pairs_watchlists
 from .parsed_request import ParsedRequest
 from .wire import Dialect, RefusedError, dumps, item, items
 
-__all__ = ["Watchlists"]
+__all__ = ["Watchlists", "public_row"]
 
 _ORDER_INDEX = 9999
 _PUBLIC_INDEX = 100
@@ -25,9 +23,9 @@ class Watchlists:
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, dialect: Dialect, catalogue: Catalogue) -> None:
+    def __init__(self, dialect: Dialect, public: PublicWatchlists) -> None:
         self._dialect = dialect
-        self._catalogue = catalogue
+        self._public = public
         self._rows: dict[int, dict[str, bytes]] = {}
 
     def create(self, request: ParsedRequest) -> Response:
@@ -62,17 +60,17 @@ class Watchlists:
         if request.query.get("counts_only", False):
             counts = (
                 WatchlistWire(name=one.name, id=one.number, watchlist_entry_count=len(one.entries))
-                for one in self._public
+                for one in self._public.all()
             )
             return items(map(dumps, counts), request.context)
-        rows = (self._public_row(one, self._listed_entry) for one in self._public)
+        rows = (public_row(one, self._listed_entry) for one in self._public.all())
         return items(map(dumps, rows), request.context)
 
     def get_public(self, request: ParsedRequest) -> Response:
         """Return one public watchlist."""
-        for one in self._public:
+        for one in self._public.all():
             if one.name == request.path["watchlist_name"]:
-                return item(self._public_row(one, _entry), request.context)
+                return item(public_row(one), request.context)
         raise RefusedError.not_found("watchlist")
 
     def list_pairs(self, request: ParsedRequest) -> Response:
@@ -85,21 +83,6 @@ class Watchlists:
             if one.name == request.path["pairs_watchlist_name"]:
                 return item(one, request.context)
         raise RefusedError.not_found("watchlist")
-
-    @cached_property
-    def _public(self) -> Sequence[PublicWatchlist]:
-        return public_watchlists(self._catalogue)
-
-    def _public_row(self, one: PublicWatchlist, entry: Callable[..., WatchlistEntryWire]) -> WatchlistWire:
-        return WatchlistWire(
-            name=one.name,
-            watchlist_entries=[entry(*parts) for parts in one.entries],
-            group_name=one.group,
-            order_index=_PUBLIC_INDEX,
-            cms_id=f"public-{one.number}",
-            id=one.number,
-            user_id=-1,
-        )
 
     def _listed_entry(self, symbol: str, kind: InstrumentType) -> WatchlistEntryWire:
         """Return an entry of the full list, whose recordings have another key than the document."""
@@ -130,3 +113,16 @@ class Watchlists:
 
 def _entry(symbol: str, kind: InstrumentType | None) -> WatchlistEntryWire:
     return WatchlistEntryWire(symbol=symbol, instrument_type=kind)
+
+
+def public_row(one: PublicWatchlist, entry: Callable[..., WatchlistEntryWire] = _entry) -> WatchlistWire:
+    """Return a public watchlist as a wire struct."""
+    return WatchlistWire(
+        name=one.name,
+        watchlist_entries=[entry(*parts) for parts in one.entries],
+        group_name=one.group,
+        order_index=_PUBLIC_INDEX,
+        cms_id=f"public-{one.number}",
+        id=one.number,
+        user_id=-1,
+    )

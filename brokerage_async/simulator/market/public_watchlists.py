@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import attrs
 
@@ -14,9 +15,10 @@ from .equities import EquityDefinition
 from .future_products import FUTURES
 from .futures import contract_after
 
-__all__ = ["PublicWatchlist", "pairs_watchlists", "public_watchlists"]
+__all__ = ["PublicWatchlist", "PublicWatchlists", "pairs_watchlists", "public_watchlists"]
 
 _MOST = 200
+_FIRST_NUMBER = 300_000
 _PAIRS = {
     "Index Spreads": (("SPY", 1, "QQQ", 1), ("SPY", 1, "IWM", 3)),
     "Tech Pairs": (("AAPL", 2, "MSFT", 1), ("NVDA", 1, "AMD", 1), ("META", 1, "GOOGL", 4)),
@@ -37,6 +39,46 @@ class PublicWatchlist:
     entries: tuple[Entry, ...]
 
 
+class PublicWatchlists:
+    """The public watchlists of an environment."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._published: dict[str, PublicWatchlist] = {}
+        self._listeners: list[Callable[[PublicWatchlist, float], None]] = []
+
+    def on_change(self, listener: Callable[[PublicWatchlist, float], None]) -> None:
+        """Call ``listener`` after each publication."""
+        self._listeners.append(listener)
+
+    def all(self) -> list[PublicWatchlist]:
+        """Return the lists: first those that the service began with."""
+        known = {one.name: one for one in self._initial} | self._published
+        return list(known.values())
+
+    def publish(self, name: str, symbols: Sequence[str], now: float) -> None:
+        """Publish a list of equities, or replace the entries of one.
+
+        Raises:
+            ValueError: a symbol is unknown.
+        """
+        found = [self._catalogue.instrument(InstrumentType.EQUITY, symbol) for symbol in symbols]
+        entries = tuple((each.symbol, each.instrument_type) for each in found if each is not None)
+        if len(entries) < len(symbols):
+            raise ValueError(f"symbols must be known equities, got {list(symbols)}")
+        before = {one.name: one for one in self.all()}
+        number, group = _FIRST_NUMBER + len(before) + 1, "Published"
+        if (old := before.get(name)) is not None:
+            number, group = old.number, old.group
+        new = self._published[name] = PublicWatchlist(number=number, name=name, group=group, entries=entries)
+        for listener in self._listeners:
+            listener(new, now)
+
+    @cached_property
+    def _initial(self) -> list[PublicWatchlist]:
+        return public_watchlists(self._catalogue)
+
+
 def public_watchlists(catalogue: Catalogue) -> list[PublicWatchlist]:
     """Return the public lists, with at most 200 entries each."""
     futures = [contract_after(product, catalogue.today).symbol for product in FUTURES.values()]
@@ -49,7 +91,7 @@ def public_watchlists(catalogue: Catalogue) -> list[PublicWatchlist]:
         ("Cryptocurrency", "Crypto", ((symbol, InstrumentType.CRYPTOCURRENCY) for symbol in CRYPTOCURRENCIES)),
     )
     return [
-        PublicWatchlist(number=300_000 + number, name=name, group=group, entries=tuple(entries)[:_MOST])
+        PublicWatchlist(number=_FIRST_NUMBER + number, name=name, group=group, entries=tuple(entries)[:_MOST])
         for number, (name, group, entries) in enumerate(plans, start=1)
     ]
 

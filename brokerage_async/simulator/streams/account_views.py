@@ -1,4 +1,4 @@
-"""Positions and balances as the account stream sends them: like the REST API."""
+"""Objects of an account as the account stream sends them: like the REST API where it has them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import msgspec
 
 from ..._generated.models import QuantityDirection
 from ..accounts.accounts import Account, Position
+from ..accounts.transactions import Transaction
 from ..api.access import Access
+from ..api.accounts import Accounts as AccountHandlers
 from ..api.balances import Balances
 from ..api.positions import Positions
+from ..api.watchlists import public_row
+from ..api.wire import money, timestamp
+from ..market.calendar import local_date
 from ..market.instrument import Instrument
+from ..market.public_watchlists import PublicWatchlist
 from ..state import State
+from ..trading.complex_orders import ComplexOrder
 from ..trading.orders import Order
+from .order_chains import order_chain
 
 __all__ = ["AccountViews"]
 
@@ -28,6 +36,7 @@ class AccountViews:
         self._dialect = state.dialect
         self._positions = Positions(access, state.prices, state.dialect)
         self._balances = Balances(access, state.margin_calculator, state.prices, state.dialect)
+        self._accounts = AccountHandlers(access, state.dialect, state.settings.start)
 
     def position(self, account: Account, instrument: Instrument, order: Order, now: float) -> dict[str, Any]:
         """Return the position in an instrument after a fill; a closed one has quantity 0 and direction ``Zero``."""
@@ -42,6 +51,45 @@ class AccountViews:
     def balance(self, account: Account, now: float) -> dict[str, Any]:
         """Return the balance of an account."""
         return _json(self._balances.balance(account, now))
+
+    def trading_status(self, account: Account, now: float) -> dict[str, Any]:
+        """Return the restrictions of an account."""
+        return _json(self._accounts.status(account, now))
+
+    def complex_order(self, order: ComplexOrder) -> dict[str, Any]:
+        """Return a complex order."""
+        return _json(order.wire(self._dialect))
+
+    def order_chain(self, account: Account, underlying: str, now: float) -> dict[str, Any] | None:
+        """Return the chain of orders in an underlying, None without one."""
+        chain = order_chain(account, underlying)
+        return None if chain is None else _json(chain)
+
+    def external_transaction(self, account: Account, movement: Transaction) -> dict[str, Any]:
+        """Return a transfer of cash from or to a bank."""
+        number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at).isoformat()
+        assert isinstance(amount, Decimal)
+        return {
+            "id": int(str(number)),
+            "account-number": account.number,
+            "amount": money(abs(amount)),
+            "bank-account-type": "Checking",
+            "banking-date": day,
+            "created-at": timestamp(movement.executed_at),
+            "direction": "Deposit" if amount > 0 else "Withdrawal",
+            "disbursement-type": "Partial",
+            "ext-transfer-id": f"SIM-{number}",
+            "funds-available-date": day,
+            "is-cancelable": False,
+            "is-clearing-accepted": True,
+            "state": "Completed",
+            "transfer-method": "ACH",
+            "updated-at": timestamp(movement.executed_at),
+        }
+
+    def watchlist(self, one: PublicWatchlist) -> dict[str, Any]:
+        """Return a public watchlist."""
+        return _json(public_row(one))
 
 
 def _json(wire: Any) -> dict[str, Any]:

@@ -115,13 +115,16 @@ class DxLinkSession(Session):
     def _subscribe(self, channel: _Channel, message: dict[str, Any], now: float) -> None:
         if message.get("reset"):
             channel.subscriptions.clear()
-        for each in message.get("remove") or ():
+        for each in _entries(message, "remove"):
             channel.subscriptions.pop((each["type"], each["symbol"]), None)
         rows: dict[str, list[dict[str, Any]]] = {}
-        for each in message.get("add") or ():
+        for each in _entries(message, "add"):
             kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
             channel.subscriptions[kind, symbol] = from_time
             rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now))
+        for kind, some in rows.items():
+            if some:  # a client that asks for no columns gets all, and is told which
+                channel.fields.setdefault(kind, list(some[0]))
         if new := [kind for kind in rows if kind not in channel.announced]:
             channel.announced.update(new)
             self._announce(channel, new)
@@ -134,7 +137,7 @@ class DxLinkSession(Session):
                 continue
             data: list[Any] = some
             if channel.is_compact:
-                names = channel.fields.get(kind) or list(some[0])
+                names = channel.fields.setdefault(kind, list(some[0]))
                 data = [kind, [_value(row, name) for row in some for name in names]]
             self.push({"type": "FEED_DATA", "channel": channel.number, "data": data}, kind=kind)
 
@@ -143,6 +146,16 @@ class DxLinkSession(Session):
 
     def _error(self, channel: int, error: str, reason: str) -> None:
         self.push({"type": "ERROR", "channel": channel, "error": error, "message": reason})
+
+
+def _entries(message: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the entries of a subscription message that name an event type and a symbol."""
+    found = message.get(key)
+    return [
+        each
+        for each in (found if isinstance(found, list) else ())
+        if isinstance(each, dict) and isinstance(each.get("type"), str) and isinstance(each.get("symbol"), str)
+    ]
 
 
 def _value(row: dict[str, Any], name: str) -> Any:

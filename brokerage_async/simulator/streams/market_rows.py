@@ -153,12 +153,16 @@ class MarketRows:
         return {"eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0}
 
     def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield candles, newest first; without a start only the present one, else a snapshot with its marker."""
+        """Yield candles, newest first; without a start only the present one, else a snapshot with its marker.
+
+        They bear the symbol in its normal form: a count of 1 is left out.
+        """
         match = _CANDLE.fullmatch(symbol)
         instrument = None if match is None else self._instrument(match["symbol"])
         if match is None or instrument is None or match["unit"] not in _UNITS:
             return
         step = _UNITS[match["unit"]] * int(match["count"] or 1)
+        symbol = symbol.replace("{=1", "{=") if match["count"] == "1" else symbol
         start = now // step * step
         count = 1 if from_time is None else 1 + max(0, int((start - from_time / 1000) // step))
         is_cut, count = count > MAX_CANDLES, min(count, MAX_CANDLES)

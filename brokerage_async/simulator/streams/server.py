@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from ..accounts.accounts import Account
+from ..accounts.day_trades import day_trade_count
+from ..accounts.transactions import Transaction
 from ..api.order_wires import order_json
 from ..event_queue import ScheduledEvent
 from ..market.alerts import Alert
 from ..market.instrument import Instrument
 from ..market.prices import PRICE_INTERVAL
+from ..market.public_watchlists import PublicWatchlist
 from ..state import State
 from ..trading.orders import Order
 from .account_session import AccountSession
@@ -27,8 +30,14 @@ __all__ = ["ACCOUNT_PATH", "MARKET_PATH", "StreamServer"]
 
 ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
 
-DELAYS: Mapping[str, float] = {"Order": 0.0, "CurrentPosition": 0.01, "AccountBalance": 0.02, "QuoteAlert": 0.0}
+DELAYS: Mapping[str, float] = {
+    "Order": 0.0, "ComplexOrder": 0.005, "CurrentPosition": 0.01, "AccountBalance": 0.02, "TradingStatus": 0.02,
+    "OrderChain": 0.03, "ExternalTransaction": 0.0, "PublicWatchlists": 0.0, "QuoteAlert": 0.0,
+}  # fmt: skip
 """Seconds from a change to its event, by type of the event."""
+
+View = Callable[[float], Mapping[str, Any] | None]
+"""Returns an object as it is at a time, None to send nothing."""
 
 
 class StreamServer:
@@ -46,7 +55,8 @@ class StreamServer:
         self._views = AccountViews(state)
         self._opened = 0
         self._tick: ScheduledEvent | None = None
-        self._due_balances: set[str] = set()
+        self._due: set[tuple[str, object]] = set()
+        self._day_trades: dict[str, int] = {}
         self.faults: StreamFaults = StreamFaults()
         self.delays: dict[str, float] = dict(DELAYS)
         self.sessions: list[Session] = []
@@ -54,6 +64,8 @@ class StreamServer:
         state.exchange.on_fill(self._order_filled)
         state.prices.on_price(self._price_changed)
         state.alert_monitor.on_change(self._alert_changed)
+        state.bookkeeping.on_cash(self._cash_moved)
+        state.public_watchlists.on_change(self._watchlist_published)
 
     def open(self, path: str, now: float) -> Session | None:
         """Return a new session for a path, None for an unknown one."""
@@ -125,6 +137,8 @@ class StreamServer:
             return
         data = msgspec.json.decode(order_json(order, self._state.dialect))
         self._later("Order", now, lambda at: self.send_account_event(number, "Order", data, at))
+        if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
+            self._once("ComplexOrder", order.account, parent.number, now, lambda _: self._views.complex_order(parent))
         self._balance_changed(order.account, now)
 
     def _order_filled(self, order: Order, now: float) -> None:
@@ -133,29 +147,61 @@ class StreamServer:
             return
         for leg in order.legs:
             self._later("CurrentPosition", now, partial(self._send_position, account, leg.instrument, order))
+        for underlying in dict.fromkeys(leg.instrument.underlying for leg in order.legs):
+            self._once("OrderChain", account, underlying, now, partial(self._views.order_chain, account, underlying))
+        count = day_trade_count(account, now)
+        if count != self._day_trades.get(account.number, 0):
+            self._once("TradingStatus", account, "", now, partial(self._views.trading_status, account))
+        self._day_trades[account.number] = count
 
     def _send_position(self, account: Account, instrument: Instrument, order: Order, now: float) -> None:
         data = self._views.position(account, instrument, order, now)
         self.send_account_event(account.number, "CurrentPosition", data, now)
 
     def _balance_changed(self, account: Account, now: float) -> None:
-        """Push the balance once for all changes of one moment."""
-        if account.number not in self._due_balances:
-            self._due_balances.add(account.number)
-            self._later("AccountBalance", now, partial(self._send_balance, account))
+        self._once("AccountBalance", account, "", now, partial(self._views.balance, account))
 
-    def _send_balance(self, account: Account, now: float) -> None:
-        self._due_balances.discard(account.number)
-        self.send_account_event(account.number, "AccountBalance", self._views.balance(account, now), now)
+    def _once(self, kind: str, account: Account, key: object, now: float, view: View) -> None:
+        """Push an object as it is after all changes of one moment."""
+        place = (kind, (account.number, key))
+        if place in self._due:
+            return
+        self._due.add(place)
+
+        def send(at: float) -> None:
+            self._due.discard(place)
+            if (data := view(at)) is not None:
+                self.send_account_event(account.number, kind, data, at)
+
+        self._later(kind, now, send)
+
+    def _cash_moved(self, account: Account, movement: Transaction) -> None:
+        if not self._listens(account.number):
+            return
+        now = movement.executed_at
+        data = self._views.external_transaction(account, movement)
+        self._later("ExternalTransaction", now, lambda at: self.send_account_event(
+            account.number, "ExternalTransaction", data, at
+        ))  # fmt: skip
+        self._balance_changed(account, now)
+
+    def _watchlist_published(self, one: PublicWatchlist, now: float) -> None:
+        self._send_to_subscribers("public-watchlists-subscribe", "PublicWatchlists", self._views.watchlist(one), now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
         data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
-        message = {"type": "QuoteAlert", "data": data, "timestamp": round(now * 1000)}
+        self._send_to_subscribers("quote-alerts-subscribe", "QuoteAlert", data, now, customer=alert.customer)
+
+    def _send_to_subscribers(
+        self, action: str, kind: str, data: Mapping[str, Any], now: float, *, customer: object = None
+    ) -> None:
+        """Push an event to those who have asked for it with an action, of one customer only if given."""
+        message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):
-            if not isinstance(session, AccountSession) or session.customer != alert.customer:
+            if not isinstance(session, AccountSession) or customer not in (None, session.customer):
                 continue
-            if "quote-alerts-subscribe" in session.actions:
-                session.push(message, kind="QuoteAlert")
+            if action in session.actions:
+                session.push(message, kind=kind)
 
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from ..._generated.converters import FillWire
 from ..._generated.models import LegAction
 from ..accounts.accounts import Account
-from ..accounts.transactions import Execution, cash_movement, trade
+from ..accounts.transactions import Execution, Transaction, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
 from ..market.instrument import Instrument
 from .fees import fees_of
@@ -24,6 +25,11 @@ class Bookkeeping:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
+        self._cash_listeners: list[Callable[[Account, Transaction], None]] = []
+
+    def on_cash(self, listener: Callable[[Account, Transaction], None]) -> None:
+        """Call ``listener`` after each movement of cash."""
+        self._cash_listeners.append(listener)
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -72,6 +78,8 @@ class Bookkeeping:
         account.move_cash(amount)
         movement = cash_movement(self._number(), account.number, now, kind, amount, self._dialect)
         account.transactions.append(movement)
+        for listener in self._cash_listeners:
+            listener(account, movement)
 
     def _number(self) -> int:
         self._last_number += 1

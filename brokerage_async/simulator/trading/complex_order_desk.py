@@ -131,7 +131,8 @@ class ComplexOrderDesk:
 
     # Follow-ups
 
-    def _parent(self, order: Order) -> ComplexOrder | None:
+    def parent_of(self, order: Order) -> ComplexOrder | None:
+        """Return the complex order that an order is part of, or None."""
         return None if order.complex_order is None else self._complex_orders.get(str(order.complex_order.number))
 
     def _begin(self, parent: ComplexOrder, now: float) -> None:
@@ -145,13 +146,13 @@ class ComplexOrderDesk:
 
     def _executed(self, order: Order, now: float) -> None:
         """Cancel the other exclusive order at the first execution, so that both cannot be filled."""
-        parent = self._parent(order)
+        parent = self.parent_of(order)
         if parent is not None and parent.type in EXCLUSIVE and order in parent.orders:
             self._cancel_rest(parent, order, now)
 
     def _changed(self, order: Order, now: float) -> None:
         """Follow up on a change of a component."""
-        parent = self._parent(order)
+        parent = self.parent_of(order)
         if parent is None or not order.is_terminal:
             return
         if order is parent.trigger and order.status is OrderStatus.FILLED:

@@ -77,6 +77,21 @@ def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
     assert [message["data"][1][1] for message in peer.received] == ["AAPL"]
 
 
+def test_client_that_asks_for_no_columns_is_told_which_it_gets(peer: Peer) -> None:
+    peer.authorize()
+    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
+    peer.send("FEED_SETUP", 1, acceptDataFormat="COMPACT")
+    config, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+    columns = config["eventFields"]["Trade"]
+    assert dict(zip(columns, data["data"][1], strict=True))["eventSymbol"] == "AAPL"
+
+
+@pytest.mark.parametrize("entries", ["AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}])
+def test_entries_without_type_or_symbol_are_ignored(peer: Peer, entries: Any) -> None:
+    peer.open()
+    assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
+
+
 def test_full_rows_are_objects(peer: Peer) -> None:
     peer.open("FULL")
     *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
