@@ -122,15 +122,16 @@ def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 _QUOTES = ("bid", "ask", "mid", "mark", "last", "last-mkt")
 _GREEKS = ("volatility", "delta", "gamma", "theta", "rho", "vega")
+_OF_THE_DAY = ("open", "day-high-price", "day-low-price")
 _MODELLED = ("theo-price", "dx-mark")
 
 
 def _day(row: dict[str, Any], chance: Random) -> dict[str, Any]:
     price = float(row["mark"])
-    day = {key: f"{chance.uniform(price * 0.9, price * 1.1):.2f}" for key in ("open", "day-high-price", "day-low-price")}
+    day = {key: f"{chance.uniform(price * 0.9, price * 1.1):.2f}" for key in _OF_THE_DAY}
     day |= {"last-mkt": row["last"], "volume": f"{chance.randrange(900)}.0"}
     if row["instrument-type"] == "Equity Option":
-        greeks = {key: f"{chance.uniform(-1 if key == 'theta' else 0, 0 if key == 'theta' else 1):.4f}" for key in _GREEKS}
+        greeks = {key: f"{'-' * (key == 'theta')}{chance.random():.4f}" for key in _GREEKS}
         return {**day, **greeks, **dict.fromkeys(_MODELLED, f"{price:.4f}"), "open-interest": chance.randrange(5000)}
     year = {key: f"{chance.uniform(price * 0.7, price * 1.3):.2f}" for key in ("year-low-price", "year-high-price")}
     return {**day, **year, "volume": f"{chance.randrange(10**8)}.0", "beta": "1.2345", "dividend-frequency": "4.0"}
