@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from datetime import date, timedelta
 from decimal import Decimal
+from itertools import islice
+from random import Random
 from typing import Any
 
 import attrs
@@ -11,19 +15,15 @@ import msgspec
 
 from brokerage_async import Client, models
 from brokerage_async._generated import operations
-from brokerage_async._generated.converters import WIRES
 from brokerage_async.operation import Operation
-from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.simulator import Simulator
 
 ROWS = 1000
 DISTINCT_ORDERS = 100
-FIGURES = (
-    "open", "day_high_price", "day_low_price", "year_low_price", "year_high_price", "volume", "volatility", "delta",
-    "gamma", "theta", "rho", "vega", "theo_price", "dx_mark",
-)  # fmt: skip
-"""Fields that the service sends with options and the simulator does not."""
 STRIKES, EXPIRATIONS, SYMBOLS, POSITIONS = 5000, 50, 100, 500
+STRIKE_STEPS = ("0.5", "1", "2.5", "5")
+MOMENTS = 20
+"""Bodies of market data with other prices in each, so that no contender reads the same numbers time and again."""
 
 
 @attrs.frozen
@@ -34,6 +34,8 @@ class Page:
     operation: Operation[Any]
     model: type[Any]
     body: bytes
+    later: tuple[bytes, ...] = ()
+    """What the service answers to the same request later, where that is something else."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as untyped JSON."""
@@ -97,36 +99,86 @@ async def _record_holdings() -> list[Page]:
         positions = Page("positions", operations.POSITIONS_LIST, models.Position, transport.body)
         await client.option_chains.nested("AAPL")
         chain = Page("nested option chain", operations.OPTION_CHAINS_NESTED, models.NestedOptionChain, transport.body)
-    figures = [_key(models.MarketDataSnapshot, name) for name in FIGURES]
-    rows = enumerate(prices.rows())
-    prices = prices.with_rows([{**row, **{key: f"{n}.{m}5" for m, key in enumerate(figures)}} for n, row in rows])
-    return [_with_strikes(chain), prices, positions.with_rows(_repeated(positions.rows(), POSITIONS))]
+    moments = [prices.with_rows(rows).body for rows in islice(_polled(prices.rows()), MOMENTS)]
+    prices = attrs.evolve(prices, body=moments[0])
+    polled = attrs.evolve(prices, name="market data, polled", later=tuple(moments[1:]))
+    held = positions.rows()
+    rows = [_held(held[n % len(held)], n) for n in range(POSITIONS)]
+    return [_with_strikes(chain), prices, polled, positions.with_rows(rows)]
+
+
+def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Rows of market data as a program that polls every few seconds finds them.
+
+    They have the keys, and numbers of the length, that the service was recorded to send for their type. What is of the
+    day stays; quotes move a little each time, sizes and volumes as they like.
+    """
+    chance = Random(0)
+    rows = [{**row, **_day(row, chance)} for row in rows]
+    while True:
+        yield rows
+        rows = [{**row, **_moved(row, chance)} for row in rows]
+
+
+_QUOTES = ("bid", "ask", "mid", "mark", "last", "last-mkt")
+_GREEKS = ("volatility", "delta", "gamma", "theta", "rho", "vega")
+_OF_THE_DAY = ("open", "day-high-price", "day-low-price")
+_MODELLED = ("theo-price", "dx-mark")
+
+
+def _day(row: dict[str, Any], chance: Random) -> dict[str, Any]:
+    price = float(row["mark"])
+    day = {key: f"{chance.uniform(price * 0.9, price * 1.1):.2f}" for key in _OF_THE_DAY}
+    day |= {"last-mkt": row["last"], "volume": f"{chance.randrange(900)}.0"}
+    if row["instrument-type"] == "Equity Option":
+        greeks = {key: f"{'-' * (key == 'theta')}{chance.random():.4f}" for key in _GREEKS}
+        return {**day, **greeks, **dict.fromkeys(_MODELLED, f"{price:.4f}"), "open-interest": chance.randrange(5000)}
+    year = {key: f"{chance.uniform(price * 0.7, price * 1.3):.2f}" for key in ("year-low-price", "year-high-price")}
+    return {**day, **year, "volume": f"{chance.randrange(10**8)}.0", "beta": "1.2345", "dividend-frequency": "4.0"}
+
+
+def _moved(row: dict[str, Any], chance: Random) -> dict[str, Any]:
+    share = chance.gauss(0, 0.0005)
+    quotes = {key: f"{float(row[key]) * (1 + share):.2f}" for key in _QUOTES}
+    modelled = {key: f"{float(row[key]) * (1 + share):.4f}" for key in (*_GREEKS, *_MODELLED) if key in row}
+    sizes = {key: f"{chance.randrange(1, 500)}.0" for key in ("bid-size", "ask-size")}
+    traded = chance.randrange(5) if modelled else chance.randrange(10_000)
+    return {**row, **quotes, **modelled, **sizes, "volume": f"{float(row['volume']) + traded:.1f}"}
+
+
+def _held(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """One of many positions, with quantities in the form that the service was recorded to send."""
+    symbol = _option_symbol(row["underlying-symbol"], date(2026, 6, 19) + timedelta(number % 50), "P", 100 + number)
+    counts = {key: int(row[key]) for key in ("multiplier", "restricted-quantity")}
+    prices = {"average-open-price": f"{number * 0.37 + 1:.2f}", "close-price": f"{number % 50 * 0.41 + 1:.2f}"}
+    moments = {"created-at": f"2026-06-{number % 10 + 1:02}T14:{number % 60:02}:11.{number:03}+00:00"}
+    return {**row, "symbol": symbol, "quantity": number % 20 + 1, **counts, **prices, **moments}
 
 
 def _with_strikes(page: Page) -> Page:
     """The chain with as many expirations and strikes as a large underlying has, each symbol another one."""
     [chain, *_] = page.rows()
     [expiration, *_] = chain["expirations"]
-    [strike, *_] = expiration["strikes"]
-    price_key, days_key = _key(models.OptionStrike, "strike_price"), _key(models.OptionExpiration, "days_to_expiration")
     expirations = []
     for number in range(EXPIRATIONS):
-        prices = range(100, 100 + STRIKES // EXPIRATIONS)
-        strikes = [
-            {key: f"{price}.0" if key == price_key else f"{value}{number}x{price}" for key, value in strike.items()}
-            for price in prices
-        ]
-        expirations.append({**expiration, days_key: number, "strikes": strikes})
+        day = date(2026, 6, 19) + timedelta(7 * number)
+        step = Decimal(STRIKE_STEPS[number % len(STRIKE_STEPS)])
+        strikes = [_strike(chain["root-symbol"], day, 100 + n * step) for n in range(STRIKES // EXPIRATIONS)]
+        own = {"expiration-date": f"{day}", "days-to-expiration": 9 + 7 * number, "strikes": strikes}
+        expirations.append({**expiration, **own})
     return page.with_rows([{**chain, "expirations": expirations}])
 
 
-def _key(model: type[Any], name: str) -> str:
-    """The key of a field in JSON."""
-    return next(key for key, field in wire_fields(WIRES[model]).items() if field.target == name)
+def _strike(root: str, day: date, price: Decimal) -> dict[str, str]:
+    keys = {"C": ("call", "call-streamer-symbol"), "P": ("put", "put-streamer-symbol")}
+    found = {"strike-price": f"{price:.1f}"}
+    for letter, (symbol, streamer) in keys.items():
+        found |= {symbol: _option_symbol(root, day, letter, price), streamer: f".{root}{day:%y%m%d}{letter}{price:g}"}
+    return found
 
 
-def _repeated(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    return (rows * (count // len(rows) + 1))[:count]
+def _option_symbol(root: str, day: date, letter: str, price: Decimal | int) -> str:
+    return f"{root:6}{day:%y%m%d}{letter}{int(price * 1000):08}"
 
 
 async def _record(*, chain_only: bool) -> list[Page]:

@@ -6,7 +6,20 @@ The cache holds short strings only: it is bounded in bytes, whatever the service
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import (
+    MAX_EMAX,
+    MAX_PREC,
+    MIN_EMIN,
+    Clamped,
+    Context,
+    Decimal,
+    Inexact,
+    InvalidOperation,
+    Overflow,
+    Rounded,
+    Subnormal,
+    Underflow,
+)
 from typing import Any, Literal
 
 __all__ = ["MAX_CACHED_LENGTH", "Decimals", "decimal_as_sent", "decimal_text", "finite", "read_decimal", "read_number"]
@@ -21,8 +34,14 @@ included. ``float``: the nearest 64-bit float, for statistics and charts, not fo
 #: The longest string that a cache holds. Longer values are read each time.
 MAX_CACHED_LENGTH = 64
 #: Entries of the cache; a full one starts over.
-MAX_DECIMALS = 4096
-_PLAIN = "0123456789.-"
+MAX_DECIMALS = 8192
+
+#: Takes every digit of a number or raises, whatever the context of the caller. Unlike `Decimal` it also refuses
+#: underscores and surrounding spaces, and it takes two thirds of the time.
+_EXACT = Context(
+    prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, clamp=0, flags=[],
+    traps=[InvalidOperation, Overflow, Underflow, Inexact, Rounded, Subnormal, Clamped],
+)  # fmt: skip
 
 
 class _Decimals(dict[Any, Decimal]):
@@ -33,13 +52,12 @@ class _Decimals(dict[Any, Decimal]):
 
     def __missing__(self, raw: str | int) -> Decimal:
         try:
-            value = Decimal(raw)
+            value = _EXACT.create_decimal(raw)
         except ArithmeticError:
             raise ValueError(f"not a decimal: {raw!r}") from None
         if isinstance(raw, str):
             size = len(raw)
-            # Digits, signs and points alone spare the closer look.
-            if raw.strip(_PLAIN) and not _is_bare(raw):
+            if not raw.isascii():  # digits of other scripts, which would not be returned
                 raise ValueError(f"not a decimal: {raw!r}")
         else:
             size = raw.bit_length()
@@ -54,11 +72,6 @@ class _Decimals(dict[Any, Decimal]):
 
 #: Reads a finite decimal. Raises ValueError for anything that is not a finite number as JSON would write it.
 read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
-
-
-def _is_bare(raw: str) -> bool:
-    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
-    return raw.isascii() and "_" not in raw and raw.strip() == raw
 
 
 def read_number(raw: Any) -> Decimal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -31,7 +31,7 @@ def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
 
 
 def test_decimals_are_cached_up_to_a_length() -> None:
-    """What is cached is bounded in bytes: 4,096 decimals of 64 characters."""
+    """What is cached is bounded in bytes: 8,192 decimals of 64 characters."""
     long, big = "1" * (decimals.MAX_CACHED_LENGTH + 1), 1 << 65
     assert decimals.read_decimal("1.25") is decimals.read_decimal("1.25")
     for raw in (long, big):
@@ -41,6 +41,29 @@ def test_decimals_are_cached_up_to_a_length() -> None:
     for number in range(2 * decimals.MAX_DECIMALS):
         cache[str(number)]
     assert 0 < len(cache) <= decimals.MAX_DECIMALS
+
+
+def test_decimals_are_exact_whatever_the_context_of_the_caller() -> None:
+    digits = "1234567.12345678901"
+    with localcontext(prec=3, traps=[]):
+        assert str(decimals._Decimals()[digits]) == digits
+        for wrong in ("1-2", "1e999999999999999999999", "1e-999999999999999999999"):
+            with pytest.raises(ValueError, match="not a decimal"):
+                decimals.read_decimal(wrong)
+
+
+@pytest.mark.parametrize(
+    ("raw", "digits"), [(7, "7"), ("1.50", "1.50"), (0.1, "0.1"), (1e22, "1E+22"), (Decimal("2.0"), "2.0")]
+)
+def test_read_number_json_number_or_string_keeps_its_digits(raw: Any, digits: str) -> None:
+    assert str(decimals.read_number(raw)) == digits
+
+
+@pytest.mark.parametrize("raw", [True, False, [], {}, [1], {"a": 1}, "NaN", "", float("nan"), Decimal("Infinity")])
+def test_read_number_other_value_raises_value_error(raw: Any) -> None:
+    decimals.read_decimal(1)  # True is equal to it, and must not be found in its place
+    with pytest.raises(ValueError, match="not a"):
+        decimals.read_number(raw)
 
 
 class Text(str):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pytest
 
-from brokerage_async._wire import DecimalText, Moment, Wire, with_extra
+from brokerage_async._wire import DecimalText, Moment, Wire, build_list, with_extra
 
 
 class PlantWire(Wire):
@@ -36,3 +37,25 @@ def test_with_extra_writes_raw_json_over_the_fields() -> None:
     wire = PlantWire(height="1.25")
     assert with_extra(wire, {"height": "NaN", "pinned": True}) == {"height": "NaN", "pinned": True}
     assert with_extra(wire, {"weight": Decimal("2.5")}) == {"height": "1.25", "weight": Decimal("2.5")}
+
+
+class SeedWire(Wire):
+    """Wire form of a seed, built list by list."""
+
+    name: str | None = None
+
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Any]:
+        return [wire.name for wire in wires]
+
+    @staticmethod
+    def of(model: Any) -> Any:
+        return SeedWire(name=model)
+
+
+@pytest.mark.parametrize("wire", [PlantWire(height="1.25"), SeedWire(name="1.25")])
+def test_build_and_build_all_follow_from_each_other(wire: Wire) -> None:
+    assert wire.build() == wire.build_new() == "1.25"
+    assert wire.build_all([wire, wire]) == ["1.25", "1.25"]
+    assert build_list([wire, wire]) == ("1.25", "1.25")
+    assert build_list([]) == ()

@@ -287,7 +287,7 @@ class ErrorBodyWire(Wire):
             o.extra = EMPTY
             o.code = v if (v := wire.code) is None or type(v) is str else str(v)
             o.message = wire.message
-            o.errors = v if (v := wire.errors) is None or type(v) is tuple else build_list(v)
+            o.errors = None if (v := wire.errors) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = ErrorBody
             else:
@@ -654,8 +654,8 @@ class EquityWire(Wire, rename="kebab"):
             o.streamer_symbol = wire.streamer_symbol
             o.symbol = wire.symbol
             o.underlying_product_type = wire.underlying_product_type
-            o.option_tick_sizes = v if (v := wire.option_tick_sizes) is None or type(v) is tuple else build_list(v)
-            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
             o.id = wire.id
             o.cusip = wire.cusip
             o.is_fraud_risk = wire.is_fraud_risk
@@ -1034,7 +1034,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.clearing_exchange_code,
             self.clearing_price_multiplier,
             self.is_rollover,
-            None if (v := self.futures_trading_cutoff_times) is None else v if type(v) is tuple else build_list(v),
+            None if (v := self.futures_trading_cutoff_times) is None else build_list(v),
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
@@ -1063,9 +1063,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.clearing_exchange_code = self.clearing_exchange_code
         o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
         o.is_rollover = self.is_rollover
-        o.futures_trading_cutoff_times = (
-            v if (v := self.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
-        )
+        o.futures_trading_cutoff_times = None if (v := self.futures_trading_cutoff_times) is None else build_list(v)
         if CLASS_SWAP:
             o.__class__ = FutureOptionProduct
         else:
@@ -1253,7 +1251,7 @@ class OrderWire(Wire, rename="kebab"):
             o.username = wire.username
             o.value = None if (v := wire.value) is None else read_decimal(v)
             o.value_effect = wire.value_effect
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             v = wire.order_rule
             if wire.order_rule__alias1 is not None:
                 if v is None:
@@ -1354,7 +1352,7 @@ class OrderLegWire(Wire, rename="kebab"):
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
             o.symbol = wire.symbol
-            o.fills = v if (v := wire.fills) is None or type(v) is tuple else build_list(v)
+            o.fills = None if (v := wire.fills) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OrderLeg
             else:
@@ -1460,7 +1458,7 @@ class OrderRuleWire(Wire, rename="kebab"):
                     v = wire.order_conditions__alias1
                 else:
                     keep(o, "conditions", msgspec.to_builtins(wire.order_conditions__alias1, builtin_types=(Decimal,)))
-            o.order_conditions = None if v is None else v if type(v) is tuple else build_list(v)
+            o.order_conditions = None if v is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OrderRule
             else:
@@ -1518,7 +1516,7 @@ class OrderConditionWire(Wire, rename="kebab"):
             o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
             o.triggered_at = wire.triggered_at
             o.triggered_value = None if (v := wire.triggered_value) is None else read_decimal(v)
-            o.price_components = v if (v := wire.price_components) is None or type(v) is tuple else build_list(v)
+            o.price_components = None if (v := wire.price_components) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OrderCondition
             else:
@@ -1616,12 +1614,12 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
             o.buying_power_effect = None if (v := wire.buying_power_effect) is None else v.build()
             o.closing_fee_calculation = wire.closing_fee_calculation
             o.complex_order = None if (v := wire.complex_order) is None else v.build()
-            o.errors = v if (v := wire.errors) is None or type(v) is tuple else build_list(v)
+            o.errors = None if (v := wire.errors) is None else build_list(v)
             o.fee_calculation = None if (v := wire.fee_calculation) is None else v.build()
-            o.notes = v if (v := wire.notes) is None or type(v) is tuple else build_list(v)
+            o.notes = None if (v := wire.notes) is None else build_list(v)
             o.order = None if (v := wire.order) is None else v.build()
             o.order_costs = wire.order_costs
-            o.warnings = v if (v := wire.warnings) is None or type(v) is tuple else build_list(v)
+            o.warnings = None if (v := wire.warnings) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = PlacedOrderResponse
             else:
@@ -1766,22 +1764,14 @@ class FeeCalculationWire(Wire, rename="kebab"):
             o.proprietary_index_option_fees_effect = wire.proprietary_index_option_fees_effect
             o.total_fees = None if (v := wire.total_fees) is None else read_decimal(v)
             o.total_fees_effect = wire.total_fees_effect
-            o.regulatory_fees_breakdown = (
-                v if (v := wire.regulatory_fees_breakdown) is None or type(v) is tuple else build_list(v)
-            )
-            o.clearing_fees_breakdown = (
-                v if (v := wire.clearing_fees_breakdown) is None or type(v) is tuple else build_list(v)
-            )
-            o.commission_breakdown = (
-                v if (v := wire.commission_breakdown) is None or type(v) is tuple else build_list(v)
-            )
-            o.proprietary_fees_breakdown = (
-                v if (v := wire.proprietary_fees_breakdown) is None or type(v) is tuple else build_list(v)
-            )
+            o.regulatory_fees_breakdown = None if (v := wire.regulatory_fees_breakdown) is None else build_list(v)
+            o.clearing_fees_breakdown = None if (v := wire.clearing_fees_breakdown) is None else build_list(v)
+            o.commission_breakdown = None if (v := wire.commission_breakdown) is None else build_list(v)
+            o.proprietary_fees_breakdown = None if (v := wire.proprietary_fees_breakdown) is None else build_list(v)
             o.per_quantity = wire.per_quantity
             o.rebates = None if (v := wire.rebates) is None else read_decimal(v)
             o.rebates_effect = wire.rebates_effect
-            o.rebates_breakdown = v if (v := wire.rebates_breakdown) is None or type(v) is tuple else build_list(v)
+            o.rebates_breakdown = None if (v := wire.rebates_breakdown) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = FeeCalculation
             else:
@@ -1931,7 +1921,7 @@ class NewOrderWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.order_type = wire.order_type
             o.time_in_force = wire.time_in_force
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             o.gtc_date = wire.gtc_date
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.price = None if (v := wire.price) is None else read_decimal(v)
@@ -2040,7 +2030,7 @@ class NewOrderRulesWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.cancel_at = wire.cancel_at
             o.route_after = wire.route_after
-            o.conditions = v if (v := wire.conditions) is None or type(v) is tuple else build_list(v)
+            o.conditions = None if (v := wire.conditions) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = NewOrderRules
             else:
@@ -2088,7 +2078,7 @@ class NewOrderConditionWire(Wire, rename="kebab"):
             o.comparator = wire.comparator
             o.indicator = wire.indicator
             o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
-            o.price_components = v if (v := wire.price_components) is None or type(v) is tuple else build_list(v)
+            o.price_components = None if (v := wire.price_components) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = NewOrderCondition
             else:
@@ -2218,7 +2208,7 @@ class OrderEditWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.order_type = wire.order_type
             o.time_in_force = wire.time_in_force
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             o.gtc_date = wire.gtc_date
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.price = None if (v := wire.price) is None else read_decimal(v)
@@ -2298,8 +2288,8 @@ class ComplexOrderWire(Wire, rename="kebab"):
                 else read_number(v)
             )
             o.terminal_at = wire.terminal_at
-            o.related_orders = v if (v := wire.related_orders) is None or type(v) is tuple else build_list(v)
-            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.related_orders = None if (v := wire.related_orders) is None else build_list(v)
+            o.orders = None if (v := wire.orders) is None else build_list(v)
             o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
             if CLASS_SWAP:
                 o.__class__ = ComplexOrder
@@ -2510,7 +2500,7 @@ class TransactionWire(Wire, rename="kebab"):
             o.exec_id = wire.exec_id
             o.ext_exec_id = wire.ext_exec_id
             o.ext_group_id = wire.ext_group_id
-            o.lots = v if (v := wire.lots) is None or type(v) is tuple else build_list(v)
+            o.lots = None if (v := wire.lots) is None else build_list(v)
             o.agency_price = None if (v := wire.agency_price) is None else read_decimal(v)
             o.principal_price = None if (v := wire.principal_price) is None else read_decimal(v)
             o.cost_basis_reconciliation_date = wire.cost_basis_reconciliation_date
@@ -2680,7 +2670,7 @@ class MarginOrderWire(Wire, rename="kebab"):
             o.price_effect = wire.price_effect
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.replaces_order_id = wire.replaces_order_id
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = MarginOrder
             else:
@@ -2787,7 +2777,7 @@ class MarginDryRunWire(Wire, rename="kebab"):
         for wire in wires:
             o = _MarginDryRunBuilder()
             o.extra = EMPTY
-            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.orders = None if (v := wire.orders) is None else build_list(v)
             o.last_results = None if (v := wire.last_results) is None else v.build()
             o.base_results = None if (v := wire.base_results) is None else v.build()
             o.new_order_results = None if (v := wire.new_order_results) is None else v.build()
@@ -3076,7 +3066,7 @@ class MarginRequirementsWire(Wire, rename="kebab"):
             o.reg_t_option_buying_power_effect = wire.reg_t_option_buying_power_effect
             o.maintenance_excess = None if (v := wire.maintenance_excess) is None else read_decimal(v)
             o.maintenance_excess_effect = wire.maintenance_excess_effect
-            o.groups = v if (v := wire.groups) is None or type(v) is tuple else build_list(v)
+            o.groups = None if (v := wire.groups) is None else build_list(v)
             o.last_state_timestamp = (
                 v if (v := wire.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
             )
@@ -3166,8 +3156,8 @@ class MarginGroupWire(Wire, rename="kebab"):
             o.maintenance_requirement_effect = wire.maintenance_requirement_effect
             o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
             o.buying_power_effect = wire.buying_power_effect
-            o.groups = v if (v := wire.groups) is None or type(v) is tuple else build_list(v)
-            o.position_entries = v if (v := wire.position_entries) is None or type(v) is tuple else build_list(v)
+            o.groups = None if (v := wire.groups) is None else build_list(v)
+            o.position_entries = None if (v := wire.position_entries) is None else build_list(v)
             o.price_increase_percent = None if (v := wire.price_increase_percent) is None else read_decimal(v)
             o.price_decrease_percent = None if (v := wire.price_decrease_percent) is None else read_decimal(v)
             o.expected_price_range_up_percent = (
@@ -3255,7 +3245,7 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
             o.includes_working_order = wire.includes_working_order
             o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
             o.buying_power_effect = wire.buying_power_effect
-            o.position_entries = v if (v := wire.position_entries) is None or type(v) is tuple else build_list(v)
+            o.position_entries = None if (v := wire.position_entries) is None else build_list(v)
             o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
             o.initial_requirement_effect = wire.initial_requirement_effect
             if CLASS_SWAP:
@@ -3374,7 +3364,7 @@ class WatchlistWire(Wire, rename="kebab"):
             o = _WatchlistBuilder()
             o.extra = EMPTY
             o.name = wire.name
-            o.watchlist_entries = v if (v := wire.watchlist_entries) is None or type(v) is tuple else build_list(v)
+            o.watchlist_entries = None if (v := wire.watchlist_entries) is None else build_list(v)
             o.cms_id = wire.cms_id
             o.group_name = wire.group_name
             o.order_index = wire.order_index
@@ -3478,7 +3468,7 @@ class NewWatchlistWire(Wire, rename="kebab"):
             o.name = wire.name
             o.group_name = wire.group_name
             o.order_index = wire.order_index
-            o.watchlist_entries = v if (v := wire.watchlist_entries) is None or type(v) is tuple else build_list(v)
+            o.watchlist_entries = None if (v := wire.watchlist_entries) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = NewWatchlist
             else:
@@ -4094,9 +4084,7 @@ class CustomerWire(Wire, rename="kebab"):
                 v if (v := wire.has_pending_or_approved_application) is None or isinstance(v, bool) else read_boolean(v)
             )
             o.is_professional = wire.is_professional
-            o.permitted_account_types = (
-                v if (v := wire.permitted_account_types) is None or type(v) is tuple else build_list(v)
-            )
+            o.permitted_account_types = None if (v := wire.permitted_account_types) is None else build_list(v)
             o.created_at = wire.created_at
             o.entity = None if (v := wire.entity) is None else v.build()
             o.identifiable_type = wire.identifiable_type
@@ -4439,7 +4427,7 @@ class EntityWire(Wire, rename="kebab"):
             o.business_nature = wire.business_nature
             o.date_of_trust_creation = wire.date_of_trust_creation
             o.email = wire.email
-            o.entity_officers = v if (v := wire.entity_officers) is None or type(v) is tuple else build_list(v)
+            o.entity_officers = None if (v := wire.entity_officers) is None else build_list(v)
             o.entity_suitability = None if (v := wire.entity_suitability) is None else v.build()
             o.entity_type = wire.entity_type
             o.foreign_institution = wire.foreign_institution
@@ -4751,7 +4739,7 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
                     v = wire.margin_types__alias1
                 else:
                     keep(o, "margin_types", msgspec.to_builtins(wire.margin_types__alias1, builtin_types=(Decimal,)))
-            o.margin_types = None if v is None else v if type(v) is tuple else build_list(v)
+            o.margin_types = None if v is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = PermittedAccountType
             else:
@@ -5943,9 +5931,9 @@ class FutureWire(Wire, rename="kebab"):
             o.exchange_data = None if (v := wire.exchange_data) is None else raw_object(v)
             o.future_etf_equivalent = None if (v := wire.future_etf_equivalent) is None else v.build()
             o.future_product = None if (v := wire.future_product) is None else v.build()
-            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
-            o.option_tick_sizes = v if (v := wire.option_tick_sizes) is None or type(v) is tuple else build_list(v)
-            o.spread_tick_sizes = v if (v := wire.spread_tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
+            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
+            o.spread_tick_sizes = None if (v := wire.spread_tick_sizes) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = Future
             else:
@@ -6076,10 +6064,8 @@ class FutureProductWire(Wire, rename="kebab"):
             o.underlying_identifier = wire.underlying_identifier
             o.market_sector = wire.market_sector
             o.supported = wire.supported
-            o.futures_trading_cutoff_times = (
-                v if (v := wire.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
-            )
-            o.option_products = v if (v := wire.option_products) is None or type(v) is tuple else build_list(v)
+            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
+            o.option_products = None if (v := wire.option_products) is None else build_list(v)
             o.roll = None if (v := wire.roll) is None else v.build()
             if CLASS_SWAP:
                 o.__class__ = FutureProduct
@@ -6311,9 +6297,7 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
             o.clearing_exchange_code = wire.clearing_exchange_code
             o.clearing_price_multiplier = None if (v := wire.clearing_price_multiplier) is None else read_decimal(v)
             o.is_rollover = wire.is_rollover
-            o.futures_trading_cutoff_times = (
-                v if (v := wire.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
-            )
+            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
             o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
             o.exchange = wire.exchange
             o.product_type = wire.product_type
@@ -6396,9 +6380,7 @@ class CryptocurrencyWire(Wire, rename="kebab"):
             o.active = wire.active
             o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
             o.streamer_symbol = wire.streamer_symbol
-            o.destination_venue_symbols = (
-                v if (v := wire.destination_venue_symbols) is None or type(v) is tuple else build_list(v)
-            )
+            o.destination_venue_symbols = None if (v := wire.destination_venue_symbols) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = Cryptocurrency
             else:
@@ -6589,7 +6571,7 @@ class CompactOptionChainWire(Wire, rename="kebab"):
             o.settlement_type = wire.settlement_type
             o.shares_per_contract = wire.shares_per_contract
             o.expiration_type = wire.expiration_type
-            o.deliverables = v if (v := wire.deliverables) is None or type(v) is tuple else build_list(v)
+            o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
             o.symbols = wire.symbols
             o.streamer_symbols = wire.streamer_symbols
             if CLASS_SWAP:
@@ -6643,9 +6625,9 @@ class NestedOptionChainWire(Wire, rename="kebab"):
             o.root_symbol = wire.root_symbol
             o.option_chain_type = wire.option_chain_type
             o.shares_per_contract = wire.shares_per_contract
-            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
-            o.deliverables = v if (v := wire.deliverables) is None or type(v) is tuple else build_list(v)
-            o.expirations = v if (v := wire.expirations) is None or type(v) is tuple else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
+            o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
+            o.expirations = None if (v := wire.expirations) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = NestedOptionChain
             else:
@@ -6693,7 +6675,7 @@ class OptionExpirationWire(Wire, rename="kebab"):
             o.expiration_date = wire.expiration_date
             o.days_to_expiration = wire.days_to_expiration
             o.settlement_type = wire.settlement_type
-            o.strikes = v if (v := wire.strikes) is None or type(v) is tuple else build_list(v)
+            o.strikes = None if (v := wire.strikes) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OptionExpiration
             else:
@@ -6846,8 +6828,8 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
         for wire in wires:
             o = _NestedFuturesOptionChainBuilder()
             o.extra = EMPTY
-            o.futures = v if (v := wire.futures) is None or type(v) is tuple else build_list(v)
-            o.option_chains = v if (v := wire.option_chains) is None or type(v) is tuple else build_list(v)
+            o.futures = None if (v := wire.futures) is None else build_list(v)
+            o.option_chains = None if (v := wire.option_chains) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = NestedFuturesOptionChain
             else:
@@ -6949,7 +6931,7 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
             o.underlying_symbol = wire.underlying_symbol
             o.root_symbol = wire.root_symbol
             o.exercise_style = wire.exercise_style
-            o.expirations = v if (v := wire.expirations) is None or type(v) is tuple else build_list(v)
+            o.expirations = None if (v := wire.expirations) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = FuturesOptionChain
             else:
@@ -7015,8 +6997,8 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
             o.strike_factor = None if (v := wire.strike_factor) is None else read_decimal(v)
             o.stops_trading_at = wire.stops_trading_at
             o.expires_at = wire.expires_at
-            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
-            o.strikes = v if (v := wire.strikes) is None or type(v) is tuple else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
+            o.strikes = None if (v := wire.strikes) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = FuturesOptionExpiration
             else:
@@ -7474,7 +7456,7 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
             o.option_expiration_implied_volatilities = (
-                v if (v := wire.option_expiration_implied_volatilities) is None or type(v) is tuple else build_list(v)
+                None if (v := wire.option_expiration_implied_volatilities) is None else build_list(v)
             )
             o.liquidity_running_state = None if (v := wire.liquidity_running_state) is None else v.build()
             o.beta = None if (v := wire.beta) is None else read_decimal(v)
@@ -7736,7 +7718,7 @@ class PairsWatchlistWire(Wire, rename="kebab"):
             o = _PairsWatchlistBuilder()
             o.extra = EMPTY
             o.name = wire.name
-            o.pairs_equations = v if (v := wire.pairs_equations) is None or type(v) is tuple else build_list(v)
+            o.pairs_equations = None if (v := wire.pairs_equations) is None else build_list(v)
             o.order_index = wire.order_index
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
@@ -7833,7 +7815,7 @@ class NewComplexOrderWire(Wire, rename="kebab"):
             o = _NewComplexOrderBuilder()
             o.extra = EMPTY
             o.type = wire.type
-            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.orders = None if (v := wire.orders) is None else build_list(v)
             o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
             o.ratio_price_comparator = wire.ratio_price_comparator
             o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
@@ -8137,7 +8119,7 @@ class NewBacktestWire(Wire, rename="camel"):
             o.symbol = wire.symbol
             o.start_date = wire.start_date
             o.end_date = wire.end_date
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
             o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
             if CLASS_SWAP:
@@ -8213,7 +8195,7 @@ class BacktestWire(
             o.symbol = wire.symbol
             o.start_date = wire.start_date
             o.end_date = wire.end_date
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
             o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
             o.status = wire.status
@@ -8232,8 +8214,8 @@ class BacktestWire(
                 else read_number(v)
             )
             o.statistics = None if (v := wire.statistics) is None else tuple([raw_object(item) for item in v])
-            o.trials = v if (v := wire.trials) is None or type(v) is tuple else build_list(v)
-            o.snapshots = v if (v := wire.snapshots) is None or type(v) is tuple else build_list(v)
+            o.trials = None if (v := wire.trials) is None else build_list(v)
+            o.snapshots = None if (v := wire.snapshots) is None else build_list(v)
             o.notices = wire.notices
             if CLASS_SWAP:
                 o.__class__ = Backtest
@@ -8385,7 +8367,7 @@ class SimulatedTradeWire(Wire, rename="camel"):
             o.underlying = wire.underlying
             o.start_time = wire.start_time
             o.end_time = wire.end_time
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = SimulatedTrade
             else:
@@ -8713,7 +8695,7 @@ class OrderChainWire(Wire, rename="kebab"):
             o.updated_at = None if (v := wire.updated_at) is None else moment_or_keep(v, o, "updated-at")
             o.computed_data = None if (v := wire.computed_data) is None else v.build()
             o.lite_nodes_sizes = v if (v := wire.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
-            o.lite_nodes = v if (v := wire.lite_nodes) is None or type(v) is tuple else build_list(v)
+            o.lite_nodes = None if (v := wire.lite_nodes) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OrderChain
             else:
@@ -8841,7 +8823,7 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
             o.winner_realized_and_closed = wire.winner_realized_and_closed
             o.winner_realized = wire.winner_realized
             o.winner_realized_with_fees = wire.winner_realized_with_fees
-            o.open_entries = v if (v := wire.open_entries) is None or type(v) is tuple else build_list(v)
+            o.open_entries = None if (v := wire.open_entries) is None else build_list(v)
             if CLASS_SWAP:
                 o.__class__ = OrderChainTotals
             else:
@@ -9006,8 +8988,8 @@ class OrderChainNodeWire(Wire, rename="kebab"):
             )
             o.order_fill_count = v if (v := wire.order_fill_count) is None or isinstance(v, int) else read_integer(v)
             o.roll = wire.roll
-            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
-            o.entries = v if (v := wire.entries) is None or type(v) is tuple else build_list(v)
+            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.entries = None if (v := wire.entries) is None else build_list(v)
             o.market_state_snapshot = None if (v := wire.market_state_snapshot) is None else v.build()
             if CLASS_SWAP:
                 o.__class__ = OrderChainNode
@@ -9117,7 +9099,7 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
         for wire in wires:
             o = _MarketStateSnapshotBuilder()
             o.extra = EMPTY
-            o.market_datas = v if (v := wire.market_datas) is None or type(v) is tuple else build_list(v)
+            o.market_datas = None if (v := wire.market_datas) is None else build_list(v)
             o.total_delta = (
                 None
                 if (v := wire.total_delta) is None

@@ -69,8 +69,14 @@ def _view(field: Field) -> FieldSource:
         write=write,
         aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
         required=field.required,
-        hashable=field.type.kind not in ("model", "object") and not (field.type.array and read) and "Number" not in wire,
+        hashable=_is_hashable(field, wire, read),
     )
+
+
+def _is_hashable(field: Field, wire: str, read: str) -> bool:
+    if field.type.array:
+        return not read
+    return field.type.kind not in ("model", "object") and wire != "DecimalNumber"  # where True would be equal to 1
 
 
 def _single(field: Field) -> tuple[str, str, str]:
@@ -136,7 +142,7 @@ def _array(field: Field) -> tuple[str, str, str]:
         return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
     match kind:
         case "model":
-            return f"list[{name}Wire]", "v if type(v) is tuple else build_list(v)", f"[{name}Wire.of(item) for item in v]"
+            return f"list[{name}Wire]", "build_list(v)", f"[{name}Wire.of(item) for item in v]"
         case "object":
             return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"
         case "enum":

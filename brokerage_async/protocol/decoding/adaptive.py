@@ -7,6 +7,8 @@ a rejection a variant of the struct is made that decodes the next body in C agai
 - widened fields: a field seen in an undocumented form is decoded loosely and read by itself (see `widening`);
 - reordered fields: they follow the order in which the service sends its keys, which makes looking them up cheaper.
 
+A variant also builds the models of nested lists as soon as they are decoded, unless they hold widened fields.
+
 Structs that contain a variant get a variant as well. All of it is the state of one `DecoderRegistry`; it is bounded in
 entries and in bytes, and a row beyond the bounds is read value by value.
 """
@@ -27,7 +29,7 @@ from ..._wire import Wire, build_list
 from .fields import WireField, containing, wire_fields
 from .widening import Kept, Place, places, widened_type
 
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "methods"]
+__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "variant_methods"]
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
@@ -159,12 +161,12 @@ class DecoderRegistry:
             return plan
 
     def _variant(self, wire: type[Wire]) -> type[Wire]:
-        """Return the generated struct, or a variant of it where something in it has been adapted."""
+        """Return the generated struct, or a variant of it where something in it is adapted or built at once."""
         fields = wire_fields(wire)
         children = {field: self.plan(field.child).variant for field in fields.values() if field.child is not None}
         learned, widened = self._learned.get(wire, {}), self._widened.get(wire, {})
-        eager = [each.attribute for each in children if each.many and each not in widened and self._is_settled(each)]
-        own = learned or widened or wire in self._orders or eager
+        early = [each.attribute for each in children if each not in widened and self._is_built_early(each)]
+        own = learned or widened or early or wire in self._orders
         if not own and all(field.child is variant for field, variant in children.items()):
             return wire
         definitions: dict[str, Any] = {}
@@ -176,13 +178,19 @@ class DecoderRegistry:
             definitions[key] = (f"learned_{number}", Any, msgspec.field(default=msgspec.UNSET, name=key))
             # Structs are decoded fastest when their fields stand in the order of the keys.
             order.insert(order.index(before) + 1 if before in order else 0, key)
-        structs = {field.attribute: variant for field, variant in children.items()}
-        return _define(wire, [definitions[key] for key in order], list(learned), list(widened), structs, eager)
+        namespace = {
+            **variant_methods(wire, list(learned), list(widened)),
+            "structs": {field.attribute: variant for field, variant in children.items()},
+            "__doc__": wire.__doc__,
+        }
+        if early:
+            namespace["__post_init__"] = _make_nested_builder(early)
+        return _define(wire, [definitions[key] for key in order], namespace)
 
-
-    def _is_settled(self, field: WireField) -> bool:
-        """Return whether a nested model can be built before anything else has been looked at, and is worth it."""
-        return field.child is not None and not _is_shared(field.child) and not self.plan(field.child).places
+    def _is_built_early(self, field: WireField) -> bool:
+        """Return whether nested models can be built before anything else is read, and it is worth it."""
+        child = field.child
+        return child is not None and field.many and not _is_shared(child) and not self.plan(child).places
 
 
 #: The registry of the process.
@@ -190,6 +198,7 @@ REGISTRY = DecoderRegistry()
 
 
 def _is_shared(wire: type[Wire]) -> bool:
+    """Return whether rows with the same values share one model."""
     return "build_new" in vars(wire)
 
 
@@ -232,13 +241,7 @@ def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool])
     return list[child] | None if field.many else child | None
 
 
-def _define(
-    wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any],
-    eager: list[str],
-) -> type[Wire]:  # fmt: skip
-    namespace = {**methods(wire, learned, widened), "structs": structs, "__doc__": wire.__doc__}
-    if eager:
-        namespace["__post_init__"] = _make_eager(eager)
+def _define(wire: type[Wire], definitions: list[Any], namespace: dict[str, Any]) -> type[Wire]:
     variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
         wire.__name__,
         definitions,
@@ -252,10 +255,10 @@ def _define(
     return variant
 
 
-def _make_eager(attributes: list[str]) -> Callable[[Any], None]:
+def _make_nested_builder(attributes: list[str]) -> Callable[[Any], None]:
     """Return what turns nested lists into models as soon as msgspec has decoded them.
 
-    They still are in the processor's cache then, and the memory of their structs serves those of the next row.
+    They are in the processor's cache then, and the memory of their structs serves those of the next row.
     """
 
     def build_nested(self: Any) -> None:
@@ -267,20 +270,22 @@ def _make_eager(attributes: list[str]) -> Callable[[Any], None]:
     return build_nested
 
 
-def methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
+def variant_methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
     """Return the methods of a variant, which puts learned keys, and values that do not fit, into ``extra``."""
     own = {name: vars(wire)[name] for name in ("build", "build_new", "build_all", "of") if name in vars(wire)}
     loose = [field for field in wire_fields(wire).values() if field in widened]
     if not learned and not loose:
         return own
-    find = _make_finder(learned, loose)
+    extra_of = _make_finder(learned, loose)
+    shares = _is_shared(wire)
     put = object.__setattr__
 
     def build_all(wires: Sequence[Any]) -> list[Any]:
-        extras = [find(each) for each in wires]
+        extras = [extra_of(each) for each in wires]
         models: list[Any]
-        if _is_shared(wire):  # Models that rows share are not changed here.
-            models = [each.build_new() if extra else own["build"](each) for each, extra in zip(wires, extras, strict=True)]
+        if shares:  # Models that rows share must not be changed.
+            pairs = zip(wires, extras, strict=True)
+            models = [each.build_new() if extra else wire.build(each) for each, extra in pairs]
         else:
             models = wire.build_all(wires)
         for model, extra in zip(models, extras, strict=True):
@@ -288,18 +293,15 @@ def methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] =
                 put(model, "extra", Extra({**model.extra, **extra}) if model.extra else Extra(extra))
         return models
 
-    def build(self: Any) -> Any:
-        return build_all((self,))[0]
-
-    return {**own, "build": build, "build_all": staticmethod(build_all)}
+    return {**own, "build": lambda self: build_all((self,))[0], "build_all": staticmethod(build_all)}
 
 
-def _make_finder(learned: list[str], loose: list[WireField]) -> Callable[[Any], dict[str, Any] | None]:
+def _make_finder(learned: list[str], loose: list[WireField]) -> Callable[[Any], dict[str, Any]]:
     """Return what takes from a struct its raw values for ``extra``: learned keys, and values that do not fit."""
     pairs = [(f"learned_{number}", key) for number, key in enumerate(learned)]
     unset = msgspec.UNSET
 
-    def find(wire: Any) -> dict[str, Any] | None:
+    def extra_of(wire: Any) -> dict[str, Any]:
         extra = {key: value for attribute, key in pairs if (value := getattr(wire, attribute)) is not unset}
         for field in loose:
             value = getattr(wire, field.attribute)
@@ -308,4 +310,4 @@ def _make_finder(learned: list[str], loose: list[WireField]) -> Callable[[Any], 
                 extra[field.key] = value.raw
         return extra
 
-    return find
+    return extra_of

@@ -13,7 +13,7 @@ import msgspec
 
 from ..._wire import Wire
 from ..registry import wires
-from .adaptive import methods
+from .adaptive import variant_methods
 from .fields import UNREADABLE, wire_fields
 from .issues import Issues
 from .lenient import structure_rows
@@ -41,8 +41,9 @@ class ColumnDecoder:
         self.columns: tuple[str, ...] = tuple(columns)
         self._model = model
         self._ignored = ignored
-        self._struct: Any = _row_struct(wires()[model], self.columns, ignored)
-        self._rows: Any = list[self._struct]
+        row: Any = _row_struct(wires()[model], self.columns, ignored)
+        self._struct: type[Wire] = row
+        self._rows: Any = list[row]
 
     def decode(self, values: list[Any], path: str, issues: Issues) -> list[Any]:
         """Return the models of concatenated rows. Raises ValueError when their values do not fill whole rows."""
@@ -80,7 +81,7 @@ def _row_struct(wire: type[Wire], columns: tuple[str, ...], ignored: frozenset[s
         wire.__name__,
         definitions,
         bases=(Wire,),
-        namespace=methods(wire, unknown),
+        namespace=variant_methods(wire, unknown),
         module=wire.__module__,
         array_like=True,
         gc=False,

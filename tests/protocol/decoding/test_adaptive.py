@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
-from brokerage_async._generated.converters import EquityWire, OrderLegWire, OrderWire, TickSizeWire
+from brokerage_async._generated.converters import (
+    EquityWire,
+    OptionExpirationWire,
+    OrderLegWire,
+    OrderWire,
+    TickSizeWire,
+)
+from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding import adaptive, codec
 from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
+from brokerage_async.protocol.decoding.issues import Issues
+from brokerage_async.protocol.decoding.lenient import structure_one
 
 
 @pytest.fixture(autouse=True)
@@ -152,6 +164,13 @@ def test_the_order_of_the_keys_is_adopted_once() -> None:
     assert inner == ["threshold", "value", "symbol"]
 
 
+def is_as_generated(registry: DecoderRegistry, wire: type[Wire]) -> bool:
+    """Return whether a plan has exactly the generated fields, and none of them widened."""
+    plan = registry.plan(wire)
+    keys = [[field.encode_name for field in msgspec.structs.fields(each)] for each in (plan.variant, wire)]
+    return keys[0] == keys[1] and plan.places == ()
+
+
 def test_registries_share_nothing() -> None:
     one, other = DecoderRegistry(), DecoderRegistry()
     body = json.dumps({"data": {"items": [{"new": 1, "price": "?"}]}}).encode()
@@ -159,7 +178,7 @@ def test_registries_share_nothing() -> None:
     assert one.learned_keys(OrderWire) == {"new"}
     assert one.warned_paths() == ["$.data.items[].price"]
     for untouched in (other, REGISTRY):
-        assert untouched.plan(OrderWire).variant is OrderWire
+        assert is_as_generated(untouched, OrderWire)
         assert not untouched.warned_paths()
 
 
@@ -169,7 +188,7 @@ def test_an_adaptation_that_is_switched_off_changes_nothing(slow_paths: list[str
     for _ in range(2):
         [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
         assert order.extra == {"new": 1, "price": "?"}
-    assert registry.plan(OrderWire).variant is OrderWire
+    assert is_as_generated(registry, OrderWire)
     assert registry.is_reordered(OrderWire)
     assert len(slow_paths) == 2
 
@@ -184,8 +203,80 @@ def test_warnings_beyond_the_bound_are_repeated_rather_than_remembered(monkeypat
 
 def test_reset_returns_to_the_schema() -> None:
     decode({"new": 1, "legs": [{"new": 1}]})
-    assert REGISTRY.plan(OrderWire).variant is not OrderWire
+    assert not is_as_generated(REGISTRY, OrderWire)
     REGISTRY.reset()
-    assert REGISTRY.plan(OrderWire).variant is OrderWire
-    assert REGISTRY.plan(OrderLegWire).variant is OrderLegWire
+    assert is_as_generated(REGISTRY, OrderWire)
+    assert is_as_generated(REGISTRY, OrderLegWire)
     assert not REGISTRY.learned_keys(OrderWire)
+
+
+def strikes_of(registry: DecoderRegistry, body: bytes) -> Any:
+    [chain] = codec.decode(ops.OPTION_CHAINS_NESTED, body, registry=registry).value
+    [expiration] = chain.expirations
+    return expiration.strikes
+
+
+def chain_body(*strikes: dict[str, Any]) -> bytes:
+    return json.dumps({"data": {"items": [{"expirations": [{"strikes": strikes}]}]}}).encode()
+
+
+def test_nested_lists_are_models_as_soon_as_they_are_decoded() -> None:
+    registry = DecoderRegistry()
+    row = {"strikes": [{"strike-price": "45.0", "call": "C"}, {"strike-price": "50.0"}]}
+    decoded = registry.plan(OptionExpirationWire).decoder(None).decode(json.dumps(row).encode())
+    assert [type(strike) for strike in decoded.strikes] == [models.OptionStrike] * 2
+    assert decoded.build() == msgspec.convert(row, OptionExpirationWire).build()
+    for empty in ([], None):
+        row = {"strikes": empty}
+        assert msgspec.convert(row, registry.plan(OptionExpirationWire).variant).build() == (
+            msgspec.convert(row, OptionExpirationWire).build()
+        )
+
+
+def test_shared_nested_models_are_built_with_their_row() -> None:
+    variant: Any = DecoderRegistry().plan(EquityWire).variant
+    assert not hasattr(variant, "__post_init__")
+
+
+def test_a_nested_value_that_does_not_fit_costs_itself_and_is_read_later_on(slow_paths: list[str]) -> None:
+    registry = DecoderRegistry()
+    body = chain_body({"strike-price": "45.0", "call": "C"}, {"strike-price": "cheap", "put": "P"})
+    for _ in range(2):
+        first, second = strikes_of(registry, body)
+        assert (first.strike_price, first.call, first.extra) == (Decimal("45.0"), "C", {})
+        assert (second.strike_price, second.put, second.extra) == (None, "P", {"strike-price": "cheap"})
+    assert len(slow_paths) == 1
+    assert registry.plan(OptionExpirationWire).places  # Its structs are looked at before they are built.
+
+
+def test_an_unknown_nested_key_is_learned_beside_those_without_it(slow_paths: list[str]) -> None:
+    registry = DecoderRegistry()
+    body = chain_body({"strike-price": "45.0", "new": {"a": 1}}, {"strike-price": "50.0"}, {"new": None})
+    for _ in range(2):
+        assert [strike.extra for strike in strikes_of(registry, body)] == [{"new": {"a": 1}}, {}, {"new": None}]
+    assert len(slow_paths) == 1
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@given(
+    strikes=st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "strike-price": st.sampled_from(["45.0", "0", "1E+2", "", "NaN", 45, 4.5, None, True]),
+                "call": st.sampled_from(["C", "", None, 5, []]),
+                "new": st.sampled_from([None, 1, {"a": []}]),
+            },
+        ),
+        max_size=4,
+    )
+)
+def test_nested_rows_are_the_same_however_they_are_decoded(strikes: list[dict[str, Any]], *, learned: bool) -> None:
+    """The rows as the lenient path alone gives them."""
+    registry = DecoderRegistry()
+    plain = DecoderRegistry(learns=False, widens=False, reorders=False)
+    if learned:
+        strikes_of(registry, chain_body(*strikes, {"new": 1, "call": 5}))
+    body = chain_body(*strikes)
+    by_rows = tuple(structure_one(models.OptionStrike, row, "$", Issues("test", registry=plain)) for row in strikes)
+    assert strikes_of(registry, body) == strikes_of(registry, body) == by_rows
