@@ -318,3 +318,10 @@ def browser(session: nox.Session) -> None:
     """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
     session.install("-e", ".", *group("browser"))
     session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
+
+
+@nox.session
+def simulator_state(session: nox.Session) -> None:
+    """Simulators with a state file, killed while orders arrive and restarted: ``nox -s simulator_state -- 50``."""
+    session.install("-e", ".[cli]", *group("tests"))
+    session.run("python", "-m", "tests.kill.test_simulator_state", *(session.posargs or ["50"]))

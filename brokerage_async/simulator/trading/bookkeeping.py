@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from ..._generated.converters import FillWire
@@ -10,7 +11,7 @@ from ..accounts.accounts import Account
 from ..accounts.transactions import Execution, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
 from ..market.instrument import Instrument
-from .fees import fees_of
+from .fees import Fees, fees_of
 from .orders import Leg, Order
 
 __all__ = ["Bookkeeping"]
@@ -24,6 +25,11 @@ class Bookkeeping:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
+        self._listeners: list[Callable[[Instrument, float], None]] = []
+
+    def on_execution(self, listener: Callable[[Instrument, float], None]) -> None:
+        """Call ``listener(instrument, now)`` after each booked execution."""
+        self._listeners.append(listener)
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -63,9 +69,28 @@ class Bookkeeping:
         )
         self._book(account, execution, now)
 
-    def _book(self, account: Account, execution: Execution, now: float) -> None:
+    def expire_position(
+        self, account: Account, instrument: Instrument, held: Decimal, worth: Decimal, now: float
+    ) -> None:
+        """Book the end of a position in an option: ``worth`` per unit is paid in cash, nothing is delivered."""
+        execution = Execution(
+            identifier=f"expiration-{len(account.transactions)}",
+            order_number=None,
+            instrument=instrument,
+            action=LegAction.SELL_TO_CLOSE if held > 0 else LegAction.BUY_TO_CLOSE,
+            quantity=abs(held),
+            price=worth,
+            fees=Fees(),
+        )
+        kind = "Expiration" if not worth else f"Cash Settled {'Exercise' if held > 0 else 'Assignment'}"
+        self._book(account, execution, now, kind)
+
+    def _book(self, account: Account, execution: Execution, now: float, delivered: str | None = None) -> None:
         value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
-        account.transactions.append(trade(self._number(), account.number, now, execution, value, self._dialect))
+        booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered)
+        account.transactions.append(booked)
+        for listener in self._listeners:
+            listener(execution.instrument, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book a deposit or, if negative, a withdrawal."""
