@@ -392,3 +392,10 @@ def fleet(session: nox.Session) -> None:
     if len(engines) < 2:
         session.warn(f"only {engines[0]} is here: the other engine is skipped")
     session.run("python", "-m", "benchmarks.fleet")
+
+
+@nox.session
+def simulator_state(session: nox.Session) -> None:
+    """Simulators with a state file, killed while orders arrive and restarted: ``nox -s simulator_state -- 50``."""
+    session.install("-e", ".[cli]", *group("tests"))
+    session.run("python", "-m", "tests.kill.test_simulator_state", *(session.posargs or ["50"]))

@@ -60,6 +60,7 @@ from .quote_tokens import QuoteTokens
 from .trading.bookkeeping import Bookkeeping
 from .trading.complex_order_desk import ComplexOrderDesk
 from .trading.exchange import Exchange
+from .trading.expirations import Expirations
 from .trading.interventions import Interventions
 from .trading.order_desk import OrderDesk
 from .trading.order_store import OrderStore
@@ -100,6 +101,7 @@ class State:
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random)
         self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
+        self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
         self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)

@@ -30,6 +30,8 @@ VALUES: dict[str, str] = {
     r"exchange must be CME or CFE": "other exchanges may come, so the schema names none",
     r"account-number differs from the path": "the number occurs twice in the request",
     r"A watchlist of this name exists": "names are unique",
+    r"name must not be empty or dots": "a path must be able to name a watchlist",
+    r"startTime must be before now, endTime and the first expiration": "a range has an order",
 }
 """Reasons that depend on several values, or on what exists: their patterns, each with its ground."""
 

@@ -148,6 +148,10 @@ class Accounts:
         """Return the account of a number, or None."""
         return self._by_number.get(number)
 
+    def all(self) -> tuple[Account, ...]:
+        """Return every account, in the order in which they were opened."""
+        return tuple(self._by_number.values())
+
     def of(self, customer: Customer) -> tuple[Account, ...]:
         """Return the accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)

@@ -74,18 +74,28 @@ class Execution:
 
 
 def trade(
-    number: int, account_number: str, at: float, execution: Execution, value: Decimal, dialect: Dialect
+    number: int,
+    account_number: str,
+    at: float,
+    execution: Execution,
+    value: Decimal,
+    dialect: Dialect,
+    delivered: str | None = None,
 ) -> Transaction:
-    """Return the booking of an execution; ``value`` is its effect on the cash before fees."""
+    """Return the booking of an execution.
+
+    ``value`` is its effect on the cash before fees; ``delivered`` the way in which a position ended without a trade.
+    """
     instrument = execution.instrument
+    what = delivered or str(execution.action)
     booked = TransactionWire(
         account_number=account_number,
         symbol=instrument.symbol,
         instrument_type=instrument.instrument_type,
         underlying_symbol=instrument.underlying,
-        transaction_type="Trade",
-        transaction_sub_type=execution.action,
-        description=f"{execution.action} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+        transaction_type="Receive Deliver" if delivered else "Trade",
+        transaction_sub_type=what,
+        description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
         action=execution.action,
         quantity=format(execution.quantity, "f"),
         price=money(execution.price),

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..._generated.converters import PositionLimitWire, SpanRowWire
-from ..._generated.models import InstrumentCollection
+from ..._generated.models import InstrumentCollection, InstrumentType
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
+from ..trading.limits import LIMITS
 from .access import Access
 from .parsed_request import ParsedRequest
 from .wire import RefusedError, dumps, item, items
@@ -23,7 +24,7 @@ _WIDTH = 80
 
 
 class Risk:
-    """Serves limits, which orders are not held against, and margin files made from the simulated prices."""
+    """Serves the limits that orders are held against, and margin files made from the simulated prices."""
 
     def __init__(self, access: Access, catalogue: Catalogue, prices: Prices) -> None:
         self._access = access
@@ -34,15 +35,14 @@ class Risk:
         """Return the limits of an account, the same for every one."""
         limits = PositionLimitWire(
             account_number=self._access.account(request).number,
-            equity_option_order_size=5_000,
-            equity_order_size=50_000,
-            future_option_order_size=500,
-            future_order_size=500,
-            underlying_opening_order_limit=500,
-            equity_option_position_size=20_000,
-            equity_position_size=200_000,
-            future_option_position_size=5_000,
-            future_position_size=5_000,
+            equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
+            equity_order_size=LIMITS[InstrumentType.EQUITY].order,
+            future_option_order_size=LIMITS[InstrumentType.FUTURE_OPTION].order,
+            future_order_size=LIMITS[InstrumentType.FUTURE].order,
+            equity_option_position_size=LIMITS[InstrumentType.EQUITY_OPTION].position,
+            equity_position_size=LIMITS[InstrumentType.EQUITY].position,
+            future_option_position_size=LIMITS[InstrumentType.FUTURE_OPTION].position,
+            future_position_size=LIMITS[InstrumentType.FUTURE].position,
         )
         return item(limits, request.context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import InstrumentType, NewWatchlist
@@ -32,8 +32,7 @@ class Watchlists:
         """Create a watchlist with an unused name."""
         own = self._rows.setdefault(request.customer.number, {})
         requested: NewWatchlist = request.body
-        if requested.name in own:
-            raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
+        self._require_name(requested.name, own)
         own[requested.name] = dumps(self._wire(requested, request, len(own) + 1))
         return item(own[requested.name], request.context, 201)
 
@@ -44,12 +43,18 @@ class Watchlists:
     def replace(self, request: ParsedRequest) -> Response:
         """Replace the name and all entries of a watchlist."""
         own, name, requested = self._own(request), request.path["watchlist_name"], request.body
-        if requested.name != name and requested.name in own:
-            raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
+        self._require_name(requested.name, own.keys() - {name})
         new = dumps(self._wire(requested, request, [*own].index(name) + 1))
         renamed = {requested.name if key == name else key: new if key == name else row for key, row in own.items()}
         self._rows[request.customer.number] = renamed
         return item(new, request.context)
+
+    def _require_name(self, name: str, taken: Container[str]) -> None:
+        """Raise a 422 error for a name that is taken, or that no path could name."""
+        if name.strip(".") == "":
+            raise RefusedError.invalid([self._dialect.problem("invalid", "name must not be empty or dots", "name")])
+        if name in taken:
+            raise RefusedError.invalid([self._dialect.problem("taken", "A watchlist of this name exists", "name")])
 
     def delete(self, request: ParsedRequest) -> Response:
         """Delete a watchlist and return it a last time."""

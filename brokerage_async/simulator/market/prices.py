@@ -145,7 +145,7 @@ class Prices:
         spot = self.underlying_price(instrument.underlying, now)
         if instrument.strike is None or instrument.expires is None:
             return spot
-        inside = spot - instrument.strike if instrument.option_type is OptionType.CALL else instrument.strike - spot
+        inside = _inside(instrument, spot)
         days = max(0, (instrument.expires - local_date(now)).days)
         distance = float(abs(inside)) / float(spot)
         time_value = float(spot) * _MONTH_VALUE * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)
@@ -153,6 +153,10 @@ class Prices:
         places = places_of(spot)
         least = Decimal(1).scaleb(-places)
         return max(least, Decimal(round(worth, places)).quantize(least))
+
+    def intrinsic(self, instrument: Instrument, now: float) -> Decimal:
+        """Return what an option is worth at its expiration, per unit of the underlying; 0 for none."""
+        return max(Decimal(0), _inside(instrument, self.underlying_price(instrument.underlying, now)))
 
     def market(self, instrument: Instrument, now: float) -> Quote:
         """Return the quote of an instrument. That of an option surrounds its price, that of a future is on ticks."""
@@ -195,6 +199,12 @@ class Prices:
                 symbol=symbol, level=level, start=self._start, random=self._random
             )
         return listing
+
+
+def _inside(instrument: Instrument, spot: Decimal) -> Decimal:
+    """Return how far an option is in the money, negative when it is out of it."""
+    strike = instrument.strike or Decimal(0)
+    return spot - strike if instrument.option_type is OptionType.CALL else strike - spot
 
 
 def _contracts(shares: Decimal | None) -> Decimal | None:

@@ -11,7 +11,7 @@ from ..accounts.accounts import Account
 from ..accounts.transactions import Execution, Transaction, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
 from ..market.instrument import Instrument
-from .fees import fees_of
+from .fees import Fees, fees_of
 from .orders import Leg, Order
 
 __all__ = ["Bookkeeping"]
@@ -26,10 +26,15 @@ class Bookkeeping:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
         self._cash_listeners: list[Callable[[Account, Transaction], None]] = []
+        self._listeners: list[Callable[[Instrument, float], None]] = []
 
     def on_cash(self, listener: Callable[[Account, Transaction], None]) -> None:
         """Call ``listener`` after each movement of cash."""
         self._cash_listeners.append(listener)
+
+    def on_execution(self, listener: Callable[[Instrument, float], None]) -> None:
+        """Call ``listener(instrument, now)`` after each booked execution."""
+        self._listeners.append(listener)
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -69,9 +74,28 @@ class Bookkeeping:
         )
         self._book(account, execution, now)
 
-    def _book(self, account: Account, execution: Execution, now: float) -> None:
+    def expire_position(
+        self, account: Account, instrument: Instrument, held: Decimal, worth: Decimal, now: float
+    ) -> None:
+        """Book the end of a position in an option: ``worth`` per unit is paid in cash, nothing is delivered."""
+        execution = Execution(
+            identifier=f"expiration-{len(account.transactions)}",
+            order_number=None,
+            instrument=instrument,
+            action=LegAction.SELL_TO_CLOSE if held > 0 else LegAction.BUY_TO_CLOSE,
+            quantity=abs(held),
+            price=worth,
+            fees=Fees(),
+        )
+        kind = "Expiration" if not worth else f"Cash Settled {'Exercise' if held > 0 else 'Assignment'}"
+        self._book(account, execution, now, kind)
+
+    def _book(self, account: Account, execution: Execution, now: float, delivered: str | None = None) -> None:
         value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
-        account.transactions.append(trade(self._number(), account.number, now, execution, value, self._dialect))
+        booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered)
+        account.transactions.append(booked)
+        for listener in self._listeners:
+            listener(execution.instrument, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book a deposit or, if negative, a withdrawal."""

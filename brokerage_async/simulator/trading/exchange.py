@@ -148,6 +148,9 @@ class Exchange:
             self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), self._cancel_by_rule)
         instrument = order.legs[0].instrument
         if terms.time_in_force.startswith("GTC"):
+            expirations = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
+            if expirations:
+                self._schedule(order, "expiry", max(now, min(expirations)), self.expire)
             return
         end = trading_hours.closing(instrument, now, extended=terms.is_extended)
         if terms.gtc_date is not None:

@@ -21,6 +21,7 @@ from ..market.instrument import Instrument
 from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
+from .limits import exceeded_limits
 from .orders import Leg, Order, Terms
 
 __all__ = ["Message", "Preflight", "PreflightResult", "preflight_error", "quantity_errors"]
@@ -148,6 +149,7 @@ class Preflight:
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
             yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
         yield from quantity_errors(order.legs)
+        yield from (Message("size_limit_exceeded", reason) for reason in exceeded_limits(order))
         for leg in order.legs:
             instrument, symbol = leg.instrument, leg.instrument.symbol
             if instrument.expires is not None and instrument.expires < today:

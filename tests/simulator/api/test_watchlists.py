@@ -24,6 +24,8 @@ def test_invalid_watchlist_is_rejected(harness: Harness) -> None:
     assert harness.ask("POST", "/watchlists", {"name": "x"}).status == 422
     assert harness.ask("POST", "/watchlists", {**LIST, "order-index": "1"}).status == 422
     assert harness.ask("POST", "/watchlists", {**LIST, "Name": "x"}).status == 422
+    for name in ("", ".", ".."):  # no path can name them
+        assert harness.ask("POST", "/watchlists", {**LIST, "name": name}).status == 422
 
 
 def test_replace_renames_in_place_and_delete_removes(harness: Harness) -> None:

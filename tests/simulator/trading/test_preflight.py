@@ -9,7 +9,8 @@ from tests.simulator.harness import Harness, check_effect, leg, limit, market
 
 
 def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None:
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("100.00", leg(quantity="10000000")))
+    order = limit("100000.00", leg(quantity="50000"))
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", order)
     body = json.loads(response.body)
     assert response.status == 422
     assert body["error"]["code"] == "preflight_check_failure"

@@ -1,0 +1,208 @@
+"""Figures of the simulator as a server: ``python -m benchmarks.simulator``.
+
+One process serves, another one asks over raw sockets, each on a core of its own where the machine has two. A rate is
+requests per CPU second of the server, so that it does not depend on what else the machine does; the rate by the wall
+clock stands beside it. A bare aiohttp.web handler sends the same bytes for comparison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+import attrs
+from aiohttp import web
+
+from brokerage_async.simulator import Simulator
+
+SPAWN = multiprocessing.get_context("spawn")
+SOCKETS = 8
+ROUNDS = 5
+SMALL, PAGE = "/instruments/equities/AAPL", "/instruments/equities?per-page=1000&page-offset=2"
+BOUNDS = {SMALL: 2500, PAGE: 250}
+MAX_START, MAX_MEMORY = 1.5, 300
+
+
+@attrs.frozen
+class Rate:
+    """Requests per CPU second of the server, and per second of the wall clock."""
+
+    cpu: float
+    wall: float
+
+
+def pin(core: int) -> None:
+    """Stay on one core, where the system has a choice of them."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[core % len(cores)]})
+
+
+async def serve_simulator(orders: Connection) -> None:
+    async with Simulator() as sim:
+        orders.send((sim.base_url, sim.client_secret, sim.refresh_token))
+        await answer(orders)
+
+
+async def serve_bare(orders: Connection, body: bytes) -> None:
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(body=body, content_type="application/json")
+
+    application = web.Application()
+    application.router.add_get("/{anything:.*}", handle)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    orders.send(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    await answer(orders)
+    await runner.cleanup()
+
+
+async def answer(orders: Connection) -> None:
+    """Report CPU seconds and peak memory in MB until there is nothing more to say."""
+    loop = asyncio.get_running_loop()
+    while await loop.run_in_executor(None, orders.recv) == "used":
+        orders.send((time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+
+
+def simulator_process(orders: Connection) -> None:
+    pin(0)
+    asyncio.run(serve_simulator(orders))
+
+
+def bare_process(orders: Connection, body: bytes) -> None:
+    pin(0)
+    asyncio.run(serve_bare(orders, body))
+
+
+@contextmanager
+def process(target: object, *arguments: object) -> Iterator[Connection]:
+    mine, theirs = SPAWN.Pipe()
+    started = SPAWN.Process(target=target, args=(theirs, *arguments), daemon=True)  # type: ignore[arg-type]
+    started.start()
+    try:
+        yield mine
+    finally:
+        mine.send("stop")
+        started.join(5)
+        started.terminate()
+
+
+class Raw:
+    """Client of raw sockets that asks on all of them in turns."""
+
+    def __init__(self, base_url: str, authorization: str = "") -> None:
+        host, port = base_url.removeprefix("http://").split(":")
+        self._sockets = [socket.create_connection((host, int(port))) for _ in range(SOCKETS)]
+        self._head = f"Host: {host}:{port}\r\nUser-Agent: raw/1\r\nAccept: application/json\r\n{authorization}\r\n"
+
+    def close(self) -> None:
+        for each in self._sockets:
+            each.close()
+
+    def ask(self, target: str, times: int) -> bytes:
+        """Send ``times`` requests on every socket; return the last body."""
+        message = f"GET {target} HTTP/1.1\r\n{self._head}".encode()
+        for _ in range(times):
+            for each in self._sockets:
+                each.sendall(message)
+            for each in self._sockets:
+                body = self._read(each)
+        return body
+
+    def _read(self, connection: socket.socket) -> bytes:
+        received = bytearray(connection.recv(1 << 18))
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            received += connection.recv(1 << 18)
+        head = bytes(received[:end]).lower()
+        if not head.startswith(b"http/1.1 200"):
+            raise RuntimeError(f"unexpected answer: {head[:200]!r}")
+        length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0])
+        missing = length - (len(received) - end - 4)
+        while missing > 0:
+            part = connection.recv(min(missing, 1 << 20))
+            received += part
+            missing -= len(part)
+        return bytes(received[end + 4 :])
+
+
+def rate(raw: Raw, orders: Connection, target: str, times: int) -> Rate:
+    """Return the best rate of several rounds."""
+    raw.ask(target, 3)
+    found = []
+    for _ in range(ROUNDS):
+        orders.send("used")
+        before, started = orders.recv()[0], time.perf_counter()
+        raw.ask(target, times)
+        taken = time.perf_counter() - started
+        orders.send("used")
+        found.append(Rate(times * SOCKETS / (orders.recv()[0] - before), times * SOCKETS / taken))
+    return max(found, key=lambda each: each.cpu)
+
+
+def authorization(base_url: str, client_secret: str, refresh_token: str) -> str:
+    asked = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_secret": client_secret}
+    headers = {"User-Agent": "raw/1", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{base_url}/oauth/token", json.dumps(asked).encode(), headers)
+    with urllib.request.urlopen(request) as answered:
+        return f"Authorization: Bearer {json.load(answered)['access_token']}\r\n"
+
+
+def start_seconds() -> tuple[float, float]:
+    """Return the least wall and CPU seconds of five starts, from the command until the simulator answers."""
+    found = []
+    for _ in range(5):
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        command = [sys.executable, "-u", "-m", "brokerage_async", "simulator", "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started_process:
+            assert started_process.stdout is not None
+            address = started_process.stdout.readline().partition("=")[2].strip()
+            host, port = address.removeprefix("http://").split(":")
+            socket.create_connection((host, int(port))).close()
+            taken = time.perf_counter() - started
+            started_process.terminate()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append((taken, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    return min(wall for wall, _ in found), min(cpu for _, cpu in found)
+
+
+def main() -> int:
+    """Print the figures and return the exit code: 1 if a bound is missed."""
+    missed = False
+    pin(1)
+    with process(simulator_process) as orders:
+        base_url, *secrets = orders.recv()
+        raw = Raw(base_url, authorization(base_url, *secrets))
+        for target, times in ((SMALL, 500), (PAGE, 40)):
+            mine = rate(raw, orders, target, times)
+            with process(bare_process, raw.ask(target, 1)) as bare_orders:
+                bare = Raw(bare_orders.recv())
+                theirs = rate(bare, bare_orders, target, times)
+                bare.close()
+            missed |= mine.cpu < BOUNDS[target]
+            print(
+                f"{target}: {mine.cpu:,.0f} per CPU second ({mine.wall:,.0f} by the wall clock), at least "
+                f"{BOUNDS[target]:,}; bare aiohttp.web {theirs.cpu:,.0f} ({theirs.cpu / mine.cpu:.2f} times as many)"
+            )
+        orders.send("used")
+        memory = orders.recv()[1]
+        raw.close()
+    wall, cpu = start_seconds()
+    print(f"memory: {memory:.0f} MB at most {MAX_MEMORY}")
+    print(f"start: {wall:.2f} s ({cpu:.2f} s of CPU) at most {MAX_START}")
+    return int(missed or memory > MAX_MEMORY or cpu > MAX_START)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,67 @@
+"""Controls of a simulator in use."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from urllib.parse import urlencode
+
+import pytest
+
+from brokerage_async.simulator import PricePath
+from tests.simulator.harness import Harness, market
+
+
+@pytest.fixture
+def standing(harness: Harness) -> Harness:
+    """A harness whose simulator's own clock stands still as well."""
+    harness.sim.clock.speed = 0
+    return harness
+
+
+def test_price_is_set_held_and_released(standing: Harness) -> None:
+    sim = standing.sim
+    walk = sim.price("AAPL")
+    sim.set_price("AAPL", "150.25")
+    assert sim.price("AAPL") == Decimal("150.25")
+    sim.clock.advance(3600)
+    assert sim.price("AAPL") == Decimal("150.25")
+    sim.release_price("AAPL")
+    assert abs(sim.price("AAPL") - walk) < 20
+    assert sim.price("AAPL") != Decimal("150.25")
+
+
+def test_source_replaces_the_walk(standing: Harness) -> None:
+    standing.sim.set_source("AAPL", PricePath([(0, "7"), (60, "8")]))
+    assert standing.sim.price("AAPL") == 7
+    standing.sim.clock.advance(60)
+    assert standing.sim.price("AAPL") == 8
+
+
+def test_settle_runs_what_is_due(standing: Harness) -> None:
+    identifier = standing.place(market())
+    standing.sim.clock.advance(30)
+    assert standing.history(identifier) == ["Received"]
+    standing.sim.settle()
+    assert standing.history(identifier)[-1] == "Filled"
+
+
+def test_limits_and_versions_may_be_changed_at_any_time(standing: Harness) -> None:
+    sim = standing.sim
+    sim.rate_limit = 0
+    assert (sim.rate_limit, standing.ask("GET", "/watchlists").status) == (0, 429)
+    sim.rate_limit = None
+    sim.withdrawn_versions = ["20250101"]
+    assert sim.withdrawn_versions == {"20250101"}
+    assert standing.ask("GET", "/watchlists", accept_version="20250101").status == 406
+    assert standing.ask("GET", "/watchlists", accept_version="20250102").status == 200
+
+
+def test_consent_gives_a_code_and_expired_tokens_are_refused(standing: Harness) -> None:
+    sim = standing.sim
+    query = {"client_id": sim.client_id, "redirect_uri": sim.redirect_uri, "response_type": "code", "state": "s"}
+    redirect = sim.authorize(f"{sim.auth_page_url}?{urlencode(query)}")
+    assert redirect.startswith(f"{sim.redirect_uri}?code=")
+    assert redirect.endswith("&state=s")
+    sim.expire_tokens()
+    assert standing.ask("GET", "/watchlists").status == 401
+    assert standing.login().ask("GET", "/watchlists").status == 200
