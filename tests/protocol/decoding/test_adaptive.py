@@ -189,3 +189,11 @@ def test_reset_returns_to_the_schema() -> None:
     assert REGISTRY.plan(OrderWire).variant is OrderWire
     assert REGISTRY.plan(OrderLegWire).variant is OrderLegWire
     assert not REGISTRY.learned_keys(OrderWire)
+
+
+def test_learn_returns_whether_anything_was_learned() -> None:
+    registry = DecoderRegistry()
+    assert registry.learn(OrderWire, [{"id": "1", "new": 1}])
+    assert not registry.learn(OrderWire, [{"id": "1", "new": 2}])
+    assert not registry.learn(OrderWire, [])
+    assert not DecoderRegistry(learns=False).learn(OrderWire, [{"new": 1}])
