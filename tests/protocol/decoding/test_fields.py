@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -75,6 +76,9 @@ def test_nested_structs_are_those_directly_inside() -> None:
         (ORDER["price"], 0.1, ["0.1"]),
         (ORDER["price"], Decimal("1.10"), ["1.10"]),
         (ORDER["received-at"], "2026-01-01T00:00:00", ["2026-01-01T00:00:00Z"]),
+        (ORDER["received-at"], datetime(2026, 1, 1), [datetime(2026, 1, 1, tzinfo=UTC)]),  # noqa: DTZ001
+        (ORDER["received-at"], datetime(2026, 1, 1, tzinfo=UTC), []),
+        (ORDER["price"], datetime(2026, 1, 1), []),  # noqa: DTZ001
         (OPTION["days-to-expiration"], "-7", [-7]),
         (OPTION["days-to-expiration"], "7.0", []),
         (OPTION["days-to-expiration"], Decimal("7.0"), [7]),

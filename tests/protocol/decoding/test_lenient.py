@@ -14,7 +14,9 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
+from brokerage_async.protocol.decoding.issues import Issues
+from brokerage_async.protocol.decoding.lenient import structure_rows
 
 SEARCH = ops.ORDERS_SEARCH
 
@@ -193,3 +195,14 @@ def test_a_bad_item_does_not_cost_its_list(caplog: pytest.LogCaptureFixture) -> 
     assert calendar.market_half_days == (date(2026, 12, 24),)
     assert models.converter.unstructure(calendar) == raw
     assert caplog.records
+
+
+def test_a_path_is_the_same_before_and_after_its_field_was_widened() -> None:
+    registry = DecoderRegistry()
+
+    def warned() -> list[str]:
+        registry._warned.clear()
+        structure_rows(models.Order, [{"price": ["?"]}], "$.x", Issues("a.b", strict=False, registry=registry))
+        return registry.warned_paths()
+
+    assert warned() == warned() == ["$.x[].price"]
