@@ -35,7 +35,8 @@ class TestParse:
         answer = raw(body)
         with pytest.raises(errors.ResponseDecodeError) as caught:
             answer.parse()
-        assert (caught.value.status, caught.value.operation) == (200, "request.read")
+        error = caught.value
+        assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model(self) -> None:
