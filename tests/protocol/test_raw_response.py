@@ -51,8 +51,9 @@ class TestParse:
 
     def test_error_beside_the_data_is_raised(self) -> None:
         body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
-        with pytest.raises(errors.OrderNotCancellableError):
+        with pytest.raises(errors.OrderNotCancellableError) as caught:
             raw(body, ORDERS_CANCEL).parse()
+        assert (caught.value.operation, caught.value.status) == ("orders.cancel", 200)
 
 
 def test_headers_hold_no_secrets_and_repr_no_body() -> None:

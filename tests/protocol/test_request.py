@@ -142,6 +142,7 @@ class TestPaths:
         with pytest.raises(InvalidRequestError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
         assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
+        assert {problem.code for problem in caught.value.errors} == {"unsafe_segment"}
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:

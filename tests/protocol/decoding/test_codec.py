@@ -239,3 +239,11 @@ def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> No
 def test_an_unreadable_envelope_around_a_resource_is_left_out() -> None:
     decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW"}, "context": 5, "pagination": []}))
     assert decoded == codec.Decoded(models.Warrant(symbol="ABCW"), None, None)
+
+
+@pytest.mark.parametrize("more", [{}, {"new": 1}, {"active": ["?"]}], ids=str)
+def test_an_error_beside_the_data_is_kept_however_the_data_is_read(more: dict[str, Any]) -> None:
+    error = {"code": "cannot_update_order", "message": "no"}
+    for operation, data in ((WARRANT, {"symbol": "A", **more}), (DIVIDENDS, {"items": [{"amount": "1", **more}]})):
+        assert codec.decode(operation, body({"data": data, "error": error})).error == error
+    assert codec.decode(WARRANT, body({"symbol": "A", "error": error})).error is None  # a field, not an envelope
