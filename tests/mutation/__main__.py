@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import multiprocessing
 import os
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from .mutant import Mutant
 from .mutants import SourceFile
 from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, verdict
 from .reach import MAX_SECONDS, Reach
-from .session import AGAIN, SURVIVED, import_in_turn, record, swap_in_turn
+from .session import AGAIN, SURVIVED, Done, import_in_turn, record, swap_in_turn
 
 FOLDERS = ["brokerage_async/order_entry", "brokerage_async/protocol"]
 TESTS = [
@@ -51,15 +53,17 @@ def main() -> int:
     sample = draw(mutants, arguments.mutants, arguments.seed)
     known = load(results)
     left = [each for each in sample if each.path.startswith(arguments.only) and not is_caught(known.get(each.key, ""))]
-    reach, fork = Reach(reached), multiprocessing.get_context("fork")
-    workers = [
-        fork.Process(target=try_all, args=(left[first :: arguments.jobs], reach, files, results))
-        for first in range(arguments.jobs)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    reach, tried = Reach(reached), results.with_name("tried.jsonl")
+    tried.unlink(missing_ok=True)
+    at_once = [each for each in left if each.function]
+    in_parallel(arguments.jobs, at_once, functools.partial(swap_in_turn, TESTS), reach, files, tried)
+    answers = load(tried)
+    unsure = [each for each in left if is_unsure(each, answers.get(each.key, AGAIN), reach)]
+    with results.open("a", encoding="utf-8") as lines:
+        for each in left:
+            if each not in unsure:
+                lines.write(json.dumps(dataclasses.asdict(each) | {"answer": answers[each.key]}) + "\n")
+    in_parallel(arguments.jobs, unsure, import_in_turn, reach, files, results)
     if arguments.only:
         return 0
     known = load(results)
@@ -74,23 +78,37 @@ def main() -> int:
     return 0 if caught >= MIN_SHARE else 1
 
 
-def try_all(mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], results: Path) -> None:
-    """Try mutants, and add a line to ``results`` for each."""
-    again: list[Mutant] = []
-    with results.open("a", encoding="utf-8") as lines:
+def is_unsure(mutant: Mutant, answer: str, reach: Reach) -> bool:
+    """Return whether a mutant must be tried once more, in a process that imports the package with it."""
+    return answer == AGAIN or (answer == SURVIVED and reach.runs_at_import(mutant))
 
-        def done(mutant: Mutant, answer: str, used: float) -> None:
-            unsure = answer == SURVIVED and mutant not in again and reach.runs_at_import(mutant)
-            if answer == AGAIN or unsure:
-                again.append(mutant)
-                return
-            said = dataclasses.asdict(mutant) | {"answer": answer, "seconds": round(used, 2)}
-            lines.write(json.dumps(said) + "\n")
-            lines.flush()
 
-        swap_in_turn(TESTS, [mutant for mutant in mutants if mutant.function], reach, files, done)
-        again += [mutant for mutant in mutants if not mutant.function]
-        import_in_turn(again, reach, files, done)
+def in_parallel(
+    jobs: int,
+    mutants: list[Mutant],
+    try_all: Callable[[list[Mutant], Reach, dict[str, SourceFile], Done], None],
+    reach: Reach,
+    files: dict[str, SourceFile],
+    results: Path,
+) -> None:
+    """Try mutants in forks of this process, which has imported nothing of the package."""
+
+    def work(share: list[Mutant]) -> None:
+        with results.open("a", encoding="utf-8") as lines:
+
+            def done(mutant: Mutant, answer: str, used: float) -> None:
+                said = dataclasses.asdict(mutant) | {"answer": answer, "seconds": round(used, 2)}
+                lines.write(json.dumps(said) + "\n")
+                lines.flush()
+
+            try_all(share, reach, files, done)
+
+    fork = multiprocessing.get_context("fork")
+    workers = [fork.Process(target=work, args=(mutants[first::jobs],)) for first in range(jobs)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
 
 
 def draw(mutants: dict[str, list[Mutant]], count: int, seed: int) -> list[Mutant]:

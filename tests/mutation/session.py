@@ -55,12 +55,14 @@ class _Base:
 class _Verdict(_Base):
     """Answers with the first test that fails, or that none did."""
 
-    def __init__(self, answer: Answer, order: list[str]) -> None:
+    def __init__(self, answer: Answer, order: list[str], is_new: Callable[[str], bool]) -> None:
         self._answer = answer
         self._order = {name: index for index, name in enumerate(order)}
+        self._is_new = is_new
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda i: self._order[i.nodeid])
+        items[:] = [item for item in items if item.nodeid in self._order or self._is_new(item.nodeid)]
+        items.sort(key=lambda item: self._order.get(item.nodeid, -1))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -85,7 +87,8 @@ class _Swapping(_Base):
         for mutant in self._mutants:
             source = self._files[mutant.path].mutated(mutant)
             tests, seconds = self._reach.tests_of(mutant)
-            chosen = [items[name] for name in tests]
+            new = [name for name in items if self._reach.is_new(name, mutant)]
+            chosen = [items[name] for name in new + tests if name in items]
 
             def work(
                 answer: Answer, mutant: Mutant = mutant, source: str = source, chosen: list[pytest.Item] = chosen
@@ -103,7 +106,7 @@ def run(chosen: list[pytest.Item], answer: Answer) -> None:
     if chosen:
         config = chosen[0].config
         config.get_terminal_writer()._file = io.StringIO()
-        config.pluginmanager.register(_Verdict(answer, []))
+        config.pluginmanager.register(_Verdict(answer, [], lambda name: False))
     for item, following in itertools.zip_longest(chosen, chosen[1:]):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
     answer(SURVIVED)
@@ -148,11 +151,14 @@ def import_in_turn(mutants: list[Mutant], reach: Reach, files: dict[str, SourceF
         tests, seconds = reach.tests_of(mutant)
 
         def work(answer: Answer, mutant: Mutant = mutant, source: str = source, tests: list[str] = tests) -> None:
+            def is_new(test: str) -> bool:
+                return reach.is_new(test, mutant)
+
             Finder(mutant.path, source).install()
             names = list(dict.fromkeys(map(file_of, tests)))
             if not names:
                 answer(SURVIVED)
-            status = pytest.main([*OPTIONS, "-x", *names], plugins=[_Verdict(answer, tests)])
+            status = pytest.main([*OPTIONS, "-x", *names], plugins=[_Verdict(answer, tests, is_new)])
             answer(SURVIVED if status == 0 else f"not imported: status {status}")
 
         done(mutant, *in_fork(work, limit(seconds) + 10))

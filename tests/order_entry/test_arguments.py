@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async._generated.models import OrderEdit, OrderType, TimeInForce
+from brokerage_async._generated.models import NewComplexOrder, OrderEdit, OrderType, TimeInForce
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
+from brokerage_async.order_entry.arguments import named_complex_order
 from tests.loops import on_virtual_time
-from tests.trading import Floor, floor, order
+from tests.trading import Floor, bracket_order, exclusive_orders, floor, order
 
 EDIT = OrderEdit(order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(1))
 NO_IDS: list[Any] = [None, 1.5, True, [], b"7"]
@@ -129,3 +131,26 @@ async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError):
             OrderEntry(here.client, MemoryJournal(), lease=lease)
+
+
+@pytest.mark.parametrize(("make", "place"), [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
+def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComplexOrder], place: str) -> None:
+    """The first component names the whole: made up, the next call with the same order would get another name."""
+    whole = make()
+    rest = [attrs.evolve(each, external_identifier=f"mine.{number}") for number, each in enumerate(whole.orders or ())]
+    if whole.trigger_order is None:
+        rest[0] = attrs.evolve(rest[0], external_identifier=None)
+    with pytest.raises(InvalidRequestError, match=f"external_identifier of {place} must be set"):
+        named_complex_order("A", attrs.evolve(whole, orders=tuple(rest)), str)
+
+
+def test_names_of_components_follow_from_the_first_and_differ() -> None:
+    for make, names in ((bracket_order, ["n", "n.1", "n.2"]), (exclusive_orders, ["n", "n.1"])):
+        asked, was_named = named_complex_order("A", make(), lambda: "n")
+        assert (list(asked.components), was_named, asked.name) == (names, False, "n")
+        again, was_named = named_complex_order("A", make("n"), str)
+        assert (again.body, was_named) == (asked.body, True)
+    twice = exclusive_orders("n")
+    same = tuple(attrs.evolve(each, external_identifier="n") for each in twice.orders or ())
+    with pytest.raises(InvalidRequestError, match=r"must differ between the components of .*, got 'n' twice"):
+        named_complex_order("A", attrs.evolve(twice, orders=same), str)

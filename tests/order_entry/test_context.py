@@ -57,3 +57,14 @@ def test_lease_must_end() -> None:
 def test_journal_must_have_the_methods_of_one() -> None:
     with pytest.raises(ConfigurationError, match="journal"):
         context_of(client_of(), object(), 30.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", ["now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt"]
+)
+def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
+    """A method that is missed in the middle of placing an order would be missed too late."""
+    journal = MemoryJournal()
+    setattr(journal, name, None)
+    with pytest.raises(ConfigurationError, match=rf"journal.*\b{name}\b"):
+        context_of(client_of(), journal, 30.0)

@@ -379,3 +379,11 @@ def test_a_factor_beyond_the_largest_is_rejected() -> None:
 def test_results_of_a_search_are_words() -> None:
     """They are the codes of an unknown outcome, which callers compare."""
     assert [str(each) for each in SearchResult] == ["found", "absent", "undetermined", "conflict"]
+
+
+def test_the_bounds_of_a_policy_are_included_where_nothing_says_otherwise() -> None:
+    policy = ReconcilePolicy(visibility_delay=0, factor=1, give_up=0)
+    assert (policy.visibility_delay, policy.factor, policy.give_up) == (0, 1, 0)
+    for name in ("first", "max_interval"):
+        with pytest.raises(ConfigurationError, match=f"{name} must be a finite number greater than 0, got 0"):
+            ReconcilePolicy(**{name: 0})

@@ -250,6 +250,31 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) 
         assert told == [("listed", Outcome.PLACED), *missing]
 
 
+class SlowClose(MemoryJournal):
+    """A journal that takes its time to record an outcome."""
+
+    async def close(self, key: EntryKey, **outcome: Any) -> bool:
+        await asyncio.sleep(2)
+        return await super().close(key, **outcome)
+
+
+@on_virtual_time
+async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said() -> None:
+    async with floor() as here:
+        await here.client.orders.submit(here.account, order("mine"))
+        journal = SlowClose()
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
+        await asyncio.sleep(2)
+        assert await journal.abandon(here.key("mine"), note="by hand")
+        recovering.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await recovering
+        (placement,) = caught.value.placements  # type: ignore[attr-defined]
+        assert placement.outcome is Outcome.PLACED
+        assert "this worker no longer holds the journal entry" in placement.note
+
+
 class SlowClaims(MemoryJournal):
     """Takes a second to claim an entry, and refuses to after so many."""
 

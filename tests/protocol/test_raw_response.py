@@ -35,7 +35,8 @@ class TestParse:
         answer = raw(body)
         with pytest.raises(errors.ResponseDecodeError) as caught:
             answer.parse()
-        assert (caught.value.status, caught.value.operation) == (200, "request.read")
+        error = caught.value
+        assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model(self) -> None:
@@ -50,8 +51,9 @@ class TestParse:
 
     def test_error_beside_the_data_is_raised(self) -> None:
         body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
-        with pytest.raises(errors.OrderNotCancellableError):
+        with pytest.raises(errors.OrderNotCancellableError) as caught:
             raw(body, ORDERS_CANCEL).parse()
+        assert (caught.value.operation, caught.value.status) == ("orders.cancel", 200)
 
 
 def test_headers_hold_no_secrets_and_repr_no_body() -> None:

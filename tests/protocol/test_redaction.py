@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from brokerage_async.protocol.redaction import (
     MAX_BODY,
     MAX_HEADERS,
+    MIN_TOKEN,
     excerpt,
+    headers_without_token,
     mask_tokens,
     redact,
     redact_body,
     redact_headers,
     redact_name,
+    without_token,
 )
 
 JWT = "eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwcyJ9.c2lnbmF0dXJl"
@@ -124,3 +127,26 @@ def test_redact_name_and_mask_tokens_keep_everything_but_tokens() -> None:
         mask_tokens(f"orders.get(id='{JWT}', note='Bearer x')")
         == "orders.get(id='[redacted]', note='Bearer [redacted]')"
     )
+
+
+@pytest.mark.parametrize("text", ["eyJabcdefghijkl", "it was eyJabcdefghijkl", f"it was {'eyJ' + 'a' * 40}"])
+def test_redact_takes_a_web_token_without_digits_for_a_secret(text: str) -> None:
+    """A long word of letters alone stays, unless it begins as these tokens do."""
+    assert "[redacted]" in redact(text)
+    assert "eyJ" not in redact(text)
+    assert redact(text.replace("eyJ", "abc")) == text.replace("eyJ", "abc")
+
+
+def test_excerpt_of_an_indented_page_has_no_markup() -> None:
+    assert excerpt(b" \r\n <html><b>Bad gateway</b></html>") == "Bad gateway"
+    assert excerpt(b"a < b and c > d") == "a < b and c > d"
+
+
+def test_token_of_the_request_is_left_out_wherever_it_comes_back() -> None:
+    token = "T" * MIN_TOKEN
+    assert without_token(f"no {token}.".encode(), f"Bearer {token}") == b"no [redacted]."
+    assert without_token(b"no TTT.", "Bearer TTT") == b"no TTT."  # short: it would be found in ordinary words
+    headers = {"Location": f"/x?t={token}", "Date": "today"}
+    assert headers_without_token(headers, f"Bearer {token}") == {"location": "/x?t=[redacted]", "date": "today"}
+    assert headers_without_token(headers, f"Bearer {'S' * MIN_TOKEN}") is headers
+    assert headers_without_token({"a": "TTT"}, "Bearer TTT") == {"a": "TTT"}

@@ -142,6 +142,7 @@ class TestPaths:
         with pytest.raises(InvalidRequestError) as caught:
             encode_path("/a/{one}/{two}/{three}", {"one": "..", "three": True})
         assert [problem.domain for problem in caught.value.errors] == ["one", "two", "three"]
+        assert {problem.code for problem in caught.value.errors} == {"unsafe_segment"}
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
@@ -213,6 +214,9 @@ class TestQueries:
     )
     def test_values_are_percent_encoded(self, value: str, text: str) -> None:
         assert encode_query((query("symbol[]", array=True),), {"symbol[]": [value]}) == f"symbol[]={text}"
+
+    def test_values_of_the_path_are_not_written(self) -> None:
+        assert encode_query(DIVIDENDS.parameters, {"symbol": "AAPL"}) == ""
 
     @pytest.mark.parametrize("value", [3.5, object(), b"x", {"a": 1}])
     def test_what_has_no_form_is_refused(self, value: Any) -> None:

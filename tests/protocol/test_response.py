@@ -298,6 +298,7 @@ class TestAdvice:
         ("status", "body", "base_url", "sentence"),
         [
             (429, b"", BASE, "too many requests: wait, or send fewer at once (Limits) (status 429)"),
+            (400, b"", BASE, "the body is empty; the service answers in JSON: check base_url (status 400)"),
             (404, b"", BASE, "the body is empty; the service answers in JSON: check base_url (status 404)"),
             (403, b"<p>Forbidden", BASE, "an HTML page came back: 'Forbidden'; the service answers in JSON: check base_url (status 403)"),
             (405, b"no", f"{BASE}/v1/", "an unexpected body came back: 'no'; the service answers in JSON: check base_url, which has the path '/v1' (status 405)"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.config import AuthorizationCode, RefreshToken
-from brokerage_async.errors import RequestNotSentError, TokenError
+from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, TokenError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
@@ -146,6 +146,15 @@ class TestRefusals:
 
     def test_no_answer_is_transient(self) -> None:
         assert unreachable(RequestNotSentError("refused")).transient
+        assert unreachable(OSError("refused")).code is None
+
+    def test_login_at_a_proxy_is_final_and_keeps_its_code(self) -> None:
+        """Repeated, a wrong password locks the account at the proxy."""
+        with pytest.raises(TokenError) as caught:
+            read_grant(Response(status=407))
+        withheld = unreachable(RequestNotSentError("login", code=PROXY_AUTHENTICATION))
+        for error in (caught.value, withheld):
+            assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
 
 
 class TestLease:

@@ -280,3 +280,11 @@ def test_nested_rows_are_the_same_however_they_are_decoded(strikes: list[dict[st
     body = chain_body(*strikes)
     by_rows = tuple(structure_one(models.OptionStrike, row, "$", Issues("test", registry=plain)) for row in strikes)
     assert strikes_of(registry, body) == strikes_of(registry, body) == by_rows
+
+
+def test_learn_returns_whether_anything_was_learned() -> None:
+    registry = DecoderRegistry()
+    assert registry.learn(OrderWire, [{"id": "1", "new": 1}])
+    assert not registry.learn(OrderWire, [{"id": "1", "new": 2}])
+    assert not registry.learn(OrderWire, [])
+    assert not DecoderRegistry(learns=False).learn(OrderWire, [{"new": 1}])

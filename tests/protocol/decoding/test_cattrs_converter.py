@@ -85,3 +85,9 @@ def test_an_invalid_decimal_is_rejected(value: object) -> None:
 def test_a_value_that_is_not_a_list_is_rejected(value: object) -> None:
     with pytest.raises(TypeError, match="expected a list"):
         models.converter.structure(value, list[models.Order])
+
+
+def test_values_of_open_enums_are_taken_known_or_not() -> None:
+    assert models.converter.structure("Filled", models.OrderStatus) is models.OrderStatus.FILLED
+    unknown = models.converter.structure("Paused", models.OrderStatus)
+    assert (str(unknown), unknown.is_known) == ("Paused", False)

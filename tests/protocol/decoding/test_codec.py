@@ -222,3 +222,28 @@ def test_only_models_are_sent() -> None:
         codec.encode({"order-type": "Limit"})
     with pytest.raises(errors.InvalidRequestError, match="cannot be sent"):
         codec.encode(models.NewWatchlist(name="n", watchlist_entries=["AAPL"]))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> None:
+    steps = codec.decode_chunks(ORDERS, body({"data": {"items": [{"price": ["?"]}]}}), strict=strict)
+    if strict:
+        with pytest.raises(ResponseDecodeError, match="price"):
+            next(steps)
+    else:
+        with pytest.raises(StopIteration) as end:
+            next(steps)
+        assert end.value.value.value[0].extra == {"price": ["?"]}
+
+
+def test_an_unreadable_envelope_around_a_resource_is_left_out() -> None:
+    decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW"}, "context": 5, "pagination": []}))
+    assert decoded == codec.Decoded(models.Warrant(symbol="ABCW"), None, None)
+
+
+@pytest.mark.parametrize("more", [{}, {"new": 1}, {"active": ["?"]}], ids=str)
+def test_an_error_beside_the_data_is_kept_however_the_data_is_read(more: dict[str, Any]) -> None:
+    error = {"code": "cannot_update_order", "message": "no"}
+    for operation, data in ((WARRANT, {"symbol": "A", **more}), (DIVIDENDS, {"items": [{"amount": "1", **more}]})):
+        assert codec.decode(operation, body({"data": data, "error": error})).error == error
+    assert codec.decode(WARRANT, body({"symbol": "A", "error": error})).error is None  # a field, not an envelope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,13 +13,14 @@ import pytest
 from brokerage_async._generated.converters import (
     WIRES,
     EquityOptionWire,
+    FutureProductWire,
     OrderConditionWire,
     OrderLegWire,
     OrderRuleWire,
     OrderWire,
     Wire,
 )
-from brokerage_async.protocol.decoding.fields import equivalents, nested_wires, wire_fields
+from brokerage_async.protocol.decoding.fields import containing, equivalents, nested_wires, wire_fields
 
 ORDER, OPTION = wire_fields(OrderWire), wire_fields(EquityOptionWire)
 
@@ -75,6 +77,9 @@ def test_nested_structs_are_those_directly_inside() -> None:
         (ORDER["price"], 0.1, ["0.1"]),
         (ORDER["price"], Decimal("1.10"), ["1.10"]),
         (ORDER["received-at"], "2026-01-01T00:00:00", ["2026-01-01T00:00:00Z"]),
+        (ORDER["received-at"], datetime(2026, 1, 1), [datetime(2026, 1, 1, tzinfo=UTC)]),  # noqa: DTZ001
+        (ORDER["received-at"], datetime(2026, 1, 1, tzinfo=UTC), []),
+        (ORDER["price"], datetime(2026, 1, 1), []),  # noqa: DTZ001
         (OPTION["days-to-expiration"], "-7", [-7]),
         (OPTION["days-to-expiration"], "7.0", []),
         (OPTION["days-to-expiration"], Decimal("7.0"), [7]),
@@ -95,3 +100,20 @@ def test_an_equivalent_fits_what_the_field_accepts() -> None:
     for field, raw in ((ORDER["price"], 5), (ORDER["received-at"], "2026-01-01T00:00:00")):
         (other,) = equivalents(field, raw)
         assert msgspec.convert(other, field.type, strict=True) is not None
+
+
+def test_containing_goes_up_to_every_struct_around() -> None:
+    assert {each.__name__ for each in containing(OrderLegWire)} >= {
+        "OrderLegWire",
+        "OrderWire",
+        "ComplexOrderWire",  # around an order
+        "PlacedOrderResponseWire",  # around both
+    }
+
+
+def test_an_alias_names_the_proper_key_and_an_array_is_never_settled() -> None:
+    assert {key: field.alias_of for key, field in ORDER.items() if field.alias_of is not None} == {
+        "rules": "order-rule"
+    }
+    months = wire_fields(FutureProductWire)["listed-months"]
+    assert (months.array, months.settled, months.scalars) == (True, False, {"str"})

@@ -14,7 +14,9 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
+from brokerage_async.protocol.decoding.issues import Issues
+from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
 
 SEARCH = ops.ORDERS_SEARCH
 
@@ -193,3 +195,38 @@ def test_a_bad_item_does_not_cost_its_list(caplog: pytest.LogCaptureFixture) -> 
     assert calendar.market_half_days == (date(2026, 12, 24),)
     assert models.converter.unstructure(calendar) == raw
     assert caplog.records
+
+
+def test_a_path_is_the_same_before_and_after_its_field_was_widened() -> None:
+    registry = DecoderRegistry()
+
+    def warned() -> list[str]:
+        registry._warned.clear()
+        structure_rows(models.Order, [{"price": ["?"]}], "$.x", Issues("a.b", strict=False, registry=registry))
+        return registry.warned_paths()
+
+    assert warned() == warned() == ["$.x[].price"]
+
+
+@pytest.mark.parametrize("months", [["F", ["?"], "Z"], [["?"]], ["F", None]])
+def test_a_list_of_strings_is_read_alike_before_and_after_it_was_widened(months: list[Any]) -> None:
+    registry, seen = DecoderRegistry(), []
+    for _ in range(3):
+        registry._warned.clear()
+        issues = Issues("a.b", strict=False, registry=registry)
+        (product,) = structure_rows(models.FutureProduct, [{"listed-months": months}], "$.x", issues)
+        seen.append((product, registry.warned_paths()))
+    assert seen[0] == seen[1] == seen[2]
+    product, paths = seen[0]
+    assert product.listed_months == tuple(each for each in months if isinstance(each, str))
+    assert product.extra == {"listed-months": months}
+    assert paths == ["$.x[].listed-months[]"]
+
+
+def test_one_object_is_reported_at_its_own_path() -> None:
+    registry = DecoderRegistry()
+    for _ in range(2):
+        registry._warned.clear()
+        issues = Issues("a.b", strict=False, registry=registry)
+        assert structure_one(models.Order, {"price": ["?"]}, "$.one", issues).extra == {"price": ["?"]}
+        assert registry.warned_paths() == ["$.one.price"]

@@ -70,6 +70,19 @@ def test_another_account_is_connected_with_all_the_others() -> None:
     assert sent(stream, 3.0)[0]["value"] == ["9ZZ00001", "9ZZ00002"]
 
 
+@pytest.mark.parametrize("alerts", [True, False])
+def test_what_was_wanted_before_stays_wanted(alerts: bool) -> None:
+    stream = connection(alerts=alerts, watchlists=not alerts)
+    stream.want(["A"], alerts=not alerts, watchlists=alerts)
+    stream.want([], alerts=False, watchlists=False)
+    sent(stream, 0.0)
+    receive(stream, 0.0, status="ok", action="connect", request_id=1)
+    assert [message["action"] for message in sent(stream, 0.0)] == [
+        "public-watchlists-subscribe",
+        "quote-alerts-subscribe",
+    ]
+
+
 def test_account_that_is_not_confirmed_is_rejected() -> None:
     stream = connection("A", "B")
     sent(stream, 0.0)
@@ -149,6 +162,12 @@ def test_event_of_each_type(kind: str, data: Any, expected: Any) -> None:
 def test_results_are_unpacked() -> None:
     events = receive(ready(), 1.0, results=[{"type": "Order", "data": ORDER}, 7, {"type": "Order", "data": ORDER}])
     assert [event.data.id for event in events] == ["700100", "700100"]
+
+
+def test_message_with_a_type_is_an_event_also_beside_a_status() -> None:
+    [event] = receive(ready(), 1.0, type="Order", data=ORDER, status="error", action="connect")
+    assert event.data.id == "700100"
+    assert receive(ready(), 1.0, results=[{"data": ORDER}, {"status": "error"}]) == []
 
 
 def test_unknown_message_is_kept_raw() -> None:
