@@ -17,7 +17,7 @@ SAFE_SHARE = 0.7
 HELD_LIFE = 3.0
 """Seconds after which held tokens lapse, from the moment at which they were asked for."""
 
-MAX_DELAY = 0.25
+MAX_DELAY = 0.1
 """Seconds after its moment at which an unused slot lapses."""
 
 
