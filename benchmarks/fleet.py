@@ -18,7 +18,7 @@ from benchmarks.overhead import Call, cpu_per_call, serve
 from brokerage_async import Client, Environment, Limits, StaticToken
 from brokerage_async.fleet import Fleet, RedisLimits
 from brokerage_async.fleet.ask import ASK
-from brokerage_async.fleet.budget import capacity_of
+from brokerage_async.fleet.budget import bucket_of
 from tests.fleet.engines import EngineServer, engine_server, missing
 
 BOUND = 1.15
@@ -66,7 +66,7 @@ async def decisions(server: EngineServer, workers: int) -> None:
         ]
 
         async def ask(worker: int) -> None:
-            arguments = (f"w{worker}", 50, capacity_of(50), 0, 1, 0, 0, 100, 0, 0, 0, 40)
+            arguments = (f"w{worker}", *bucket_of(50), 0, 1, 0, 0, 100, 0, 0, 0, 40)
             await fleet.connection.script(ASK, keys, arguments)
 
         for worker in range(workers):

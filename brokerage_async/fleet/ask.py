@@ -1,7 +1,7 @@
 """The script that shares a request budget: one call per decision, one clock, that of the engine.
 
 The budget is a token bucket whose tokens may lie with the workers. ``empty_at`` is the moment at which it is empty; it
-lies ahead once slots were booked in advance. In any second at most ``rate + capacity = budget`` requests are sent:
+lies ahead once slots were booked in advance. See `budget.bucket_of` for what a second may see.
 
 * A *slot* is a token with its moment. Trades get the next one; reads leave some for trades, and book at most
   ``horizon`` ahead, so that a trade never waits behind the reads of other workers.
@@ -59,7 +59,7 @@ end
 ASK = Script(
     HEAD
     + """
-local budget, capacity = tonumber(ARGV[2]), tonumber(ARGV[3])
+local full_rate, capacity = tonumber(ARGV[2]), tonumber(ARGV[3])
 local trades, reads, held, target = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local share, is_local = tonumber(ARGV[8]), ARGV[9] == '1'
 local spent, pause, horizon = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
@@ -100,7 +100,7 @@ if pause > 0 then
   gate = math.max(gate, now + pause)
 end
 if gate > now + 600000 then gate = 0 end
-local base = (budget - capacity) * factor
+local base = full_rate * factor
 local rate = math.max(base * 0.05, base - num(field('local'), 0) / 1000)
 local gap = 1000 / rate
 

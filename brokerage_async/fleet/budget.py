@@ -6,7 +6,7 @@ from collections import deque
 
 import attrs
 
-__all__ = ["Budget", "Grant", "capacity_of", "local_rate"]
+__all__ = ["Budget", "Grant", "bucket_of", "local_rate"]
 
 RESERVE = 0.1
 """Share of the budget that is not spread evenly over a second but kept for trades and for tokens to hold."""
@@ -17,13 +17,16 @@ SAFE_SHARE = 0.7
 HELD_LIFE = 3.0
 """Seconds after which held tokens lapse, from the moment at which they were asked for."""
 
-MAX_DELAY = 0.25
+MAX_DELAY = 0.1
 """Seconds after its moment at which an unused slot lapses."""
 
 
-def capacity_of(budget: float) -> float:
-    """Return the capacity of the bucket, which fills at the rate of the rest of the budget."""
-    return max(RESERVE * budget, min(1.0, budget / 2))
+def bucket_of(budget: float) -> tuple[float, float]:
+    """Return the rate at which the bucket fills, and its capacity.
+
+    A second sees at most ``rate + capacity - 1`` requests, rounded up: its end belongs to the next one.
+    """
+    return (1.0 - RESERVE) * budget, max(1.0, RESERVE * budget)
 
 
 def local_rate(budget: float, local_share: float, workers: int) -> float:

@@ -76,6 +76,9 @@ class Connection:
         self._redis = _client(Secret(engine)) if isinstance(engine, str) else cast("Any", engine)
         if not callable(getattr(self._redis, "execute_command", None)):
             raise ConfigurationError(f"engine must be a url or a redis.asyncio.Redis, got {type(engine).__name__}")
+        pool = getattr(self._redis, "connection_pool", None)
+        if getattr(pool, "connection_kwargs", {}).get("decode_responses"):
+            raise ConfigurationError("engine must be a client that returns bytes, got one with decode_responses=True")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._rest_until = float("-inf")
         self._closed = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import random
 
@@ -13,7 +14,7 @@ from ..config import Limits
 from ..errors import ConfigurationError
 from ..http.limiter import Lane, LaneName
 from .ask import ASK, GRACE, LEAVE
-from .budget import Budget, Grant, capacity_of, local_rate
+from .budget import Budget, Grant, bucket_of, local_rate
 from .connection import EngineUnavailableError
 from .fleet import Fleet
 from .pacer import LanePacer
@@ -40,6 +41,7 @@ PARTS = ("state", "seen", "lost", "queue", "due", "tags")
 MAX_BATCH = 64
 """Most tokens held, and most slots asked for at once."""
 
+NUMBERS = itertools.count(1)
 DEFAULT_LIMITS = Limits()
 MIN_WAIT = 0.002
 
@@ -107,6 +109,7 @@ class RedisLimits:
         check_positive("local_share", check_number("local_share", local_share, maximum=1.0))
         self.limits: Limits = limits
         self._fleet = fleet
+        self._number = next(NUMBERS)
         self._rate = float(requests_per_second)
         self._local_share = float(local_share)
         self._keys = [fleet.connection.key("limits", name, part) for part in PARTS]
@@ -129,6 +132,11 @@ class RedisLimits:
 
     def __repr__(self) -> str:
         return f"RedisLimits({self._fleet.connection.name!r}, requests_per_second={self._rate:g})"
+
+    @property
+    def _worker(self) -> str:
+        """Name in the engine: a process may have several limits."""
+        return f"{self._fleet.worker}-{self._number}"
 
     def pacer(self, name: LaneName) -> LanePacer:
         """Return the pacer of one lane of a client."""
@@ -165,7 +173,7 @@ class RedisLimits:
         self._plan(running_loop())  # for calls that wait
         if self._asks:
             try:
-                await self._fleet.connection.script(LEAVE, self._keys, [self._fleet.worker])
+                await self._fleet.connection.script(LEAVE, self._keys, [self._worker])
             except EngineUnavailableError as error:
                 logger.debug("the fleet was left without a word: %s", error)
 
@@ -296,7 +304,7 @@ class RedisLimits:
             for is_trade, slots in ((True, budget.trades), (False, budget.reads))
         ]
         arguments: tuple[str | float, ...] = (
-            self._fleet.worker, self._rate, capacity_of(self._rate), *wanted, budget.current_held(asked_at), MAX_BATCH,
+            self._worker, *bucket_of(self._rate), *wanted, budget.current_held(asked_at), MAX_BATCH,
             int(self._share * 1000), int(asked_at < budget.local_until), spent, int(pause * 1000), int(HORIZON * 1000),
         )  # fmt: skip
         self._asks += 1

@@ -136,9 +136,11 @@ class RedisTokenStore:
                 case [b"wait", held]:
                     await asyncio.sleep(min(held / 1000 + 0.001, delay * random.uniform(0.5, 1.0)))  # noqa: S311
                     delay = min(2 * delay, MAX_POLL)
-                case _:
+                case [b"turn"]:
                     turn.start()
                     return turn
+                case _:
+                    raise EngineUnavailableError("the engine gave an unknown answer about the token")
 
     async def load(self, key: str) -> StoredToken | None:
         """Return the token of the fleet, if there is one."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from brokerage_async.fleet.budget import HELD_LIFE, MAX_DELAY, Budget, Grant, capacity_of, local_rate
+from brokerage_async.fleet.budget import HELD_LIFE, MAX_DELAY, Budget, Grant, bucket_of, local_rate
 
 
 def granted(**fields: object) -> Grant:
@@ -17,11 +19,12 @@ def budget_with(**fields: object) -> Budget:
     return budget
 
 
-@pytest.mark.parametrize(
-    ("budget", "capacity"), [(0.5, 0.25), (1, 0.5), (2, 1.0), (5, 1.0), (10, 1.0), (50, 5.0), (1000, 100.0)]
-)
-def test_capacity_leaves_most_of_the_budget_to_the_rate(budget: float, capacity: float) -> None:
-    assert capacity_of(budget) == capacity
+@pytest.mark.parametrize("budget", [0.5, 1, 2, 3, 5, 10, 50, 1000])
+def test_bucket_keeps_any_second_within_the_budget_and_wastes_little(budget: float) -> None:
+    rate, capacity = bucket_of(budget)
+    assert math.ceil(rate + capacity - 1 - 1e-9) <= max(1, budget)
+    assert rate >= 0.9 * budget - 1e-9
+    assert capacity >= 1  # the first request after a pause goes at once
 
 
 @pytest.mark.parametrize(("workers", "rate"), [(1, 1.75), (20, 1.75), (40, 0.875), (1000, 0.035), (0, 1.75)])

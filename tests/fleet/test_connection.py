@@ -12,6 +12,9 @@ from brokerage_async.fleet import EngineUnavailableError, Fleet
 from brokerage_async.fleet.connection import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
 
+if missing() is None:
+    from redis.asyncio import Redis
+
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 ECHO = Script("return ARGV[1]")
@@ -111,6 +114,16 @@ def test_connection_refuses_what_it_cannot_use(engine: object, name: str, messag
     with pytest.raises(ConfigurationError, match=message) as caught:
         Connection(engine, name=name, timeout=1.0)  # type: ignore[arg-type]
     assert "secret" not in str(caught.value)
+
+
+async def test_borrowed_client_must_return_bytes_and_stays_open(server: EngineServer) -> None:
+    async with Redis.from_url(server.url, decode_responses=True) as strings:
+        with pytest.raises(ConfigurationError, match="decode_responses"):
+            Fleet(strings)
+    async with Redis.from_url(server.url) as client:
+        async with Fleet(client, name="desk") as fleet:
+            assert (await fleet.status()).engine.latency is not None
+        assert await client.ping()
 
 
 async def test_closed_fleet_says_so(connection: Connection) -> None:

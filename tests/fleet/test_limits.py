@@ -14,7 +14,7 @@ from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.fleet import Fleet, RedisLimits
 from brokerage_async.fleet.ask import ASK
-from brokerage_async.fleet.budget import Grant, capacity_of
+from brokerage_async.fleet.budget import Grant, bucket_of
 from brokerage_async.http.limiter import Lane, LaneName
 from brokerage_async.simulator import Simulator
 from tests.fleet.crowd import small_simulator
@@ -61,7 +61,7 @@ class Workers:
         pause: int = 0, spent: int = 0, share: float = 2.0,
     ) -> Grant:  # fmt: skip
         arguments = (
-            worker, self._budget, capacity_of(self._budget), trades, reads, held, target, int(share * 1000),
+            worker, *bucket_of(self._budget), trades, reads, held, target, int(share * 1000),
             int(local), spent, pause, 40,
         )  # fmt: skip
         return Grant.read(await self._fleet.connection.script(ASK, self._keys, arguments), 0.0, 0.0)
@@ -249,6 +249,16 @@ class TestClient:
             for _ in range(20):
                 await quiet.market_time.equity_holidays()
             assert limits._asks - before <= 2
+
+    async def test_clients_of_one_process_are_workers_of_their_own(self, server: EngineServer, sim: Simulator) -> None:
+        async with Fleet(server.url) as fleet:
+            both = [RedisLimits(fleet, requests_per_second=50) for _ in range(2)]
+            async with sim.client(limits=both[0]) as one, sim.client(limits=both[1]) as two:
+                await asyncio.gather(one.market_time.equity_holidays(), two.market_time.equity_holidays())
+                await asyncio.sleep(0.6)
+                status = await fleet.status()
+        assert sorted(status.parts) == ["limits", "limits 2"]
+        assert status.parts["limits 2"].workers == 2
 
     async def test_cancelled_calls_leave_the_others_going(self, server: EngineServer, sim: Simulator) -> None:
         async with client(sim, server.url) as one:
