@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ..._generated.converters import ExternalTransactionWire
 from ..._generated.models import QuantityDirection
 from ..accounts.accounts import Account, Position
 from ..accounts.transactions import Transaction
@@ -67,25 +68,26 @@ class AccountViews:
 
     def external_transaction(self, account: Account, movement: Transaction) -> dict[str, Any]:
         """Return a transfer of cash from or to a bank."""
-        number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at).isoformat()
+        number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at)
         assert isinstance(amount, Decimal)
-        return {
-            "id": int(str(number)),
-            "account-number": account.number,
-            "amount": money(abs(amount)),
-            "bank-account-type": "Checking",
-            "banking-date": day,
-            "created-at": timestamp(movement.executed_at),
-            "direction": "Deposit" if amount > 0 else "Withdrawal",
-            "disbursement-type": "Partial",
-            "ext-transfer-id": f"SIM-{number}",
-            "funds-available-date": day,
-            "is-cancelable": False,
-            "is-clearing-accepted": True,
-            "state": "Completed",
-            "transfer-method": "ACH",
-            "updated-at": timestamp(movement.executed_at),
-        }
+        wire = ExternalTransactionWire(
+            id=int(str(number)),
+            account_number=account.number,
+            amount=Decimal(money(abs(amount))),
+            bank_account_type="Checking",
+            banking_date=day,
+            created_at=timestamp(movement.executed_at),
+            direction="Deposit" if amount > 0 else "Withdrawal",
+            disbursement_type="Partial",
+            ext_transfer_id=f"SIM-{number}",
+            funds_available_date=day,
+            is_cancelable=False,
+            is_clearing_accepted=True,
+            state="Completed",
+            transfer_method="ACH",
+            updated_at=timestamp(movement.executed_at),
+        )
+        return _json(wire)
 
     def watchlist(self, one: PublicWatchlist) -> dict[str, Any]:
         """Return a public watchlist."""
