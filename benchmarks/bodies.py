@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any
@@ -15,7 +16,9 @@ import msgspec
 
 from brokerage_async import Client, models
 from brokerage_async._generated import operations
+from brokerage_async._generated.converters import WIRES
 from brokerage_async.operation import Operation
+from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.simulator import Simulator
 
 ROWS = 1000
@@ -99,7 +102,9 @@ async def _record_holdings() -> list[Page]:
         positions = Page("positions", operations.POSITIONS_LIST, models.Position, transport.body)
         await client.option_chains.nested("AAPL")
         chain = Page("nested option chain", operations.OPTION_CHAINS_NESTED, models.NestedOptionChain, transport.body)
-    moments = [prices.with_rows(rows).body for rows in islice(_polled(prices.rows()), MOMENTS)]
+    keys = _keys(models.MarketDataSnapshot)
+    polled_rows = islice(_polled([_renamed(row, _names(models.MarketDataSnapshot)) for row in prices.rows()]), MOMENTS)
+    moments = [prices.with_rows([_renamed(row, keys) for row in rows]).body for rows in polled_rows]
     prices = attrs.evolve(prices, body=moments[0])
     polled = attrs.evolve(prices, name="market data, polled", later=tuple(moments[1:]))
     held = positions.rows()
@@ -120,39 +125,41 @@ def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         rows = [{**row, **_moved(row, chance)} for row in rows]
 
 
-_QUOTES = ("bid", "ask", "mid", "mark", "last", "last-mkt")
+_QUOTES = ("bid", "ask", "mid", "mark", "last", "last_mkt")
 _GREEKS = ("volatility", "delta", "gamma", "theta", "rho", "vega")
-_OF_THE_DAY = ("open", "day-high-price", "day-low-price")
-_MODELLED = ("theo-price", "dx-mark")
+_OF_THE_DAY = ("open", "day_high_price", "day_low_price")
+_MODELLED = ("theo_price", "dx_mark")
 
 
 def _day(row: dict[str, Any], chance: Random) -> dict[str, Any]:
     price = float(row["mark"])
     day = {key: f"{chance.uniform(price * 0.9, price * 1.1):.2f}" for key in _OF_THE_DAY}
-    day |= {"last-mkt": row["last"], "volume": f"{chance.randrange(900)}.0"}
-    if row["instrument-type"] == "Equity Option":
+    day |= {"last_mkt": row["last"], "volume": f"{chance.randrange(900)}.0"}
+    if row["instrument_type"] == models.InstrumentType.EQUITY_OPTION:
         greeks = {key: f"{'-' * (key == 'theta')}{chance.random():.4f}" for key in _GREEKS}
-        return {**day, **greeks, **dict.fromkeys(_MODELLED, f"{price:.4f}"), "open-interest": chance.randrange(5000)}
-    year = {key: f"{chance.uniform(price * 0.7, price * 1.3):.2f}" for key in ("year-low-price", "year-high-price")}
-    return {**day, **year, "volume": f"{chance.randrange(10**8)}.0", "beta": "1.2345", "dividend-frequency": "4.0"}
+        return {**day, **greeks, **dict.fromkeys(_MODELLED, f"{price:.4f}"), "open_interest": chance.randrange(5000)}
+    year = {key: f"{chance.uniform(price * 0.7, price * 1.3):.2f}" for key in ("year_low_price", "year_high_price")}
+    return {**day, **year, "volume": f"{chance.randrange(10**8)}.0", "beta": "1.2345", "dividend_frequency": "4.0"}
 
 
 def _moved(row: dict[str, Any], chance: Random) -> dict[str, Any]:
     share = chance.gauss(0, 0.0005)
     quotes = {key: f"{float(row[key]) * (1 + share):.2f}" for key in _QUOTES}
     modelled = {key: f"{float(row[key]) * (1 + share):.4f}" for key in (*_GREEKS, *_MODELLED) if key in row}
-    sizes = {key: f"{chance.randrange(1, 500)}.0" for key in ("bid-size", "ask-size")}
+    sizes = {key: f"{chance.randrange(1, 500)}.0" for key in ("bid_size", "ask_size")}
     traded = chance.randrange(5) if modelled else chance.randrange(10_000)
     return {**row, **quotes, **modelled, **sizes, "volume": f"{float(row['volume']) + traded:.1f}"}
 
 
 def _held(row: dict[str, Any], number: int) -> dict[str, Any]:
     """One of many positions, with quantities in the form that the service was recorded to send."""
-    symbol = _option_symbol(row["underlying-symbol"], date(2026, 6, 19) + timedelta(number % 50), "P", 100 + number)
-    counts = {key: int(row[key]) for key in ("multiplier", "restricted-quantity")}
-    prices = {"average-open-price": f"{number * 0.37 + 1:.2f}", "close-price": f"{number % 50 * 0.41 + 1:.2f}"}
-    moments = {"created-at": f"2026-06-{number % 10 + 1:02}T14:{number % 60:02}:11.{number:03}+00:00"}
-    return {**row, "symbol": symbol, "quantity": number % 20 + 1, **counts, **prices, **moments}
+    row = _renamed(row, _names(models.Position))
+    symbol = _option_symbol(row["underlying_symbol"], date(2026, 6, 19) + timedelta(number % 50), "P", 100 + number)
+    counts = {name: int(row[name]) for name in ("multiplier", "restricted_quantity")}
+    prices = {"average_open_price": f"{number * 0.37 + 1:.2f}", "close_price": f"{number % 50 * 0.41 + 1:.2f}"}
+    moments = {"created_at": f"2026-06-{number % 10 + 1:02}T14:{number % 60:02}:11.{number:03}+00:00"}
+    own = {"symbol": symbol, "quantity": number % 20 + 1, **counts, **prices, **moments}
+    return _renamed({**row, **own}, _keys(models.Position))
 
 
 def _with_strikes(page: Page) -> Page:
@@ -163,22 +170,36 @@ def _with_strikes(page: Page) -> Page:
     for number in range(EXPIRATIONS):
         day = date(2026, 6, 19) + timedelta(7 * number)
         step = Decimal(STRIKE_STEPS[number % len(STRIKE_STEPS)])
-        strikes = [_strike(chain["root-symbol"], day, 100 + n * step) for n in range(STRIKES // EXPIRATIONS)]
-        own = {"expiration-date": f"{day}", "days-to-expiration": 9 + 7 * number, "strikes": strikes}
-        expirations.append({**expiration, **own})
+        strikes = [_strike("AAPL", day, 100 + n * step) for n in range(STRIKES // EXPIRATIONS)]
+        own = {"expiration_date": f"{day}", "days_to_expiration": 9 + 7 * number, "strikes": strikes}
+        expirations.append({**expiration, **_renamed(own, _keys(models.OptionExpiration))})
     return page.with_rows([{**chain, "expirations": expirations}])
 
 
 def _strike(root: str, day: date, price: Decimal) -> dict[str, str]:
-    keys = {"C": ("call", "call-streamer-symbol"), "P": ("put", "put-streamer-symbol")}
-    found = {"strike-price": f"{price:.1f}"}
-    for letter, (symbol, streamer) in keys.items():
-        found |= {symbol: _option_symbol(root, day, letter, price), streamer: f".{root}{day:%y%m%d}{letter}{price:g}"}
-    return found
+    found = {"strike_price": f"{price:.1f}"}
+    for name, letter in (("call", "C"), ("put", "P")):
+        found[name] = _option_symbol(root, day, letter, price)
+        found[f"{name}_streamer_symbol"] = f".{root}{day:%y%m%d}{letter}{price.normalize():f}"
+    return _renamed(found, _keys(models.OptionStrike))
 
 
 def _option_symbol(root: str, day: date, letter: str, price: Decimal | int) -> str:
     return f"{root:6}{day:%y%m%d}{letter}{int(price * 1000):08}"
+
+
+@cache
+def _names(model: type[Any]) -> dict[str, str]:
+    """The name of each field by its key in JSON."""
+    return {key: field.target for key, field in wire_fields(WIRES[model]).items()}
+
+
+def _keys(model: type[Any]) -> dict[str, str]:
+    return {name: key for key, name in _names(model).items()}
+
+
+def _renamed(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names[name]: value for name, value in row.items()}
 
 
 async def _record(*, chain_only: bool) -> list[Page]:
