@@ -379,7 +379,7 @@ def test_the_names_are_there_and_errors_are_ours() -> None:
         _ = public.NoSuchJournal  # type: ignore[attr-defined]
 
 
-def test_no_database_is_imported_before_it_is_asked_for() -> None:
+def test_import_leaves_out_what_may_not_be_needed() -> None:
     program = "import sys, brokerage_async.journal; sys.exit('sqlite3' in sys.modules or 'psycopg' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

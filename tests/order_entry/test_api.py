@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import attrs
@@ -12,7 +13,7 @@ import pytest
 
 from brokerage_async._generated.models import OrderType, TimeInForce
 from brokerage_async.config import Limits
-from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from tests.loops import on_virtual_time
@@ -144,3 +145,25 @@ async def test_a_bad_account_number_is_told_before_anything_is_sent() -> None:
 def test_a_lease_is_a_time() -> None:
     with pytest.raises(ConfigurationError, match="lease"):
         OrderEntry(None, MemoryJournal(), lease=0)  # type: ignore[arg-type]
+
+
+@on_virtual_time
+async def test_an_invalid_order_id_is_named_before_anything_is_sent() -> None:
+    async with floor() as here:
+        edit: Any = None
+        calls: dict[str, list[Callable[[], Awaitable[object]]]] = {
+            "order_id": [
+                lambda: here.entry.cancel(here.account, ""),
+                lambda: here.entry.replace(here.account, "", edit),
+                lambda: here.entry.edit(here.account, "", edit),
+            ],
+            "complex_order_id": [
+                lambda: here.entry.edit_pairs(here.account, ""),
+                lambda: here.entry.cancel_complex(here.account, ""),
+            ],
+        }
+        for name, some in calls.items():
+            for call in some:
+                with pytest.raises(BrokerageError, match=rf"^{name} must "):
+                    await call()
+        assert not here.sim.ledger.requests

@@ -368,3 +368,14 @@ def test_cancellation_of_a_complex_order_as_its_components_show_it(
     assert complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
     replaced = attrs.evolve(seen.orders[0], replacing_order_id="8") if seen.orders else Order()
     assert complex_cancel_shown(attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:])), settled=True) is None
+
+
+def test_a_factor_beyond_the_largest_is_rejected() -> None:
+    assert ReconcilePolicy(factor=1000).factor == 1000
+    with pytest.raises(ConfigurationError, match=r"factor must be a finite number of at least 1 and at most 1000, got"):
+        ReconcilePolicy(factor=1000.5)
+
+
+def test_results_of_a_search_are_words() -> None:
+    """They are the codes of an unknown outcome, which callers compare."""
+    assert [str(each) for each in SearchResult] == ["found", "absent", "undetermined", "conflict"]

@@ -161,3 +161,18 @@ async def test_a_list_that_shows_an_order_again_is_not_complete(again: dict[str,
     sighting = await poll(Account([[]], pages), "a")
     assert not sighting.complete
     assert "page 1 repeats earlier orders (1): the list changed" in str(sighting.error)
+
+
+@on_virtual_time
+async def test_both_lists_are_read_in_pages_of_the_largest_size() -> None:
+    account = Account([[]], [[]])
+    await poll(account, "a")
+    assert account.queries["orders.list_live"] == {"per-page": 200}
+    assert account.queries["orders.list"]["per-page"] == 200
+
+
+@on_virtual_time
+async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
+    window, newest = Window.from_now(NOW), NOW + timedelta(days=1)
+    assert not window.is_past(order("a", days_ago=3), newest)
+    assert window.is_past(order("a", days_ago=3.001), newest)

@@ -68,6 +68,7 @@ SHOWN = Order(
 )
 MORE = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal(11))
 OTHER = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="AAPL", quantity=Decimal(10))
+PLAIN = OrderLeg(action=LegAction.BUY, symbol="SPY 260612C00500000", quantity=Decimal(10))
 SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
 
 
@@ -90,6 +91,9 @@ SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", qu
         ({"legs": ((SHOWN.legs or ())[0], OTHER)}, "legs"),
         ({"legs": ((SHOWN.legs or ())[0], SOLD)}, "legs"),
         ({"legs": ((SHOWN.legs or ())[0], MORE)}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], PLAIN)}, None),
+        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.SELL))}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.BUY_TO_CLOSE))}, "legs"),
         ({"legs": (OrderLeg(), OrderLeg())}, None),
         ({"edited": True, "price": Decimal(9), "legs": ((SHOWN.legs or ())[0], MORE)}, None),
         ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),

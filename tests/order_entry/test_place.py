@@ -534,6 +534,17 @@ async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds(
         assert "the journal did not acknowledge this outcome" in placement.note
 
 
+@on_virtual_time
+async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_ended() -> None:
+    """Another worker may have sent it since, and nothing shows that it has not."""
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, faults.status(422))
+        entry = OrderEntry(here.client, FailingJournal("close", "renew"), lease=0.05)
+        with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
+            await entry.place(here.account, order("mine"))
+        assert caught.value.code == "claim_lost"
+
+
 # --- a cancelled caller is told the truth
 
 
@@ -693,13 +704,15 @@ async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_n
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         with pytest.raises(OrderOutcomeUnknownError):
             await entry.place(here.account, order("mine"))
+        (before,) = await journal.entries()
         cancelled = await place_until_shutdown(here, journal, 0.005)
         await asyncio.sleep(1)
         assert cancelled is not None
         assert cancelled.__notes__ == [
             f"order mine of account {here.account} may have been placed: recover() will look for it"
         ]
-        assert [each.owner for each in await journal.entries()] == [None]
+        (after,) = await journal.entries()
+        assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
 
 
 @on_virtual_time

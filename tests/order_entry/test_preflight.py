@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from brokerage_async import models
-from brokerage_async.order_entry.preflight import rejection
+from brokerage_async.errors import ErrorDetail
+from brokerage_async.order_entry.preflight import is_blank, rejection
 from brokerage_async.order_entry.results import Outcome
 
 SOUND = {"order": {"order-type": "Limit"}}
@@ -47,3 +48,29 @@ def test_a_preview_that_shows_nothing_known_stops_an_order() -> None:
 def test_one_code_as_text_is_that_code_and_no_other() -> None:
     assert rejection(WARNED, "tif_next_valid_session") is None
     assert rejection(WARNED, "tif_next_valid_session_or_other") is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "allowed", "code"), [("errors", True, "preflight_errors"), ("warnings", False, "preflight_warnings")]
+)
+def test_rejection_names_its_operation_and_lists_the_messages(field: str, allowed: bool, code: str) -> None:
+    stopped = rejection(previewed(**{field: [{"code": "c", "message": "m"}]}), allowed, "complex_orders.dry_run")
+    assert stopped is not None
+    assert (stopped.outcome, stopped.error.operation) == (Outcome.REFUSED, "complex_orders.dry_run")
+    assert (stopped.error.code, stopped.error.errors) == (code, (ErrorDetail("c", "m"),))
+
+
+def test_rejection_of_a_blank_preview_names_its_operation_and_says_that_nothing_was_submitted() -> None:
+    stopped = rejection(models.converter.structure({}, models.PlacedOrderResponse), True, "complex_orders.dry_run")
+    assert stopped is not None
+    assert stopped.error.operation == "complex_orders.dry_run"
+    assert "the order was not submitted" in str(stopped.error)
+
+
+@pytest.mark.parametrize("field", ["errors", "warnings"])
+def test_answer_with_nothing_but_an_unreadable_list_is_not_blank(field: str) -> None:
+    answer = models.converter.structure({field: "x"}, models.PlacedOrderResponse)
+    assert not is_blank(answer)
+    stopped = rejection(answer, False)
+    assert stopped is not None
+    assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, f"preflight_{field}")

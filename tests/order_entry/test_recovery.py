@@ -328,6 +328,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next
         here.sim.faults.add("GET", LISTS, trouble, times=None)
         (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
         assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
+        assert unread.note == f"the order lists could not be read: {unread.error}"
         assert (await here.journaled())[0].looked_at is None
         here.sim.faults.clear()
         (found,) = await here.entry.recover()

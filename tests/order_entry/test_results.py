@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import attrs
 import pytest
 
-from brokerage_async._generated.models import Order
-from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement
+from brokerage_async._generated.models import ComplexOrder, Order
+from brokerage_async.errors import (
+    BrokerageError,
+    ErrorDetail,
+    OrderNotSentError,
+    OrderOutcomeUnknownError,
+    OrderRefusedError,
+    PreflightError,
+    ServerError,
+)
+from brokerage_async.journal import EntryKey, JournalEntry
+from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement, placement_of
 
 PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", body=b'{"price":"1"}')
 
@@ -20,8 +32,10 @@ def test_outcomes_are_words() -> None:
 def test_nothing_is_claimed_that_was_not_told() -> None:
     assert (PLACEMENT.order, PLACEMENT.preview, PLACEMENT.error, PLACEMENT.opened_at) == (None,) * 4
     assert (PLACEMENT.attempts, PLACEMENT.warnings, PLACEMENT.note) == (0, (), "")
+    assert (PLACEMENT.code, PLACEMENT.order_id, PLACEMENT.complex_order) == (None, "", None)
     change = OrderChange(outcome=ChangeOutcome.UNKNOWN)
     assert (change.order, change.complex_order, change.preview, change.error, change.warnings) == (*(None,) * 4, ())
+    assert change.order_id == ""
 
 
 def test_the_body_is_kept_to_the_byte_and_not_shown() -> None:
@@ -34,3 +48,48 @@ def test_answers_stay_as_they_are() -> None:
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             answer.outcome = answer.outcome  # type: ignore[misc]
         assert attrs.evolve(answer) == answer
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error"), [(Outcome.REFUSED, OrderRefusedError), (Outcome.NOT_SENT, OrderNotSentError)]
+)
+def test_require_raises_what_the_service_said(outcome: Outcome, error: type[BrokerageError]) -> None:
+    cause = PreflightError("no money", code="margin", status=422, errors=(ErrorDetail("margin", "no money"),))
+    with pytest.raises(error, match="order x of account A1 was .*: no money") as caught:
+        attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
+    assert (caught.value.code, caught.value.status, caught.value.errors) == ("margin", 422, cause.errors)
+    assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
+
+
+def test_require_without_an_error_raises_the_note() -> None:
+    with pytest.raises(OrderRefusedError, match="was refused: journaled before") as caught:
+        attrs.evolve(PLACEMENT, outcome=Outcome.REFUSED, note="journaled before").require()
+    assert (caught.value.code, caught.value.status, caught.value.errors) == (None, None, ())
+
+
+def test_require_of_an_unknown_order_raises_all_that_names_it() -> None:
+    cause = ServerError("down", status=503)
+    with pytest.raises(OrderOutcomeUnknownError, match="may or may not have been placed: looked for") as caught:
+        attrs.evolve(
+            PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="looked for", attempts=1
+        ).require()
+    error = caught.value
+    assert (error.account_number, error.external_identifier, error.attempts) == ("A1", "x", 1)
+    assert (error.code, error.operation, error.__cause__) == ("absent", "orders.submit", cause)
+
+
+def test_placement_of_an_entry_carries_what_was_journaled() -> None:
+    entry = JournalEntry(
+        key=EntryKey("", "sandbox", "A1", "x"), body=b"{}", attempts=2, opened_at=datetime(2026, 6, 10, tzinfo=UTC),
+        order_id="5",
+    )  # fmt: skip
+    seen, whole = Order(id="7"), ComplexOrder(id="8")
+    placed = placement_of(entry, Outcome.PLACED, order=seen, note="n")
+    assert (placed.order_id, placed.order, placed.complex_order, placed.note) == ("7", seen, None, "n")
+    assert (placed.account_number, placed.external_identifier) == ("A1", "x")
+    assert (placed.attempts, placed.body, placed.opened_at) == (2, b"{}", entry.opened_at)
+    placed = placement_of(entry, Outcome.PLACED, order=whole)
+    assert (placed.order_id, placed.order, placed.complex_order) == ("8", None, whole)
+    assert placement_of(entry, Outcome.PLACED).order_id == "5"
+    assert placement_of(attrs.evolve(entry, order_id=None), Outcome.PLACED).order_id == ""
+    assert placement_of(entry, Outcome.UNKNOWN, order=seen).order_id == ""

@@ -173,3 +173,12 @@ async def test_poll_with_absurd_times_reads_on(year: int) -> None:
         found = searching(Account([[]], pages), attempts=1, now=NOW)
         assert list((await poll(Account([[]], pages), "a")).orders) in (["a"], [])
         assert (await found.poll(["a"])).complete
+
+
+@on_virtual_time
+async def test_orders_that_replace_each_other_are_followed_once() -> None:
+    """A service in disorder: each of two orders names the other one as its predecessor."""
+    circle = [carrier(1, replaces_order_id="2"), carrier(2, replaces_order_id="1")]
+    search = searching(Account([circle], [[]]), attempts=2)
+    assert (await search.poll(["a"])).orders["a"].id == "1"
+    assert search.conflict("a") == ""

@@ -312,6 +312,53 @@ class TestEffect:
         assert code_of("POST", "/oauth/token", body={"grant_type": "refresh_token"}) == "unsafe_segment"
 
 
+@pytest.mark.parametrize(
+    ("call", "code", "place"),
+    [
+        ({"method": "HEAD"}, "value_not_allowed", "method"),
+        ({"path": 5}, "wrong_type", "path"),
+        ({"path": "accounts"}, "unsafe_segment", "path"),
+        ({"path": "/a?b"}, "unsafe_segment", "path"),
+        ({"path": "/a%zz"}, "unsafe_segment", "path"),
+        ({"path": "/a/../b"}, "unsafe_segment", "path"),
+        ({"path": "/\ud800"}, "not_text", "path"),
+        ({"path": "/oauth/token", "method": "POST"}, "unsafe_segment", "path"),
+        ({"path_values": 5}, "wrong_type", "path_values"),
+        ({"path_values": {"a": "1"}}, "unknown_parameter", "path"),
+        ({"path": "/{a}", "path_values": {"a": 1.5}}, "wrong_type", "a"),
+        ({"query": 5}, "wrong_type", "query"),
+        ({"query": {"\ud800": "1"}}, "not_text", "query"),
+        ({"query": {"a": 1.5}}, "wrong_type", "a"),
+        ({"query": {"a": [NAIVE]}}, "naive_date_time", "a"),
+        ({"query": {"a": Decimal("NaN")}}, "not_finite", "a"),
+        ({"body": {"a": 1}}, "forbidden", "body"),
+        ({"method": "POST", "body": "text"}, "wrong_type", "body"),
+        ({"method": "POST", "body": {"a": "\ud800"}}, "wrong_type", "body"),
+        ({"method": "POST", "body": {"a": {"b": [1.5]}}}, "wrong_type", "body.a.b[0]"),
+        ({"method": "POST", "body": {"a": {1: "b"}}}, "wrong_type", "body.a"),
+        ({"effect": "write"}, "value_not_allowed", "effect"),
+        ({"method": "POST", "path": "/accounts/5/orders", "effect": Effect.READ}, "value_not_allowed", "effect"),
+    ],
+    ids=repr,
+)
+def test_every_refusal_names_its_place(call: dict[str, Any], code: str, place: str) -> None:
+    given: dict[str, Any] = {"method": "GET", "path": "/accounts"} | call
+    with pytest.raises(InvalidRequestError, match="nothing was sent") as caught:
+        custom_call(given.pop("method"), given.pop("path"), **given)
+    (detail,) = caught.value.errors
+    assert (detail.code, detail.domain) == (code, place)
+
+
+def test_parameters_of_a_call_say_where_each_value_goes() -> None:
+    call = custom_call("GET", "/a/{b}", path_values={"b": 1}, query={"c[]": ["x", "y"], "d": 2})
+    shown = [(each.name, each.wire, each.location, each.required, each.array) for each in call.operation.parameters]
+    assert shown == [
+        ("b", "b", "path", True, False),
+        ("c[]", "c[]", "query", False, True),
+        ("d", "d", "query", False, False),
+    ]
+
+
 def test_nothing_keeps_the_operation_of_a_call() -> None:
     """A program that calls a million paths must not hold a million operations."""
     call = custom_call("GET", "/x", query={"a": "1"})

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
-FOLDER = Path(__file__).parents[2] / "schema"
-FILES: dict[str, dict[str, Any]] = {
-    path.name: yaml.safe_load(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")
-}
+from tests.schema.sources import FOLDER, schema_files
+
+FILES = schema_files()
 ROOT = FILES.pop("openapi.yaml")
 
 SCHEMAS: dict[str, dict[str, Any]] = {

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
+from tests.schema.sources import schema_files
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
 
-FOLDER = Path(__file__).parents[2] / "schema"
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
 NEEDED = {
     "balances.net_liq_history": "time-back=1d",
@@ -34,8 +32,12 @@ SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition("."
 @functools.cache
 def named() -> dict[str, set[int]]:
     """Return the error statuses that the schema names, by operation."""
-    contents = [yaml.safe_load(file.read_text("utf-8")) for file in FOLDER.glob("*.yaml")]
-    methods = [one for content in contents for item in content.get("paths", {}).values() for one in item.values()]
+    methods = [
+        one
+        for content in schema_files().values()
+        for item in content.get("paths", {}).values()
+        for one in item.values()
+    ]
     return {
         one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400}
         for one in methods

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ..._generated.operations import OAUTH_TOKEN
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage
@@ -50,5 +51,5 @@ class Sender:
             "client_secret": server.application.client_secret,
         }
         self._token = None
-        response = self._ask("POST", "/oauth/token", json.dumps(asked).encode(), now)
+        response = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked).encode(), now)
         self._token = json.loads(response.body).get("access_token") if response.status == 200 else None

@@ -1,0 +1,130 @@
+"""Mutants of one source file: mutmut's operators, and rules for what is never mutated.
+
+The rules are general and were fixed before the first run. Left out is what cannot change what the library does:
+annotations and other typing, docstrings, decorators, log records, ``__repr__``, and prose: any string that contains a
+space, which in this code is a sentence of an error (keys, codes and words of the wire have none).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+import libcst.matchers as m
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation.mutators import mutation_operators
+
+from .mutant import Mutant
+
+#: Functions that write for people.
+FOR_PEOPLE = {"__repr__", "__str__", "__rich_repr__"}
+
+TYPING = m.OneOf(
+    m.Call(func=m.Name(value=m.MatchRegex(r"TypeVar|ParamSpec|NewType"))),
+    m.Subscript(value=m.Name(value=m.MatchRegex(r"Callable|Literal|Mapping|Sequence"))),
+)
+LOGGING = m.Call(func=m.Attribute(value=m.Name(value=m.MatchRegex(r"logger|logging|warnings"))))
+NEVER_MUTATED = m.OneOf(
+    m.Annotation(),
+    m.Decorator(),
+    m.SimpleStatementLine(body=[m.Expr(m.SimpleString() | m.ConcatenatedString())]),
+    m.Assign(targets=[m.AssignTarget(m.Name(value=m.MatchRegex(r"__\w+__")))]),
+    m.AnnAssign(annotation=m.Annotation(m.Name("TypeAlias"))),
+    m.If(test=m.Name("TYPE_CHECKING")),
+    m.Assign(value=TYPING | LOGGING),
+    m.AnnAssign(value=LOGGING),
+    TYPING,
+    LOGGING,
+    m.Call(func=m.Name("cast")),
+    # mutmut leaves these out as well: what takes their place raises at once
+    m.Call(func=m.Name("len") | m.Name("isinstance")),
+)
+
+
+def is_prose(node: cst.CSTNode) -> bool:
+    """Return whether a string, in whichever form, contains a space."""
+    if isinstance(node, cst.SimpleString | cst.FormattedStringText):
+        return " " in node.value
+    if isinstance(node, cst.FormattedString):
+        return any(is_prose(part) for part in node.parts)
+    return isinstance(node, cst.ConcatenatedString) and (is_prose(node.left) or is_prose(node.right))
+
+
+def drops_prose(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
+    """Return whether only a sentence is missing from the mutated node."""
+    if isinstance(node, cst.Call) and isinstance(mutated, cst.Call):
+        kept = [arg.value for arg in mutated.args]
+        return any(is_prose(arg.value) and not any(arg.value is value for value in kept) for arg in node.args)
+    if isinstance(node, cst.Lambda):
+        return is_prose(node.body)
+    return isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None and is_prose(node.value)
+
+
+class _Finder(cst.CSTVisitor):
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[cst.CSTNode, cst.CSTNode, str, cst.CSTNode]] = []
+        self._names: list[str] = []  # of the classes and functions around
+        self._function: cst.FunctionDef | None = None
+        self._in_body = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if m.matches(node, NEVER_MUTATED) or is_prose(node):
+            return False
+        if isinstance(node, cst.FunctionDef) and node.name.value in FOR_PEOPLE:
+            return False
+        if isinstance(node, cst.FunctionDef | cst.ClassDef) and self._function is None:
+            self._names.append(node.name.value)
+            if isinstance(node, cst.FunctionDef):
+                self._function = node
+        if self._function is not None and node is self._function.body:
+            self._in_body = True
+        function = ".".join(self._names) if self._in_body else ""
+        body = self._function.body if self._function is not None and self._in_body else None
+        for kind, operator in mutation_operators:
+            if isinstance(node, kind):
+                others = [other for other in operator(node) if not drops_prose(node, other)]
+                self.found += [(node, other, function, body or node) for other in others]
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        if self._function is not None and original_node is self._function.body:
+            self._in_body = False
+        if original_node is self._function:
+            self._function = None
+            self._names.pop()
+        elif isinstance(original_node, cst.ClassDef) and self._function is None:
+            self._names.pop()
+
+
+class SourceFile:
+    """One file and all its mutants."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        wrapper = MetadataWrapper(cst.parse_module(Path(path).read_text("utf-8")), unsafe_skip_copy=True)
+        finder = _Finder()
+        wrapper.visit(finder)
+        self._module = wrapper.module
+        self._found = finder.found
+        self._positions = wrapper.resolve(PositionProvider)
+
+    def mutants(self) -> Iterator[Mutant]:
+        seen: Counter[tuple[str, str, str]] = Counter()
+        for number, (node, other, function, around) in enumerate(self._found):
+            where, whole = self._positions[node], self._positions[around]
+            before, after = (" ".join(self._module.code_for_node(one).split()) for one in (node, other))
+            lines = where.start.line, where.end.line, whole.start.line, whole.end.line
+            seen[function, before, after] += 1
+            yield Mutant(self.path, number, *lines, function, before, after, seen[function, before, after])
+
+    def mutated(self, mutant: Mutant) -> str:
+        """Return the source with this change."""
+        node, other, *_ = self._found[mutant.number]
+        changed = self._module.deep_replace(node, other)
+        assert isinstance(changed, cst.Module)
+        return changed.code

@@ -1,0 +1,122 @@
+"""The page ``docs/design/mutation.md``, written from the results of a sample and from the reasons of its survivors."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .fork import TIMEOUT
+from .mutant import Key, Mutant
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "design" / "mutation.md"
+REASONS = Path(__file__).with_name("survivors.toml")
+MIN_SHARE = 0.85
+
+Results: TypeAlias = Mapping[Key, str]
+
+HEAD = """\
+# Mutation testing
+
+Written by `nox -s mutation`. A mutant is the library with one small change: a condition turned round, a number raised
+by one, an argument left out, a string altered. If no test fails, the tests do not pin down what the changed code does.
+The changes come from [mutmut](https://mutmut.readthedocs.io/) {version}; `tests/mutation` runs them.
+
+Sample: {count} mutants, drawn with seed {seed} out of {total} from `protocol/` and `order_entry/`, from each file
+according to its share. Left out by rule are annotations, docstrings, decorators, logging, `__repr__`, and strings that
+contain a space: these are sentences for people, not keys or codes. Only the unit tests of the two rooms and two
+scenarios of order entry are run, for each mutant those that reach the changed line, up to {seconds:g} seconds of
+processor time.
+
+| Room | Mutants | Caught by a failing test | Never ends | Survived | Caught |
+| --- | ---: | ---: | ---: | ---: | ---: |
+"""
+
+MIDDLE = """
+{invalid} further mutants of the sample cannot be imported, and count neither way. `nox -s mutation` repeats it, and
+`nox -s mutation -- --seed 2` draws another sample.
+
+## Survivors
+
+A survivor that showed a gap was given a test, and is caught since. These are left, each with the reason why no test
+was added:
+
+| Where | Change | Reason |
+| --- | --- | --- |
+"""
+
+
+def key_of(said: Mapping[str, Any]) -> Key:
+    """Return the key in a line of results or in an entry of reasons."""
+    return said["path"], said["function"], said["before"], said["after"], said.get("occurrence", 1)
+
+
+def reasons() -> dict[Key, str]:
+    """Return why each known survivor needs no test."""
+    listed = tomllib.loads(REASONS.read_text("utf-8"))["survivor"]
+    return {key_of(each): each["reason"] for each in listed}
+
+
+def load(path: Path) -> dict[Key, str]:
+    """Return the last answer for each mutant that has been tried."""
+    if not path.exists():
+        return {}
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return {key_of(each): each["answer"] for each in lines}
+
+
+def verdict(answer: str) -> str:
+    """Return ``caught``, ``timeout``, ``survived`` or ``not imported``."""
+    return answer.partition(":")[0]
+
+
+def is_caught(answer: str) -> bool:
+    return verdict(answer) in ("caught", TIMEOUT, "crashed")
+
+
+def room_of(mutant: Mutant) -> str:
+    """Return the folder of a mutant below the package."""
+    return str(Path(mutant.path).parent.relative_to("brokerage_async"))
+
+
+def share(sample: Iterable[Mutant], results: Results) -> float:
+    """Return which share of the sample is caught, without what cannot be imported."""
+    counted = [is_caught(results[each.key]) for each in sample if verdict(results[each.key]) != "not imported"]
+    return sum(counted) / len(counted)
+
+
+def page(sample: list[Mutant], results: Results, **facts: object) -> str:
+    """Return the page."""
+    rooms = {room: [each for each in sample if room_of(each) == room] for room in sorted(map(room_of, sample))}
+    rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()]
+    invalid = sum(verdict(results[each.key]) == "not imported" for each in sample)
+    known = reasons()
+    survivors = [each for each in sample if verdict(results[each.key]) == "survived"]
+    lines = [
+        f"| `{each.path.removeprefix('brokerage_async/')}` {cell(each.function)} | {cell(each.before)} → "
+        f"{cell(each.after)} | {known.get(each.key, 'open')} |"
+        for each in survivors
+    ]
+    head = HEAD.format(count=len(sample) - invalid, **facts)
+    table = "\n".join([*rows, row("**all**", sample, results)])
+    return head + table + "\n" + MIDDLE.format(invalid=invalid) + "\n".join(lines) + "\n"
+
+
+def row(name: str, sample: list[Mutant], results: Results) -> str:
+    """Return the row of a room."""
+    counts = Counter(verdict(results[each.key]) for each in sample)
+    counted = len(sample) - counts["not imported"]
+    failing = counts["caught"] + counts["crashed"]
+    numbers = (counted, failing, counts[TIMEOUT], counts["survived"], f"{share(sample, results):.1%}")
+    return f"| {name} | {' | '.join(map(str, numbers))} |"
+
+
+def cell(code: str) -> str:
+    """Return code for a cell of a table."""
+    shown = code if len(code) <= 90 else code[:87] + "..."
+    escaped = shown.replace("|", "\\|")
+    return f"`{escaped}`" if shown and "`" not in shown else escaped
