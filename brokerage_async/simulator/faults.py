@@ -1,4 +1,4 @@
-"""Scripted faults: which requests meet one, and what it does to them.
+"""Scripted faults: which requests meet one, and its effect on them.
 
 A fault is written as a value or as a short string::
 
