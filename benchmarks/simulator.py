@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 import attrs
 from aiohttp import web
 
+from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator import Simulator
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -154,7 +155,7 @@ def rate(raw: Raw, orders: Connection, target: str, times: int) -> Rate:
 def authorization(base_url: str, client_secret: str, refresh_token: str) -> str:
     asked = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_secret": client_secret}
     headers = {"User-Agent": "raw/1", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{base_url}/oauth/token", json.dumps(asked).encode(), headers)
+    request = urllib.request.Request(f"{base_url}{OPERATIONS['oauth.token'].path}", json.dumps(asked).encode(), headers)
     with urllib.request.urlopen(request) as answered:
         return f"Authorization: Bearer {json.load(answered)['access_token']}\r\n"
 

@@ -6,20 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from .market.quotes import PriceSource
+from .market.quotes import PriceSource, check_price
 from .state import State
 
 __all__ = ["ACTIONS"]
 
 
 def _decimal(name: str, value: object) -> Decimal:
+    """Return a price or quantity, which have the same bounds."""
     try:
         number = Decimal(str(value))
     except InvalidOperation:
         raise ValueError(f"{name} must be a number, got {value!r}") from None
     if not number.is_finite() or number <= 0:
         raise ValueError(f"{name} must be positive, got {value}")
-    return number
+    return check_price(name, number)
 
 
 def set_price(state: State, now: float, *, symbol: str, price: str) -> None:

@@ -17,6 +17,7 @@ _YEARS = range(1972, 2191)
 """Years to start in: calendars and past transactions are computed for a few years around them."""
 
 
+_END = datetime(_YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
 _MAX_SPEED = 86400.0
 
 
@@ -84,11 +85,12 @@ class Clock:
         """Move the clock forward.
 
         Raises:
-            ValueError: ``seconds`` is negative.
+            ValueError: ``seconds`` is negative or not a number, or leads beyond the last year of the calendars.
         """
-        if seconds < 0:
+        if not seconds >= 0:
             raise ValueError(f"seconds must not be negative, got {seconds!r}: simulated time cannot go back")
-        self.now()
+        if self.now() + seconds > _END:
+            raise ValueError(f"seconds must lead to a time before the year {_YEARS[-1] + 1}, got {seconds!r}")
         self._base += seconds
         self._latest += seconds
         if self.on_advance is not None:

@@ -1,4 +1,4 @@
-"""Scripted faults: which requests meet one, and what it does to them.
+"""Scripted faults: which requests meet one, and its effect on them.
 
 A fault is written as a value or as a short string::
 
@@ -163,6 +163,7 @@ _PLAIN = {
     fault.name: fault
     for fault in (refuse, drop_before, drop_after, hang, hang_after, truncate, garbage, rate_limited, unauthorized)
 }
+_STATUSES = range(200, 600)
 _NUMBERED: dict[str, Callable[[int], Fault]] = {
     "status": status,
     "after_status": after_status,
@@ -185,6 +186,8 @@ def parse(name: str) -> Fault:
     match = _CALLED.fullmatch(name)
     function, value = ("", "") if match is None else match.groups()
     if function in _NUMBERED and value.isdigit():
+        if int(value) not in _STATUSES:
+            raise ValueError(f"status must be from {_STATUSES[0]} to {_STATUSES[-1]}, got {value}")
         return _NUMBERED[function](int(value))
     if function in _TIMED:
         return _TIMED[function](float(value))

@@ -21,6 +21,7 @@ from .control.server import ControlServer
 from .controls import Controls
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
+from .options import check_options
 from .recording import Snapshot
 from .state import Settings
 from .state_file import StateFile
@@ -99,10 +100,11 @@ class Simulator(Controls):
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
-        if environment not in ("sandbox", "production"):
-            raise ValueError(f"environment must be sandbox or production, got {environment!r}")
-        self.clock: Clock = Clock(start)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
+        check_options(
+            environment=environment, seed=seed, wire=wire, sizes=sizes, cash=cash, rate_limit=rate_limit, prices=prices
+        )
+        self.clock: Clock = Clock(start)
         file = None if state is None else StateFile(state)
         if file is not None:
             start = _continued(file, start, environment=environment, seed=seed, sizes=sizes, cash=cash, wire=wire)

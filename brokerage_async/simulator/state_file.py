@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from .recording import ActionEntry, Entry, RequestEntry, StateError
 
 __all__ = ["StateFile"]
 
-_FORMAT = "1"
+_FORMAT = "2"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (
@@ -36,12 +37,17 @@ class StateFile:
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             self._connection = sqlite3.connect(self._path, timeout=0.2, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise StateError(f"cannot open the state file {self._path}: {error}") from None
+        try:
             self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=OFF")
             self._connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StateError(f"cannot open the state file {self._path}: {error}") from None
+        except sqlite3.Error as error:
+            self._connection.close()
+            reason = "another simulator uses it" if "locked" in str(error) else str(error)
+            raise StateError(f"cannot open the state file {self._path}: {reason}") from None
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""
@@ -51,13 +57,19 @@ class StateFile:
         """Return the settings that the file was begun with; ``settings`` if it is new.
 
         Raises:
-            StateError: they differ in anything but the start.
+            StateError: they differ in anything but the start, or cannot be read.
         """
         wanted = {"format": _FORMAT, **settings}
-        stored = dict(self._connection.execute("SELECT name, value FROM settings"))
-        if not stored:
-            self._connection.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
-            return wanted
+        try:
+            stored = dict(self._connection.execute("SELECT name, value FROM settings"))
+            if not stored:
+                self._connection.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
+                return wanted
+            datetime.fromisoformat(stored["start"])
+        except (sqlite3.Error, KeyError, ValueError) as error:
+            raise self._damaged(error) from None
+        if stored.get("format") != _FORMAT:
+            raise StateError(f"the state file {self._path} was written by another version: use that, or another file")
         for name in sorted((wanted.keys() | stored.keys()) - {"start"}):
             if wanted.get(name) != stored.get(name):
                 raise StateError(
@@ -67,12 +79,19 @@ class StateFile:
         return stored
 
     def entries(self) -> list[Entry]:
-        """Return all entries."""
-        rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
+        """Return all entries.
+
+        Raises:
+            StateError: they cannot be read.
+        """
         try:
+            rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
             return [_entry(*row) for row in rows]
-        except (msgspec.DecodeError, TypeError, KeyError) as error:
-            raise StateError(f"the state file {self._path} is damaged: {error}") from None
+        except (sqlite3.Error, msgspec.DecodeError, AttributeError, TypeError, KeyError, ValueError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> StateError:
+        return StateError(f"the state file {self._path} is damaged: {error}; use another file")
 
     def add(self, entry: Entry) -> None:
         """Append an entry; it is safe once this returns."""
@@ -108,7 +127,7 @@ def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
 
 
 def _entry(at: float, action: str | None, content: str, body: bytes | None) -> Entry:
-    read = msgspec.json.decode(content)
+    at, read = float(at), msgspec.json.decode(content, type=dict[str, Any])
     if action is not None:
         return ActionEntry(at=at, name=action, arguments=read)
     fields: dict[str, Any] = {

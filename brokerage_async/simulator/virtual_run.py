@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigurationError
-from .clock import DEFAULT_START
+from .clock import DEFAULT_START, Clock
 from .simulator import Simulator
 from .virtual_loop import VirtualLoop, VirtualTimeError
 
@@ -55,11 +55,15 @@ def run(
         The result of ``main``; None if it ended by the cancellation at ``until``.
 
     Raises:
-        ConfigurationError: a time is not valid, or an event loop runs here already.
+        ConfigurationError: a time is not valid, ``main`` is not an async function, or an event loop runs here already.
         VirtualTimeError: the program uses a socket, thread, child process or signal handler, waits for something that
             never happens, or goes on for an hour after it was cancelled.
     """
     begin, end = _moment("start", start), None if until is None else _moment("until", until)
+    try:
+        Clock(begin)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     if end is not None and end <= begin:
         raise ConfigurationError(f"until must be after start, got {until!r}")
     _require_no_loop()
@@ -116,7 +120,10 @@ async def _run(
 ) -> T | None:
     simulator.clock.now()  # time starts here, not with the first request
     async with simulator.client(**client_options) as client:
-        program = asyncio.ensure_future(main(client, simulator))
+        started: object = main(client, simulator)
+        if not asyncio.iscoroutine(started):
+            raise ConfigurationError(f"main must be an async function of a client and a simulator, got {main!r}")
+        program: asyncio.Future[T] = asyncio.ensure_future(started)
         try:
             if end is None:
                 return await program

@@ -26,6 +26,15 @@ def test_clock_never_goes_back() -> None:
         clock.set(DEFAULT_START)
 
 
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e300, 200 * 366 * 86400])
+def test_advance_beyond_the_calendars_raises(seconds: float) -> None:
+    clock = Clock()
+    before = clock.now()
+    with pytest.raises(ValueError, match="seconds must"):
+        clock.advance(seconds)
+    assert clock.now() - before < 60
+
+
 def test_naive_datetime_raises() -> None:
     with pytest.raises(ValueError, match="time zone"):
         Clock(datetime(2026, 6, 10))  # noqa: DTZ001

@@ -106,7 +106,7 @@ def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: s
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
     sim = simulator(tmp_path / "state")
-    with pytest.raises(StateError, match=r"cannot open the state file .*locked"):
+    with pytest.raises(StateError, match=r"cannot open the state file .*: another simulator uses it"):
         simulator(tmp_path / "state")
     sim._file.close()
     simulator(tmp_path / "state")._file.close()
@@ -129,6 +129,44 @@ def test_damaged_or_impossible_file_raises(tmp_path: Path) -> None:
         connection.execute("INSERT INTO entries (at, content) VALUES (1, '{')")
     connection.close()
     with pytest.raises(StateError, match="is damaged"):
+        simulator(tmp_path / "state")
+
+
+@pytest.mark.parametrize("part", [10, 100, 4096, 0.5])
+def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path, part: float) -> None:
+    sim = simulator(tmp_path / "state")
+    sim.set_price("AAPL", 5)
+    sim._file.close()
+    content = (tmp_path / "state").read_bytes()
+    (tmp_path / "state").write_bytes(content[: int(len(content) * part if part < 1 else part)])
+    for _ in range(2):  # the second time it would be locked if the first one had left it open
+        with pytest.raises(StateError, match=r"not a database|malformed"):
+            simulator(tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE settings SET value = '1' WHERE name = 'format'", "was written by another version"),
+        ("DELETE FROM settings WHERE name = 'start'", "is damaged"),
+        ("UPDATE settings SET value = 'x' WHERE name = 'start'", "is damaged"),
+        ("DROP TABLE settings; CREATE TABLE settings (a)", "is damaged"),
+        ("UPDATE entries SET action = 'nope'", "nope cannot be repeated"),
+        ('UPDATE entries SET content = \'{"symbol": "AAPL"}\'', "set_price cannot be repeated"),
+        ('UPDATE entries SET content = \'{"symbol": "AAPL", "price": "-1"}\'', "set_price cannot be repeated"),
+        ("UPDATE entries SET content = 'null'", "is damaged"),
+        ("UPDATE entries SET at = 'noon'", "is damaged"),
+        ('UPDATE entries SET action = NULL, content = \'{"record": {"zap": 1}}\'', "is damaged"),
+    ],
+)
+def test_file_that_cannot_be_repeated_raises(tmp_path: Path, change: str, message: str) -> None:
+    sim = simulator(tmp_path / "state")
+    sim.set_price("AAPL", 5)
+    sim._file.close()
+    connection = sqlite3.connect(tmp_path / "state")
+    connection.executescript(change)
+    connection.close()
+    with pytest.raises(StateError, match=message):
         simulator(tmp_path / "state")
 
 

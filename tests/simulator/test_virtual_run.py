@@ -144,6 +144,21 @@ def test_invalid_time_raises(options: dict[str, Any], message: str) -> None:
         run(forever, **options)
 
 
+@pytest.mark.parametrize("year", [1800, 2500])
+def test_start_beyond_the_calendars_raises(year: int) -> None:
+    with pytest.raises(ConfigurationError, match="start must be in the years"):
+        run(nothing, start=f"{year}-06-10T12:00Z")
+
+
+def test_main_that_is_not_a_coroutine_function_raises() -> None:
+    with pytest.raises(ConfigurationError, match="main must be an async function"):
+        run(lambda client, simulator: 5)  # type: ignore[arg-type, return-value]
+
+
+async def nothing(client: Client, simulator: Simulator) -> None:
+    """Program that ends at once."""
+
+
 def test_options_reach_client_and_simulator() -> None:
     async def main(client: Client, simulator: Simulator) -> None:
         assert simulator.latency == 0.5

@@ -162,7 +162,7 @@ class Brokerage:
         """Return to the initial state and repeat everything that was recorded.
 
         Raises:
-            StateError: a request creates other orders than it did.
+            StateError: a request creates other orders than it did, or an action is not possible.
         """
         rate_limit, versions = self.rate_limit, self.versions
         self.rate_limit, self.versions, self.recording = None, InterfaceVersions(()), Recording()
@@ -170,11 +170,17 @@ class Brokerage:
         try:
             for entry in entries:
                 if isinstance(entry, ActionEntry):
-                    self.act(entry.name, entry.at, **entry.arguments)
+                    self._act_again(entry)
                 else:
                     self._repeat(entry)
         finally:
             self.rate_limit, self.versions = rate_limit, versions
+
+    def _act_again(self, entry: ActionEntry) -> None:
+        try:
+            self.act(entry.name, entry.at, **entry.arguments)
+        except (LookupError, TypeError, ValueError) as error:
+            raise StateError(f"{entry.name} cannot be repeated: {error}; use the same version") from None
 
     def _repeat(self, entry: RequestEntry) -> None:
         old = entry.record

@@ -250,7 +250,7 @@ class RequestParser:
 
 
 def _uncased(key: str) -> str:
-    """Return what is left of a key without its case: ``pricelimit`` for ``priceLimit`` and ``Price-Limit``."""
+    """Return a key without its case and separators: ``pricelimit`` for ``priceLimit`` and ``Price-Limit``."""
     return key.replace("-", "").replace("_", "").lower()
 
 

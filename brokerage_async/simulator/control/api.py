@@ -31,6 +31,9 @@ class Route:
     answer: Any = None
 
 
+MAX_ADVANCE: float = 31 * 86400.0
+"""Maximum seconds of one call: everything that happens within them is computed before the answer."""
+
 _CLOCK, _PRICE, _ORDER = "/clock", "/prices/{symbol}", "/orders/{order_id}"
 CONTROL_ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/state", name="state", summary="Everything at a glance.", answer=bodies.StateView),
@@ -145,6 +148,8 @@ class ControlApi:
         return bodies.ClockView(time=self._clock.time.isoformat(timespec="milliseconds"), speed=self._clock.speed)
 
     def _do_change_clock(self, change: bodies.ClockChange) -> bodies.ClockView:
+        if change.advance is not None and change.advance > MAX_ADVANCE:
+            raise ValueError(f"advance must be at most {MAX_ADVANCE:g} seconds at a time, got {change.advance:g}")
         if change.speed is not None:
             self._clock.speed = change.speed
         if change.advance is not None:

@@ -1,4 +1,4 @@
-"""Components of the bundled schema: references, types in words, and what an operation uses."""
+"""Components of the bundled schema: references, types in words, and those of an operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def provenance(node: Mapping[str, Any], owner: Mapping[str, Any] | None = None) 
 
 
 def prose(description: str) -> str:
-    """Return a description as HTML, with what stands between backticks as code."""
+    """Return a description as HTML, with code for the parts between backticks."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(description))
 
 

@@ -8,6 +8,7 @@ import logging
 from aiohttp import web
 
 from ..transports.guard import page_behind
+from ..transports.quiet_log import server_log
 from .api import ControlApi
 from .openapi import description
 from .page import PAGE, POLICY, REFERENCE_SCRIPT, SCRIPT, STYLE
@@ -49,7 +50,9 @@ class ControlServer:
 
     async def start(self) -> None:
         """Listen."""
-        runner = web.ServerRunner(web.Server(self._serve, access_log=None), handle_signals=False, shutdown_timeout=0.1)
+        runner = web.ServerRunner(
+            web.Server(self._serve, access_log=None, logger=server_log), handle_signals=False, shutdown_timeout=0.1
+        )
         await runner.setup()
         try:
             await web.TCPSite(runner, HOST, self._port, reuse_address=True).start()

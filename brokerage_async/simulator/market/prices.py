@@ -155,7 +155,7 @@ class Prices:
         return max(least, Decimal(round(worth, places)).quantize(least))
 
     def intrinsic(self, instrument: Instrument, now: float) -> Decimal:
-        """Return what an option is worth at its expiration, per unit of the underlying; 0 for none."""
+        """Return the value of an option at its expiration, per unit of the underlying; 0 out of the money."""
         return max(Decimal(0), _inside(instrument, self.underlying_price(instrument.underlying, now)))
 
     def market(self, instrument: Instrument, now: float) -> Quote:

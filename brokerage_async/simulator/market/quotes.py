@@ -14,6 +14,7 @@ __all__ = ["PRICE_LIMIT", "Listing", "PriceSource", "Quote", "check_price", "nex
 PRICE_LIMIT: int = 10**9
 """Bound of prices."""
 
+_LEAST_PRICE = Decimal("0.0000001")
 _MINUTE = 60.0
 
 
@@ -23,9 +24,11 @@ def next_minute(now: float) -> float:
 
 
 def check_price(name: str, price: Decimal) -> Decimal:
-    """Return a price, or raise ValueError unless it is positive and below 10**9."""
+    """Return a price, or raise ValueError unless it is positive, below 10**9, and not smaller than any tick."""
     if not price.is_finite() or not 0 < price < PRICE_LIMIT:
         raise ValueError(f"{name} must be positive and below {PRICE_LIMIT}, got {price}")
+    if price < _LEAST_PRICE:
+        raise ValueError(f"{name} must be at least {_LEAST_PRICE:f}, got {price}")
     return price
 
 

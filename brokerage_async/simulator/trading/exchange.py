@@ -314,5 +314,5 @@ class Exchange:
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:
-    """Return what is left of an amount of money after a part of the units was filled, to the tenth of a cent."""
+    """Return the rest of an amount of money after a part of the units was filled, to the tenth of a cent."""
     return (amount * (units - part) / units).quantize(_MIL)

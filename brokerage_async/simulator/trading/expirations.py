@@ -1,4 +1,4 @@
-"""End of positions in options at their expiration: what they are worth then is paid in cash."""
+"""End of positions in options at their expiration: their value is paid in cash."""
 
 from __future__ import annotations
 

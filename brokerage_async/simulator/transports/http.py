@@ -17,6 +17,7 @@ from ..clock import Clock
 from ..faults import ConnectionAction
 from .guard import page_behind
 from .pump import Pump
+from .quiet_log import server_log
 from .web_socket import serve_socket
 
 __all__ = ["LoopbackServer"]
@@ -67,7 +68,7 @@ class LoopbackServer:
         A port that the system chose at the first start is kept for later ones.
         """
         runner = web.ServerRunner(
-            web.Server(self._answer, access_log=None, keepalive_timeout=75.0),
+            web.Server(self._answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
             handle_signals=False,
             shutdown_timeout=0.1,
         )

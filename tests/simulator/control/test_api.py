@@ -42,6 +42,44 @@ def test_clock_is_advanced_stopped_and_sped_up(remote: Remote) -> None:
     assert remote.refused("PATCH", "/clock", {"speed": 1e9})[0] == 422
 
 
+@pytest.mark.parametrize("seconds", [1e300, 1e10, 31 * 86400 + 1])
+def test_clock_is_advanced_by_a_month_at_most(remote: Remote, seconds: float) -> None:
+    status, message = remote.refused("PATCH", "/clock", {"advance": seconds, "speed": 7})
+    assert (status, message.partition(" seconds")[0]) == (422, "advance must be at most 2.6784e+06")
+    assert remote.call("GET", "/clock") == {"time": "2026-06-10T14:00:00.000+00:00", "speed": 0.0}
+
+
+@pytest.mark.parametrize("number", ["1e-999999999", "1e999999999", "1e-300", "NaN", "", "0x1"])
+def test_number_beyond_all_bounds_is_refused(remote: Remote, number: str) -> None:
+    identifier = remote.harness.place(limit("100.00"))
+    assert remote.refused("PUT", "/prices/AAPL", {"price": number})[0] == 422
+    for field in ("quantity", "price"):
+        assert remote.refused("POST", f"/orders/{identifier}/fill", {field: number})[0] == 422
+    remote.call("GET", "/state")
+
+
+@pytest.mark.parametrize("code", [0, 99, 100, 600, 99999])
+def test_fault_has_a_status_that_can_be_sent(remote: Remote, code: int) -> None:
+    for fault in ("status", "after_status", "html", "after_html"):
+        status, message = remote.refused("POST", "/faults", {"fault": f"{fault}({code})"})
+        assert (status, message) == (422, f"status must be from 200 to 599, got {code}")
+
+
+def test_fault_is_removed_by_name_method_and_path(remote: Remote) -> None:
+    for path in ("/a", "/b", "/a"):
+        remote.call("POST", "/faults", {"fault": "hang", "path": path, "times": None})
+    left = remote.call("POST", "/faults/remove", {"fault": "hang", "path": "/a"})
+    assert [rule["path"] for rule in left] == ["/b"]
+    assert remote.refused("POST", "/faults/remove", {"fault": "hang"}) == (404, "no fault hang is left for * .*")
+
+
+def test_request_is_sent_for_the_caller(remote: Remote) -> None:
+    answer = remote.call("POST", "/requests", {"method": "GET", "target": "/customers/me"})
+    assert (answer["status"], answer["headers"]["content-type"]) == (200, "application/json")
+    assert json.loads(answer["body"])["data"]["id"] == "me"
+    assert remote.refused("POST", "/requests", {"method": "GET", "target": "elsewhere"})[0] == 422
+
+
 def test_advanced_clock_runs_what_is_due(remote: Remote) -> None:
     identifier = remote.harness.place(market())
     remote.call("PATCH", "/clock", {"advance": 30})

@@ -1,0 +1,62 @@
+"""Options of a simulator: wrong ones are refused before anything is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brokerage_async.simulator import PricePath, RandomWalk, Simulator
+from brokerage_async.simulator.market.catalogue import Sizes
+from brokerage_async.simulator.options import check_options
+
+GOOD: dict[str, Any] = {
+    "environment": "sandbox",
+    "seed": 0,
+    "wire": "observed",
+    "sizes": Sizes(equities=0, equity_options=0, chain_rows=0, warrants=0),
+    "cash": "1e6",
+    "rate_limit": None,
+    "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])},
+}
+
+
+def test_good_options_pass() -> None:
+    check_options(**GOOD)
+    check_options(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("environment", "live"),
+        ("seed", "1"),
+        ("seed", 1.5),
+        ("seed", True),
+        ("seed", None),
+        ("wire", "real"),
+        ("cash", "much"),
+        ("cash", float("nan")),
+        ("rate_limit", -1),
+        ("rate_limit", "20"),
+        ("rate_limit", float("nan")),
+        ("prices", {"AAPL": 5}),
+    ],
+)
+def test_wrong_option_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name}.* must be "):
+        check_options(**{**GOOD, name: value})
+
+
+@pytest.mark.parametrize("name", ["equities", "equity_options", "chain_rows", "warrants"])
+@pytest.mark.parametrize("size", [-1, "9", 1.0])
+def test_size_is_a_whole_number(name: str, size: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of rows"):
+        Simulator(**{name: size})
+
+
+def test_wrong_option_leaves_no_state_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="seed must be"):
+        Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
