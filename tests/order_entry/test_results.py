@@ -55,7 +55,7 @@ def test_answers_stay_as_they_are() -> None:
 )
 def test_require_raises_what_the_service_said(outcome: Outcome, error: type[BrokerageError]) -> None:
     cause = PreflightError("no money", code="margin", status=422, errors=(ErrorDetail("margin", "no money"),))
-    with pytest.raises(error, match="order x of account A1 was .*: no money") as caught:
+    with pytest.raises(error, match=r"order x of account A1 was .*: no money") as caught:
         attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
     assert (caught.value.code, caught.value.status, caught.value.errors) == ("margin", 422, cause.errors)
     assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
