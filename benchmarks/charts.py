@@ -72,7 +72,7 @@ def waiting(kept: Mapping[str, Any]) -> str:
             Bar(PEER, seconds["peer"], f"{seconds['peer']:.1f} s", "peer"),
         ]
     link = f"{kept['megabits']:g} Mbit/s, round trip of {kept['milliseconds']:g} ms"
-    note = f"Seconds, best of {kept['rounds']} rounds, at {link}. Python {kept['python']}. Repeat: nox -s waiting"
+    note = f"Seconds, best round, at {link}. Python {kept['python']}. Repeat: nox -s waiting"
     return draw("Waiting for 10,000 equities", note, groups)
 
 

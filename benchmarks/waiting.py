@@ -126,6 +126,17 @@ async def measure(urls: dict[str, str], rounds: int) -> dict[str, dict[str, list
     return taken
 
 
+def add_earlier(kept: dict[str, Any]) -> None:
+    """Add the rounds of earlier runs with the same settings: on a busy machine each run can only improve the best."""
+    earlier = json.loads(FILE.read_text()) if FILE.exists() else {"cases": {}}
+    settings = [{name: run.get(name) for name in kept if name != "cases"} for run in (earlier, kept)]
+    sizes = [{encoding: case["bytes"] for encoding, case in run["cases"].items()} for run in (earlier, kept)]
+    if settings[0] == settings[1] and sizes[0] == sizes[1]:
+        for encoding, case in kept["cases"].items():
+            for name, seconds in case["seconds"].items():
+                seconds[:0] = earlier["cases"][encoding]["seconds"][name]
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -153,8 +164,9 @@ def main() -> None:
     kept = {
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("aiohttp", "tastytrade")},
-        "rounds": options.rounds, "megabits": options.rate, "milliseconds": options.round_trip, "cases": cases,
+        "megabits": options.rate, "milliseconds": options.round_trip, "cases": cases,
     }  # fmt: skip
+    add_earlier(kept)
     FILE.write_text(json.dumps(kept, indent=1) + "\n")
     report.write()
 

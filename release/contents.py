@@ -10,7 +10,11 @@ from pathlib import Path
 __all__ = ["sdist_problems", "wheel_problems"]
 
 PACKAGE = "brokerage_async"
-DATA = (f"{PACKAGE}/py.typed", f"{PACKAGE}/_generated/openapi.json")
+DATA = (
+    f"{PACKAGE}/py.typed",
+    f"{PACKAGE}/_generated/openapi.json",
+    *(f"{PACKAGE}/simulator/control/{name}" for name in ("page.css", "page.html", "page.js", "reference.js")),
+)
 """Files of the package that hold no code."""
 REQUIRED_IN_WHEEL = (
     *DATA,

@@ -92,8 +92,7 @@ def search(page: Page, address: str, pictures: Path | None) -> list[str]:
     page.wait_for_load_state()
     _picture(page, pictures, "section")
     heading = page.locator(f"section#{SECTION} > h1, section#{SECTION} > h2, section#{SECTION} > h3")
-    wanted = page.url.split("?")[0].endswith(PAGE) and page.url.endswith(f"#{SECTION}") and heading.count() == 1
-    if not wanted or not heading.is_visible():
+    if not page.url.endswith(f"/{PAGE}#{SECTION}") or heading.count() != 1 or not heading.is_visible():
         return [f"the first result for {WORD!r} must lead to {PAGE}#{SECTION}, got {page.url}"]
     top = heading.bounding_box() or {"y": -1.0}
     return [] if 0 <= top["y"] < page.viewport_size["height"] else [f"the section is not in view: {top}"]  # type: ignore[index]
