@@ -17,7 +17,7 @@ ROOT = Path(brokerage_async.__file__).parent
 LAYERS = (
     {"_arguments", "_decimals", "_secrets", "_terms", "_values", "_version", "_wire", "errors", "operation"},
     {"_generated", "config"},
-    {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
+    {"arrow", "chains", "models", "observers", "protocol", "storage", "symbols", "tickets"},
     {"http"},
     {"auth"},
     {"bulk", "journal", "stream", "watch"},
