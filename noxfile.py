@@ -327,6 +327,13 @@ def waiting(session: nox.Session) -> None:
 
 
 @nox.session
+def watch_kill(session: nox.Session) -> None:
+    """Kill a consumer of a durable watcher 200 times at random points; takes 10 minutes."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.kill.test_watch_sigkill", *(session.posargs or ["200"]))
+
+
+@nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
