@@ -29,7 +29,7 @@ LAYERS = (
 """Lowest first; a folder stands for all that is in it."""
 
 FEATURES = {"bulk", "fleet", "journal", "order_entry", "stream", "watch"}
-OPENINGS = {("order_entry", "journal")}
+OPENINGS = {("order_entry", "journal"), ("fleet", "watch")}
 """Walls stand between feature rooms, but for these (importer, imported)."""
 
 EDGES = {"cli", "pytest_plugin", "simulator"}
