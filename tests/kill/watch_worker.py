@@ -107,12 +107,15 @@ async def _consume(job: Job, ready: Connection) -> None:
 
 
 async def _handle(changes: Any, job: Job, killer: Killer, note: Callable[..., None], ready: Connection) -> None:
+    is_ready = job.early
     while True:
         try:
             change = await asyncio.wait_for(anext(changes), job.quiet or None)
         except TimeoutError:
             return
-        ready.send("ready")
+        if not is_ready:  # once: the other side reads no more, and a full pipe would block
+            ready.send("ready")
+            is_ready = True
         async with change:
             killer.at("before the work")
             statuses = [None if order is None else str(order.status) for order in (change.before, change.after)]
